@@ -1,0 +1,141 @@
+//! What can go wrong, one variant per way; every message names the thing, its value and the limit.
+
+use std::path::PathBuf;
+
+/// The result of everything in this library that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of the library.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A unit kind that is not in the list.
+    #[error("unknown unit kind '{name}'; known kinds are {known}")]
+    UnknownKind {
+        /// What was asked for.
+        name: String,
+        /// The list.
+        known: String,
+    },
+
+    /// A unit option (coupling, states) that is missing, unknown or out of range.
+    #[error("{kind} units: {problem}")]
+    UnitOption {
+        /// The unit kind.
+        kind: &'static str,
+        /// What is wrong with the option.
+        problem: String,
+    },
+
+    /// An array whose shape does not fit.
+    #[error("{what} has shape {found}, expected {expected}")]
+    Shape {
+        /// The array.
+        what: String,
+        /// The shape it should have.
+        expected: String,
+        /// The shape it has.
+        found: String,
+    },
+
+    /// A parameter outside its domain.
+    #[error("{what}[{index}] is {value}, but must be {domain}")]
+    Parameter {
+        /// The tensor.
+        what: String,
+        /// Flat position in it.
+        index: usize,
+        /// The offending number.
+        value: f64,
+        /// What would be allowed.
+        domain: String,
+    },
+
+    /// A data value outside the unit's domain.
+    #[error("data row {row}, column {column}: {value} is not {domain} (visible units: {kind})")]
+    Domain {
+        /// Row, counted from 1.
+        row: u64,
+        /// Column, counted from 1.
+        column: usize,
+        /// The offending number.
+        value: f64,
+        /// What would be allowed.
+        domain: String,
+        /// The unit kind.
+        kind: String,
+    },
+
+    /// Data with the wrong number of columns.
+    #[error("the data has {found} columns, but the machine has {expected} visible sites")]
+    Columns {
+        /// Visible sites of the machine.
+        expected: usize,
+        /// Columns of the data.
+        found: usize,
+    },
+
+    /// Row weights that are negative, not finite, or all zero.
+    #[error("row weights: {0}")]
+    RowWeights(String),
+
+    /// An exact method on a machine that is too large for it.
+    #[error(
+        "exact enumeration would visit {states} states of the {side} layer, the limit is 2^{limit}; \
+         exact methods need one finite layer with few sites"
+    )]
+    TooManyStates {
+        /// The number of states, as text (it may not fit a number).
+        states: String,
+        /// The cheaper finite side.
+        side: &'static str,
+        /// log₂ of the limit.
+        limit: u32,
+    },
+
+    /// A machine without a distribution.
+    #[error("the machine cannot be normalised: {0}")]
+    NotNormalisable(String),
+
+    /// A question that has no answer for this kind of machine.
+    #[error("{0}")]
+    Undefined(String),
+
+    /// A log Z method that is not in the list.
+    #[error("unknown log Z method '{name}'; known methods are {known}")]
+    UnknownMethod {
+        /// What was asked for.
+        name: String,
+        /// The list.
+        known: String,
+    },
+
+    /// A model file that is damaged, lies, or is not one.
+    #[error("{}: {problem}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, in one sentence.
+        problem: String,
+    },
+
+    /// A data file that cannot be understood.
+    #[error("{}: {problem}", path.display())]
+    Data {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, where, and what to do.
+        problem: String,
+    },
+
+    /// The operating system said no.
+    #[error("{}: {action}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was being done.
+        action: &'static str,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+}

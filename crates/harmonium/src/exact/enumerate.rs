@@ -1,0 +1,263 @@
+//! log Z = log Σ_x exp(−F(x)) over every state x of the cheaper layer.
+//!
+//! States are visited in blocks that share all but the first few sites. What those few add to the other layer's input is
+//! tabulated once, so that a state costs one addition and one Γ per column. Blocks are grouped in shards of fixed
+//! extent: threads take shards, sums go in shard order, and the bits do not depend on the number of threads.
+
+use super::{MOST_STATES_LOG2, Progress};
+use crate::error::{Error, Result};
+use crate::math::log_sum_exp;
+use crate::natural::{Natural, Pass};
+use crate::rng::Key;
+use crate::stats::Stats;
+use ndarray::{Array1, Array2, ArrayView1, s};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// States per block at most, and bytes of the table of inputs at most: it should stay in the second-level cache.
+const BLOCK_STATES: usize = 256;
+const TABLE_BYTES: usize = 512 << 10;
+/// Shards of the sum; each holds one number, and progress is told once per shard.
+const SUM_SHARDS: u64 = 1024;
+/// Shards of the statistics; each holds a whole set of them.
+const STATS_SHARDS: u64 = 16;
+
+/// Which layer was enumerated, and the log mass of every shard.
+pub(super) struct Enumeration {
+    over_visible: bool,
+    states: u64,
+    masses: Vec<f64>,
+}
+
+impl Enumeration {
+    /// Sums over the cheaper layer; also returns log Z.
+    pub fn new(machine: &Natural<f64>, progress: Progress) -> Result<(Enumeration, f64)> {
+        let over_visible = cheaper_is_visible(machine);
+        let mut this = Enumeration { over_visible, states: 0, masses: Vec::new() };
+        let pass = this.pass(machine);
+        let states_log2 = states_log2(pass);
+        if states_log2 > f64::from(MOST_STATES_LOG2) {
+            let states = format!("2^{states_log2:.0}");
+            let side = if over_visible { "visible" } else { "hidden" };
+            return Err(Error::TooManyStates { states, side, limit: MOST_STATES_LOG2 });
+        }
+        let walk = Walk::new(pass);
+        let done = AtomicU64::new(0);
+        let shards = walk.shards(SUM_SHARDS);
+        let mass = |blocks: &Range<u64>| {
+            let mut scratch = walk.scratch();
+            let sum = blocks.clone().map(|b| log_sum_exp(walk.log_weights(b, &mut scratch).iter().copied()));
+            let mass = log_sum_exp(sum.collect::<Vec<_>>().into_iter());
+            let n = blocks.end - blocks.start;
+            progress(done.fetch_add(n, Ordering::Relaxed) + n, walk.blocks);
+            mass
+        };
+        this.masses = shards.par_iter().map(mass).collect();
+        this.states = walk.blocks * walk.low.nrows() as u64;
+        let log_z = log_sum_exp(this.masses.iter().copied());
+        Ok((this, log_z))
+    }
+
+    /// The direction from the enumerated layer to the other.
+    pub fn pass<'a>(&self, machine: &'a Natural<f64>) -> Pass<'a, f64> {
+        if self.over_visible { machine.up() } else { machine.down() }
+    }
+
+    /// Whether the visible layer was enumerated.
+    pub fn over_visible(&self) -> bool {
+        self.over_visible
+    }
+
+    /// What was done, in words.
+    pub fn describe(&self) -> String {
+        let side = if self.over_visible { "visible" } else { "hidden" };
+        format!("sum over all {} states of the {side} layer", self.states)
+    }
+
+    /// Exact model statistics: Σ_x p(x) of each state's statistics.
+    pub fn stats(&self, machine: &Natural<f64>, log_z: f64) -> Stats<f64> {
+        let walk = Walk::new(self.pass(machine));
+        let shard = |blocks: &Range<u64>| {
+            let mut scratch = walk.scratch();
+            let mut sum: Option<Stats<f64>> = None;
+            for block in blocks.clone() {
+                let p: Vec<f64> = walk.log_weights(block, &mut scratch).iter().map(|l| (l - log_z).exp()).collect();
+                let part = walk.pass.stats(walk.states(block).view(), ArrayView1::from(&p));
+                match &mut sum {
+                    None => sum = Some(part),
+                    Some(sum) => sum.add(&part),
+                }
+            }
+            sum
+        };
+        let shards = walk.shards(STATS_SHARDS);
+        let parts: Vec<_> = shards.par_iter().filter_map(shard).collect();
+        let mut total = Stats::zeros(machine);
+        for part in parts {
+            total.add(&if self.over_visible { part } else { part.mirrored() });
+        }
+        total.mean()
+    }
+
+    /// `n` states of the enumerated layer drawn exactly: uniforms are sorted, and only shards that own one are walked.
+    pub fn sample(&self, machine: &Natural<f64>, log_z: f64, n: usize, key: Key) -> Array2<f64> {
+        let walk = Walk::new(self.pass(machine));
+        let mut wanted: Vec<(f64, usize)> = (0..n).map(|i| (key.uniforms::<f64>(i as u64, 0)[0], i)).collect();
+        wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut out = Array2::zeros((n, walk.pass.from.columns()));
+        let (mut next, mut cumulative) = (0, 0.0);
+        let shards = walk.shards(SUM_SHARDS);
+        let last = self.masses.iter().rposition(|m| *m > f64::NEG_INFINITY).unwrap_or(0);
+        for (k, (blocks, mass)) in shards.iter().zip(&self.masses).enumerate() {
+            let end = if k == last { f64::INFINITY } else { cumulative + (mass - log_z).exp() };
+            let first = next;
+            while next < n && wanted[next].0 < end {
+                next += 1;
+            }
+            walk.pick(blocks.clone(), log_z, cumulative, &wanted[first..next], &mut out);
+            cumulative = end;
+        }
+        out
+    }
+}
+
+/// log₂ of the number of states of a finite layer, ∞ for a continuous one.
+fn states_log2(pass: Pass<f64>) -> f64 {
+    pass.from.unit().n_states().map_or(f64::INFINITY, |q| pass.from.sites() as f64 * (q as f64).log2())
+}
+
+/// The cost of a layer is its number of states times the columns of the other.
+fn cheaper_is_visible(machine: &Natural<f64>) -> bool {
+    let cost = |pass: Pass<f64>| states_log2(pass) + (pass.to.columns() as f64).log2();
+    cost(machine.up()) <= cost(machine.down())
+}
+
+/// A walk over all states of `pass.from`: block b fixes the last sites, the table `low` runs over the first.
+struct Walk<'a> {
+    pass: Pass<'a, f64>,
+    /// Columns of the first sites, one row per combination.
+    low: Array2<f64>,
+    /// ⟨η, T⟩ of those, and what they add to the inputs of the other layer.
+    low_weight: Vec<f64>,
+    low_input: Array2<f64>,
+    blocks: u64,
+}
+
+struct Scratch {
+    base: Vec<f64>,
+    input: Vec<f64>,
+    log_weights: Vec<f64>,
+}
+
+impl<'a> Walk<'a> {
+    /// Needs a finite layer with at most 2^MOST_STATES_LOG2 states.
+    fn new(pass: Pass<'a, f64>) -> Walk<'a> {
+        let (q, sites) = (pass.from.unit().n_states().unwrap_or(1), pass.from.sites());
+        let row_bytes = 8 * pass.to.columns();
+        let fits = |n: usize| n <= BLOCK_STATES && n * row_bytes <= TABLE_BYTES;
+        let low_sites = (1..=sites).take_while(|&l| fits(q.saturating_pow(l as u32))).last().unwrap_or(0);
+        let n_low = q.pow(low_sites as u32);
+        let mut low = Array2::zeros((n_low, low_sites * pass.from.unit().width()));
+        for (k, mut row) in low.rows_mut().into_iter().enumerate() {
+            write_state(pass, k as u64, row.as_slice_mut().unwrap_or_default());
+        }
+        let low_weight = low.rows().into_iter().map(|x| log_weight(pass, 0, &x.to_vec())).collect();
+        let low_input = low.dot(&pass.weights.slice(s![..low.ncols(), ..]));
+        let blocks = (q as u64).pow((sites - low_sites) as u32);
+        Walk { pass, low, low_weight, low_input, blocks }
+    }
+
+    fn scratch(&self) -> Scratch {
+        let m = self.pass.to.columns();
+        Scratch { base: vec![0.0; m], input: vec![0.0; m], log_weights: vec![0.0; self.low.nrows()] }
+    }
+
+    /// All blocks in at most `most` contiguous ranges of fixed extent.
+    fn shards(&self, most: u64) -> Vec<Range<u64>> {
+        let n = most.min(self.blocks);
+        (0..n).map(|k| (k * self.blocks / n)..((k + 1) * self.blocks / n)).collect()
+    }
+
+    /// Columns of the sites that block `block` fixes.
+    fn high(&self, block: u64) -> Vec<f64> {
+        let mut x = vec![0.0; self.pass.from.columns() - self.low.ncols()];
+        write_state(self.pass, block, &mut x);
+        x
+    }
+
+    /// −F(x) of every state of a block.
+    fn log_weights<'s>(&self, block: u64, scratch: &'s mut Scratch) -> &'s [f64] {
+        let high = self.high(block);
+        let high_weight = log_weight(self.pass, self.low.ncols(), &high) - self.pass.constant();
+        scratch.base.fill(0.0);
+        for (&x, row) in high.iter().zip(self.pass.weights.slice(s![self.low.ncols().., ..]).rows()) {
+            if x != 0.0 {
+                scratch.base.iter_mut().zip(row).for_each(|(b, w)| *b += x * w);
+            }
+        }
+        let (unit, eta) = (self.pass.to.unit(), self.pass.to.eta());
+        for ((out, low_weight), low) in scratch.log_weights.iter_mut().zip(&self.low_weight).zip(self.low_input.rows()) {
+            for ((input, base), low) in scratch.input.iter_mut().zip(&scratch.base).zip(low) {
+                *input = base + low;
+            }
+            *out = low_weight + high_weight + unit.log_norm(eta, &scratch.input);
+        }
+        &scratch.log_weights
+    }
+
+    /// The states of a block, one row of columns each.
+    fn states(&self, block: u64) -> Array2<f64> {
+        let high = Array1::from(self.high(block));
+        let mut x = Array2::zeros((self.low.nrows(), self.pass.from.columns()));
+        x.slice_mut(s![.., ..self.low.ncols()]).assign(&self.low);
+        x.slice_mut(s![.., self.low.ncols()..]).assign(&high);
+        x
+    }
+
+    /// Writes, for every wanted uniform, the state whose cumulative probability passes it. The shard's first state
+    /// begins at `cumulative`; rounding at the shard's end goes to its last state of positive probability.
+    fn pick(&self, blocks: Range<u64>, log_z: f64, mut cumulative: f64, wanted: &[(f64, usize)], out: &mut Array2<f64>) {
+        let mut wanted = wanted.iter().peekable();
+        let mut last = None;
+        let mut scratch = self.scratch();
+        for block in blocks {
+            if wanted.peek().is_none() {
+                return;
+            }
+            for (k, l) in self.log_weights(block, &mut scratch).iter().enumerate() {
+                let p = (l - log_z).exp();
+                cumulative += p;
+                if p > 0.0 {
+                    last = Some((block, k));
+                }
+                while let Some((_, i)) = wanted.next_if(|w| w.0 < cumulative) {
+                    out.row_mut(*i).assign(&self.states(block).row(k));
+                }
+            }
+        }
+        if let Some((block, k)) = last {
+            for (_, i) in wanted {
+                out.row_mut(*i).assign(&self.states(block).row(k));
+            }
+        }
+    }
+}
+
+/// Writes the digits of `number` in base q as states of consecutive sites.
+fn write_state(pass: Pass<f64>, mut number: u64, columns: &mut [f64]) {
+    let unit = pass.from.unit();
+    let q = unit.n_states().unwrap_or(1) as u64;
+    for site in columns.chunks_exact_mut(unit.width()) {
+        unit.state((number % q) as usize, site);
+        number /= q;
+    }
+}
+
+/// ⟨η, T(x)⟩ of consecutive sites, the first of which has column `first`.
+fn log_weight(pass: Pass<f64>, first: usize, x: &[f64]) -> f64 {
+    let eta = pass.from.eta();
+    let mut t = Array2::zeros((eta.nrows(), x.len()));
+    pass.from.unit().stats(x, t.view_mut());
+    (&eta.slice(s![.., first..first + x.len()]) * &t).sum()
+}

@@ -1,0 +1,187 @@
+//! Exact answers: log Z = log Σ_x exp(−F(x)) over the states of the cheaper finite layer, or by Cholesky.
+//!
+//! The other layer is summed out in closed form, so a machine of any width is exact as long as one layer is finite and
+//! small. Everything here is in f64, whatever the machine's numbers are, and the same on any number of threads.
+
+mod cholesky;
+mod enumerate;
+mod gaussian;
+
+use crate::error::{Error, Result};
+use crate::model::{Gradient, Rbm};
+use crate::natural::Natural;
+use crate::real::Real;
+use crate::rng::{Key, Purpose};
+use crate::stats::Stats;
+use enumerate::Enumeration;
+use gaussian::Joint;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use std::collections::BTreeMap;
+
+/// log₂ of the most states that are enumerated: some minutes for a machine of 784 × 30.
+pub const MOST_STATES_LOG2: u32 = 30;
+
+/// Called with (work done, all work) while an enumeration runs, from any thread.
+pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
+
+/// A machine whose normalising constant is known exactly.
+pub struct Exact {
+    machine: Natural<f64>,
+    solution: Solution,
+    log_z: f64,
+}
+
+enum Solution {
+    Enumerated(Enumeration),
+    Gaussian(Joint),
+}
+
+impl Exact {
+    /// Solves the machine, choosing the cheaper layer by itself.
+    pub fn new<T: Real>(rbm: &Rbm<T>) -> Result<Exact> {
+        Self::with_progress(rbm, &|_, _| ())
+    }
+
+    /// The same, telling how far it is.
+    pub fn with_progress<T: Real>(rbm: &Rbm<T>, progress: Progress) -> Result<Exact> {
+        let machine = rbm.cast::<f64>().lower();
+        let (v, h) = (machine.visible().unit(), machine.hidden().unit());
+        let (solution, log_z) = if v.n_states().is_some() || h.n_states().is_some() {
+            let (e, log_z) = Enumeration::new(&machine, progress)?;
+            (Solution::Enumerated(e), log_z)
+        } else if v.quadratic() && h.quadratic() {
+            let joint = Joint::new(&machine)?;
+            let log_z = joint.log_z();
+            (Solution::Gaussian(joint), log_z)
+        } else {
+            let (v, h) = (rbm.visible().kind(), rbm.hidden().kind());
+            return Err(Error::Undefined(format!("there is no exact method for {v} with {h}")));
+        };
+        if !log_z.is_finite() {
+            return Err(Error::NotNormalisable(format!("log Z is {log_z}: the parameters are too large")));
+        }
+        Ok(Exact { machine, solution, log_z })
+    }
+
+    /// log Z in nats, of the energy in the machine's own coordinates, constants included.
+    pub fn log_z(&self) -> f64 {
+        self.log_z
+    }
+
+    /// The machine, lowered, in f64.
+    pub fn machine(&self) -> &Natural<f64> {
+        &self.machine
+    }
+
+    /// What was done, in words.
+    pub fn method(&self) -> String {
+        match &self.solution {
+            Solution::Enumerated(e) => e.describe(),
+            Solution::Gaussian(_) => "Gaussian integral by Cholesky factorisation".into(),
+        }
+    }
+
+    /// log p(v) = −F(v) − log Z of every row of data values, in nats.
+    pub fn log_likelihood(&self, rows: ArrayView2<f64>) -> Result<Array1<f64>> {
+        let x = self.machine.visible().encode(rows, 1)?;
+        Ok(self.machine.up().free_energy(x.view()).mapv(|f| -f - self.log_z))
+    }
+
+    /// Exact expectations of the sufficient statistics under the model, weight 1: marginals, moments, ⟨vhᵀ⟩.
+    pub fn stats(&self) -> Stats<f64> {
+        match &self.solution {
+            Solution::Enumerated(e) => e.stats(&self.machine, self.log_z),
+            Solution::Gaussian(joint) => joint.stats(),
+        }
+    }
+
+    /// The exact gradient of the weighted mean log likelihood of rows of data values; `rbm` is the machine solved.
+    pub fn gradient<T: Real>(
+        &self,
+        rbm: &Rbm<T>,
+        rows: ArrayView2<f64>,
+        weights: ArrayView1<f64>,
+    ) -> Result<Gradient<f64>> {
+        check_weights(rows.nrows(), weights)?;
+        let x = self.machine.visible().encode(rows, 1)?;
+        let data = self.machine.up().stats(x.view(), weights);
+        Ok(rbm.cast::<f64>().gradient(&self.machine, &data.minus(&self.stats())))
+    }
+
+    /// `n` independent exact samples: rows of visible and of hidden data values.
+    pub fn sample(&self, n: usize, key: Key) -> (Array2<f64>, Array2<f64>) {
+        let (visible, hidden) = (self.machine.visible(), self.machine.hidden());
+        let (v, h) = match &self.solution {
+            Solution::Enumerated(e) => {
+                let x = e.sample(&self.machine, self.log_z, n, key.of(Purpose::ExactState));
+                let y = e.pass(&self.machine).sample(x.view(), key.of(Purpose::ExactRest), 0);
+                if e.over_visible() { (x, y) } else { (y, x) }
+            }
+            Solution::Gaussian(joint) => joint.sample(n, key.of(Purpose::ExactState)),
+        };
+        (visible.decode(v.view()), hidden.decode(h.view()))
+    }
+
+    /// KL(q‖p) = Σ q log(q/p) in nats, with q given by rows of data values and their weights (equal rows are merged,
+    /// weights need not sum to 1; an empirical distribution has weights 1).
+    pub fn kl(&self, rows: ArrayView2<f64>, weights: ArrayView1<f64>) -> Result<Divergence> {
+        check_weights(rows.nrows(), weights)?;
+        let visible = self.machine.visible();
+        let x = visible.encode(rows, 1)?;
+        if visible.decode(x.view()) != rows || !self.all_states(x.view()) {
+            return Err(Error::Undefined(format!(
+                "the divergence of a data set needs a finite visible layer and data that are states of it; \
+                 the layer is {}",
+                visible.kind()
+            )));
+        }
+        let log_p = self.log_likelihood(rows)?;
+        let total = weights.sum();
+        let mut q: BTreeMap<Vec<u64>, (f64, f64)> = BTreeMap::new();
+        for ((row, &w), &log_p) in rows.rows().into_iter().zip(weights).zip(&log_p) {
+            q.entry(row.iter().map(|x| x.to_bits()).collect()).or_insert((0.0, log_p)).0 += w / total;
+        }
+        let support = || q.values().filter(|q| q.0 > 0.0);
+        let entropy = -support().map(|&(q, _)| q * q.ln()).sum::<f64>();
+        let cross = -support().map(|&(q, log_p)| q * log_p).sum::<f64>();
+        Ok(Divergence { kl: cross - entropy, entropy })
+    }
+
+    /// Whether every site of every row is a state of its unit (not, say, a grey value).
+    fn all_states(&self, x: ArrayView2<f64>) -> bool {
+        let unit = self.machine.visible().unit();
+        let Some(n) = unit.n_states() else { return false };
+        let mut state = vec![0.0; unit.width()];
+        x.rows().into_iter().all(|row| {
+            row.to_vec().chunks_exact(unit.width()).all(|site| {
+                (0..n).any(|k| {
+                    unit.state(k, &mut state);
+                    state == site
+                })
+            })
+        })
+    }
+}
+
+/// KL(q‖p) and the entropy of q, both in nats.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Divergence {
+    /// Σ q log(q/p).
+    pub kl: f64,
+    /// −Σ q log q.
+    pub entropy: f64,
+}
+
+/// Row weights must be as many as the rows, finite, not negative, and not all zero.
+fn check_weights(rows: usize, weights: ArrayView1<f64>) -> Result<()> {
+    if weights.len() != rows {
+        return Err(Error::RowWeights(format!("there are {} for {rows} rows", weights.len())));
+    }
+    if let Some(i) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+        return Err(Error::RowWeights(format!("weight {} is {}, but must be 0 or more", i + 1, weights[i])));
+    }
+    match weights.sum() > 0.0 {
+        true => Ok(()),
+        false => Err(Error::RowWeights("their sum is 0".into())),
+    }
+}

@@ -1,0 +1,24 @@
+//! Restricted Boltzmann Machines: E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), exact where they can be exact.
+//!
+//! The flow: an [`Rbm`] (what is saved and trained) is lowered to a [`Natural`] machine (what samplers and exact methods
+//! see); estimators return [`Stats`]; [`Rbm::gradient`] pulls a difference of two `Stats` back to the parameters.
+//! `NOTATION.md` has the letters, `ARCHITECTURE.md` the map.
+
+mod centering;
+pub mod error;
+pub mod exact;
+pub mod math;
+mod model;
+mod natural;
+pub mod real;
+pub mod rng;
+mod stats;
+pub mod units;
+
+pub use centering::LARGE_OFFSET;
+pub use error::{Error, Result};
+pub use exact::Exact;
+pub use model::{Gradient, Layer, Rbm};
+pub use natural::{Natural, Pass, Side};
+pub use real::Real;
+pub use stats::Stats;

@@ -1,0 +1,258 @@
+//! The machine: E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), as it is saved and trained.
+
+use crate::error::{Error, Result};
+use crate::natural::{Natural, Side};
+use crate::real::Real;
+use crate::units::{Kind, Origin};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+
+/// One layer: what its units are, their trainable parameters, and the offset they are centred by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer<T> {
+    kind: Kind,
+    par: Array2<T>,
+    offset: Array1<T>,
+}
+
+impl<T: Real> Layer<T> {
+    /// A layer of `sites` units with default parameters and offset zero.
+    pub fn new(kind: Kind, sites: usize) -> Layer<T> {
+        let unit = kind.unit::<T>();
+        let columns = sites * unit.width();
+        let default = |(f, _): (usize, usize)| T::of(unit.fields()[f].default);
+        let par = Array2::from_shape_fn((unit.fields().len(), columns), default);
+        Layer { par, offset: Array1::zeros(columns), kind }
+    }
+
+    /// A layer from its parameters (one row per field, one entry per column) and offset.
+    pub fn from_parts(kind: Kind, par: Array2<T>, offset: Array1<T>) -> Result<Layer<T>> {
+        let unit = kind.unit::<T>();
+        let shape = |what: &str, expected: String, found: String| Error::Shape { what: what.into(), expected, found };
+        if par.nrows() != unit.fields().len() || par.ncols() % unit.width() != 0 || par.ncols() == 0 {
+            let expected = format!("{} x a positive multiple of {}", unit.fields().len(), unit.width());
+            return Err(shape("a layer's parameters", expected, format!("{:?}", par.dim())));
+        }
+        if offset.len() != par.ncols() {
+            return Err(shape("a layer's offset", par.ncols().to_string(), offset.len().to_string()));
+        }
+        for (field, row) in unit.fields().iter().zip(par.rows()) {
+            let (lo, hi) = field.range;
+            check_numbers(field.name, row.iter(), |x| (lo..=hi).contains(&x), || in_words(field.range))?;
+        }
+        check_numbers("offset", offset.iter(), f64::is_finite, || "finite".into())?;
+        Ok(Layer { kind, par: par.as_standard_layout().into_owned(), offset })
+    }
+
+    /// What the units are.
+    pub fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// Number of units.
+    pub fn sites(&self) -> usize {
+        self.columns() / self.kind.unit::<T>().width()
+    }
+
+    /// Number of columns: sites × width.
+    pub fn columns(&self) -> usize {
+        self.par.ncols()
+    }
+
+    /// Trainable parameters, one row per field of the unit.
+    pub fn par(&self) -> ArrayView2<'_, T> {
+        self.par.view()
+    }
+
+    /// The row of the field called `name`, if the unit has it.
+    pub fn field(&self, name: &str) -> Option<ArrayView1<'_, T>> {
+        let row = self.kind.unit::<T>().fields().iter().position(|f| f.name == name)?;
+        Some(self.par.row(row))
+    }
+
+    /// The offset α or β.
+    pub fn offset(&self) -> ArrayView1<'_, T> {
+        self.offset.view()
+    }
+
+    /// The point the coupling is measured from, in f64.
+    pub(crate) fn origin(&self) -> Array1<f64> {
+        match self.kind.unit::<T>().origin() {
+            Origin::Offset => self.offset.mapv(T::f64),
+            Origin::Reference => self.reference(),
+        }
+    }
+
+    /// The point where U(x) = 0, in f64.
+    fn reference(&self) -> Array1<f64> {
+        let wide = self.widen();
+        let mut x = vec![0.0; self.columns()];
+        self.kind.unit::<f64>().reference(wide.par.view(), wide.offset.view(), &mut x);
+        x.into()
+    }
+
+    /// The chart: η and the coupling scale s of every column.
+    pub(crate) fn natural(&self) -> (Array2<T>, Array1<T>) {
+        let unit = self.kind.unit::<T>();
+        let mut eta = Array2::zeros((unit.n_stats(), self.columns()));
+        let mut scale = vec![T::zero(); self.columns()];
+        unit.natural(self.par.view(), self.offset.view(), eta.view_mut(), &mut scale);
+        (eta, scale.into())
+    }
+
+    /// The same layer in f64.
+    pub(crate) fn widen(&self) -> Layer<f64> {
+        Layer { kind: self.kind.clone(), par: self.par.mapv(T::f64), offset: self.offset.mapv(T::f64) }
+    }
+
+    /// The layer in another number type, rounded to nearest.
+    fn cast<S: Real>(&self) -> Layer<S> {
+        let to = |x: T| S::of(x.f64());
+        Layer { kind: self.kind.clone(), par: self.par.mapv(to), offset: self.offset.mapv(to) }
+    }
+
+    pub(crate) fn parts_mut(&mut self) -> (&mut Kind, &mut Array2<T>, &mut Array1<T>) {
+        (&mut self.kind, &mut self.par, &mut self.offset)
+    }
+}
+
+/// "finite", or "between lo and hi".
+fn in_words((lo, hi): (f64, f64)) -> String {
+    if lo == -f64::MAX && hi == f64::MAX { "finite".into() } else { format!("between {lo} and {hi}") }
+}
+
+/// Refuses the first number that `valid` refuses.
+fn check_numbers<'a, T: Real>(
+    what: &str,
+    numbers: impl Iterator<Item = &'a T>,
+    valid: impl Fn(f64) -> bool,
+    domain: impl Fn() -> String,
+) -> Result<()> {
+    for (index, x) in numbers.enumerate() {
+        if !valid(x.f64()) {
+            return Err(Error::Parameter { what: what.into(), index, value: x.f64(), domain: domain() });
+        }
+    }
+    Ok(())
+}
+
+/// A Restricted Boltzmann Machine.
+///
+/// ```
+/// use harmonium::{Exact, Rbm, units::Kind};
+/// let bernoulli = Kind::new("bernoulli", &Default::default())?;
+/// let rbm = Rbm::<f64>::new(bernoulli.clone(), 3, bernoulli, 2)?;
+/// assert!((Exact::new(&rbm)?.log_z() - 32f64.ln()).abs() < 1e-12);
+/// # Ok::<(), harmonium::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rbm<T> {
+    visible: Layer<T>,
+    hidden: Layer<T>,
+    weights: Array2<T>,
+}
+
+/// A change of every trainable number of a machine: a gradient, or a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gradient<T> {
+    /// One row per field of the visible unit.
+    pub visible: Array2<T>,
+    /// One row per field of the hidden unit.
+    pub hidden: Array2<T>,
+    /// Visible columns × hidden columns.
+    pub weights: Array2<T>,
+}
+
+impl<T: Real> Rbm<T> {
+    /// A machine of independent units: default parameters, weights zero.
+    pub fn new(visible: Kind, n_visible: usize, hidden: Kind, n_hidden: usize) -> Result<Rbm<T>> {
+        let (visible, hidden) = (Layer::new(visible, n_visible), Layer::new(hidden, n_hidden));
+        let weights = Array2::zeros((visible.columns(), hidden.columns()));
+        Self::from_parts(visible, hidden, weights)
+    }
+
+    /// A machine from its layers and weights (visible columns × hidden columns).
+    pub fn from_parts(visible: Layer<T>, hidden: Layer<T>, weights: Array2<T>) -> Result<Rbm<T>> {
+        for (name, layer) in [("visible", &visible), ("hidden", &hidden)] {
+            if layer.columns() == 0 {
+                let expected = "at least 1 site".into();
+                return Err(Error::Shape { what: format!("the {name} layer"), expected, found: "0 sites".into() });
+            }
+        }
+        if hidden.kind.visible_only() {
+            let problem = format!("{} is for visible layers only", hidden.kind);
+            return Err(Error::UnitOption { kind: hidden.kind.name(), problem });
+        }
+        let expected = (visible.columns(), hidden.columns());
+        if weights.dim() != expected {
+            let (expected, found) = (format!("{expected:?}"), format!("{:?}", weights.dim()));
+            return Err(Error::Shape { what: "weights".into(), expected, found });
+        }
+        check_numbers("weights", weights.iter(), f64::is_finite, || "finite".into())?;
+        Ok(Rbm { visible, hidden, weights: weights.as_standard_layout().into_owned() })
+    }
+
+    /// The visible layer.
+    pub fn visible(&self) -> &Layer<T> {
+        &self.visible
+    }
+
+    /// The hidden layer.
+    pub fn hidden(&self) -> &Layer<T> {
+        &self.hidden
+    }
+
+    /// W, visible columns × hidden columns.
+    pub fn weights(&self) -> ArrayView2<'_, T> {
+        self.weights.view()
+    }
+
+    /// The machine in another number type, rounded to nearest.
+    pub fn cast<S: Real>(&self) -> Rbm<S> {
+        let weights = self.weights.mapv(|x| S::of(x.f64()));
+        Rbm { visible: self.visible.cast(), hidden: self.hidden.cast(), weights }
+    }
+
+    /// Lowers the charts: η and W̃ = W/(s_v s_hᵀ) in plain coordinates, offsets absorbed, and the energy's constant.
+    ///
+    /// −(v−o_v)ᵀW̃(h−o_h) = −vᵀW̃h + vᵀ(W̃o_h) + (W̃ᵀo_v)ᵀh − o_vᵀW̃o_h, so the fields take −W̃o_h and −W̃ᵀo_v; and
+    /// U(x) = −⟨η, T(x)⟩ + ⟨η, T(reference)⟩. Fields and constant are summed in f64: offsets may be large.
+    pub fn lower(&self) -> Natural<T> {
+        let coupling = self.coupling();
+        let (o_v, o_h) = (self.visible.origin(), self.hidden.origin());
+        let (d_v, d_h) = (coupling.dot(&o_h), coupling.t().dot(&o_v));
+        let (visible, own_v) = lower_layer(&self.visible, &d_v);
+        let (hidden, own_h) = lower_layer(&self.hidden, &d_h);
+        let constant = own_v + own_h - o_v.dot(&d_v);
+        Natural::new(visible, hidden, coupling.mapv(T::of), constant)
+    }
+
+    /// W̃ = W/(s_v s_hᵀ) in f64.
+    pub(crate) fn coupling(&self) -> Array2<f64> {
+        let (s_v, s_h) = (self.visible.widen().natural().1, self.hidden.widen().natural().1);
+        let mut w = self.weights.mapv(T::f64);
+        ndarray::Zip::indexed(&mut w).for_each(|(i, j), w| *w /= s_v[i] * s_h[j]);
+        w
+    }
+
+    /// Takes a step: adds `scale`·`step` to every parameter, in the machine's own (centred) coordinates.
+    pub fn step(&mut self, scale: T, step: &Gradient<T>) {
+        self.visible.par.scaled_add(scale, &step.visible);
+        self.hidden.par.scaled_add(scale, &step.hidden);
+        self.weights.scaled_add(scale, &step.weights);
+    }
+
+    pub(crate) fn parts_mut(&mut self) -> (&mut Layer<T>, &mut Layer<T>, &mut Array2<T>) {
+        (&mut self.visible, &mut self.hidden, &mut self.weights)
+    }
+}
+
+/// The lowered layer, its field reduced by `taken`, and its part of the energy's constant, ⟨η, T(reference)⟩.
+fn lower_layer<T: Real>(layer: &Layer<T>, taken: &Array1<f64>) -> (Side<T>, f64) {
+    let (mut eta, _) = layer.widen().natural();
+    let mut t = Array2::zeros(eta.dim());
+    layer.kind.unit::<f64>().stats(&layer.reference().to_vec(), t.view_mut());
+    let constant = (&eta * &t).sum();
+    let mut field = eta.row_mut(0);
+    field -= taken;
+    (Side::new(layer.kind.clone(), eta.mapv(T::of)), constant)
+}

@@ -1,0 +1,234 @@
+//! The lowered machine: −E(v,h) = ⟨η_v, T(v)⟩ + ⟨η_h, T(h)⟩ + vᵀW̃h − constant.
+//!
+//! No charts, no offsets: what samplers, estimators and log Z see. Both sides are alike, so everything is written once,
+//! for a [`Pass`] from one layer to the other.
+
+use crate::error::{Error, Result};
+use crate::real::Real;
+use crate::rng::Key;
+use crate::stats::Stats;
+use crate::units::{Kind, Unit};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+
+/// One layer in natural parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side<T> {
+    kind: Kind,
+    eta: Array2<T>,
+}
+
+impl<T: Real> Side<T> {
+    pub(crate) fn new(kind: Kind, eta: Array2<T>) -> Side<T> {
+        Side { kind, eta }
+    }
+
+    /// What the units are.
+    pub fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// The mathematics of the units.
+    pub fn unit(&self) -> &dyn Unit<T> {
+        self.kind.unit::<T>()
+    }
+
+    /// Natural parameters: statistics × columns.
+    pub fn eta(&self) -> ArrayView2<'_, T> {
+        self.eta.view()
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.eta.ncols()
+    }
+
+    /// Number of units.
+    pub fn sites(&self) -> usize {
+        self.columns() / self.unit().width()
+    }
+
+    /// ⟨η, T(x)⟩ of one row of columns.
+    pub fn log_weight(&self, x: &[T]) -> f64 {
+        let mut t = Array2::zeros(self.eta.dim());
+        self.unit().stats(x, t.view_mut());
+        self.eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum()
+    }
+
+    /// Rows of data values (one per site) as rows of columns; refuses the first value outside the unit's domain.
+    /// `first` is the number of the first row, counted from 1, for the message.
+    pub fn encode(&self, rows: ArrayView2<T>, first: u64) -> Result<Array2<T>> {
+        if rows.ncols() != self.sites() {
+            return Err(Error::Columns { expected: self.sites(), found: rows.ncols() });
+        }
+        let (unit, width) = (self.unit(), self.unit().width());
+        let mut columns = Array2::zeros((rows.nrows(), self.columns()));
+        for (r, (row, mut out)) in rows.rows().into_iter().zip(columns.rows_mut()).enumerate() {
+            let sites = out.as_slice_mut().into_iter().flat_map(|out| out.chunks_exact_mut(width));
+            for (c, (&value, site)) in row.iter().zip(sites).enumerate() {
+                if !unit.encode(value, site) {
+                    return Err(Error::Domain {
+                        row: first + r as u64,
+                        column: c + 1,
+                        value: value.f64(),
+                        domain: unit.domain(),
+                        kind: self.kind.to_string(),
+                    });
+                }
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Rows of columns as rows of data values.
+    pub fn decode(&self, columns: ArrayView2<T>) -> Array2<T> {
+        let (unit, width) = (self.unit(), self.unit().width());
+        Array2::from_shape_fn((columns.nrows(), self.sites()), |(r, site)| {
+            let x: Vec<T> = (site * width..(site + 1) * width).map(|c| columns[[r, c]]).collect();
+            unit.decode(&x)
+        })
+    }
+}
+
+/// A machine in natural parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Natural<T> {
+    visible: Side<T>,
+    hidden: Side<T>,
+    weights: Array2<T>,
+    constant: f64,
+}
+
+impl<T: Real> Natural<T> {
+    pub(crate) fn new(visible: Side<T>, hidden: Side<T>, weights: Array2<T>, constant: f64) -> Natural<T> {
+        Natural { visible, hidden, weights, constant }
+    }
+
+    /// The visible layer.
+    pub fn visible(&self) -> &Side<T> {
+        &self.visible
+    }
+
+    /// The hidden layer.
+    pub fn hidden(&self) -> &Side<T> {
+        &self.hidden
+    }
+
+    /// W̃: visible columns × hidden columns.
+    pub fn weights(&self) -> ArrayView2<'_, T> {
+        self.weights.view()
+    }
+
+    /// What is added to every energy; it makes log Z the one of the machine in its own coordinates.
+    pub fn constant(&self) -> f64 {
+        self.constant
+    }
+
+    /// From visible to hidden.
+    pub fn up(&self) -> Pass<'_, T> {
+        Pass { from: &self.visible, to: &self.hidden, weights: self.weights.view(), constant: self.constant }
+    }
+
+    /// From hidden to visible.
+    pub fn down(&self) -> Pass<'_, T> {
+        Pass { from: &self.hidden, to: &self.visible, weights: self.weights.t(), constant: self.constant }
+    }
+
+    /// E(v, h) of one pair of rows of columns.
+    pub fn energy(&self, v: ArrayView1<T>, h: ArrayView1<T>) -> f64 {
+        let (v, h) = (v.to_vec(), h.to_vec());
+        let mut coupled = 0.0;
+        for (v, row) in v.iter().zip(self.weights.rows()) {
+            coupled += v.f64() * row.iter().zip(&h).map(|(w, h)| w.f64() * h.f64()).sum::<f64>();
+        }
+        self.constant - self.visible.log_weight(&v) - self.hidden.log_weight(&h) - coupled
+    }
+}
+
+/// One direction through a machine: the layer that is given and the layer that is asked about.
+/// States are rows of columns, see [`Side::encode`].
+#[derive(Clone, Copy)]
+pub struct Pass<'a, T> {
+    /// The given layer.
+    pub from: &'a Side<T>,
+    /// The layer asked about.
+    pub to: &'a Side<T>,
+    /// From-columns × to-columns.
+    pub weights: ArrayView2<'a, T>,
+    constant: f64,
+}
+
+impl<T: Real> Pass<'_, T> {
+    /// What is added to every energy.
+    pub fn constant(&self) -> f64 {
+        self.constant
+    }
+
+    /// I = xᵀW̃: what the given layer adds to the other's field.
+    pub fn inputs(&self, x: ArrayView2<T>) -> Array2<T> {
+        let mut out = Array2::zeros((x.nrows(), self.to.columns()));
+        ndarray::linalg::general_mat_mul(T::one(), &x, &self.weights, T::zero(), &mut out);
+        out
+    }
+
+    /// ⟨y | x⟩: the conditional means of the other layer, one entry per column.
+    pub fn means(&self, x: ArrayView2<T>) -> Array2<T> {
+        self.map_rows(x, |input, out| self.to.unit().means(self.to.eta(), input, out))
+    }
+
+    /// y ∼ p(y | x); row r is chain `first_chain + r` under `key`.
+    pub fn sample(&self, x: ArrayView2<T>, key: Key, first_chain: u64) -> Array2<T> {
+        let mut chain = first_chain;
+        let mut u = vec![[T::zero(); 2]; self.to.sites()];
+        self.map_rows(x, |input, out| {
+            for (site, u) in u.iter_mut().enumerate() {
+                *u = key.uniforms(chain, site as u32);
+            }
+            self.to.unit().sample(self.to.eta(), input, &u, out);
+            chain += 1;
+        })
+    }
+
+    fn map_rows(&self, x: ArrayView2<T>, mut f: impl FnMut(&[T], &mut [T])) -> Array2<T> {
+        let inputs = self.inputs(x);
+        let mut out = Array2::zeros(inputs.dim());
+        for (input, mut out) in inputs.rows().into_iter().zip(out.rows_mut()) {
+            if let (Some(input), Some(out)) = (input.as_slice(), out.as_slice_mut()) {
+                f(input, out);
+            }
+        }
+        out
+    }
+
+    /// F(x) = −log Σ_y exp(−E(x, y)) of every row.
+    pub fn free_energy(&self, x: ArrayView2<T>) -> Array1<f64> {
+        let inputs = self.inputs(x);
+        let row = |(x, input): (ArrayView1<T>, ArrayView1<T>)| {
+            self.constant - self.from.log_weight(&x.to_vec()) - self.to.unit().log_norm(self.to.eta(), &input.to_vec())
+        };
+        x.rows().into_iter().zip(inputs.rows()).map(row).collect()
+    }
+
+    /// Statistics of rows of the given layer with the other layer averaged out (Rao–Blackwell), each row counted
+    /// `weights[r]` times; `visible` of the result is the given layer.
+    pub fn stats(&self, x: ArrayView2<T>, weights: ArrayView1<T>) -> Stats<T> {
+        let inputs = self.inputs(x);
+        let mut stats = Stats {
+            visible: Array2::zeros(self.from.eta().dim()),
+            hidden: Array2::zeros(self.to.eta().dim()),
+            cross: Array2::zeros(self.weights.dim()),
+            weight: weights.iter().map(|w| w.f64()).sum(),
+        };
+        let (mut t_x, mut t_y) = (stats.visible.clone(), stats.hidden.clone());
+        let mut means = Array2::zeros(inputs.dim());
+        for (r, &w) in weights.iter().enumerate() {
+            self.from.unit().stats(&x.row(r).to_vec(), t_x.view_mut());
+            self.to.unit().mean_stats(self.to.eta(), &inputs.row(r).to_vec(), t_y.view_mut());
+            stats.visible.scaled_add(w, &t_x);
+            stats.hidden.scaled_add(w, &t_y);
+            means.row_mut(r).assign(&t_y.row(0));
+        }
+        let weighted = &means * &weights.insert_axis(Axis(1));
+        ndarray::linalg::general_mat_mul(T::one(), &x.t(), &weighted, T::zero(), &mut stats.cross);
+        stats
+    }
+}

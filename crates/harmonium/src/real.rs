@@ -1,0 +1,86 @@
+//! The two number types a machine can have: `f32` and `f64`.
+
+use ndarray::NdFloat;
+use std::iter::Sum;
+
+/// A floating-point number that parameters, states and statistics are made of.
+///
+/// Sums that decide about likelihoods are always taken in `f64`; `Real` is what is stored.
+pub trait Real: NdFloat + Sum + Default + num_traits::FloatConst {
+    /// The name of the type in a model file: `F32` or `F64`.
+    const DTYPE: safetensors::Dtype;
+
+    /// The nearest number to `x`.
+    fn of(x: f64) -> Self;
+
+    /// The same number as `f64` (exact).
+    fn f64(self) -> f64;
+
+    /// A number strictly between 0 and 1 from two random words: the middle of one of 2²³ (f32) or 2⁵² (f64) equal
+    /// cells. One bit less than the mantissa holds, so that the half fits and the largest value is still below 1.
+    /// Both types use the leading bits of `words[0]` first, so they draw the same number up to rounding.
+    fn uniform(words: [u32; 2]) -> Self;
+
+    /// Reads one little-endian number; `bytes` has exactly the type's size.
+    fn from_le(bytes: &[u8]) -> Self;
+
+    /// Appends the number's little-endian bytes.
+    fn push_le(self, bytes: &mut Vec<u8>);
+}
+
+impl Real for f32 {
+    const DTYPE: safetensors::Dtype = safetensors::Dtype::F32;
+    fn of(x: f64) -> f32 {
+        x as f32
+    }
+    fn f64(self) -> f64 {
+        f64::from(self)
+    }
+    fn uniform(words: [u32; 2]) -> f32 {
+        ((words[0] >> 9) as f32 + 0.5) * (1.0 / (1u32 << 23) as f32)
+    }
+    fn from_le(bytes: &[u8]) -> f32 {
+        let mut b = [0; 4];
+        b.copy_from_slice(bytes);
+        f32::from_le_bytes(b)
+    }
+    fn push_le(self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.to_le_bytes());
+    }
+}
+
+impl Real for f64 {
+    const DTYPE: safetensors::Dtype = safetensors::Dtype::F64;
+    fn of(x: f64) -> f64 {
+        x
+    }
+    fn f64(self) -> f64 {
+        self
+    }
+    fn uniform(words: [u32; 2]) -> f64 {
+        let bits = (u64::from(words[0]) << 32 | u64::from(words[1])) >> 12;
+        (bits as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
+    }
+    fn from_le(bytes: &[u8]) -> f64 {
+        let mut b = [0; 8];
+        b.copy_from_slice(bytes);
+        f64::from_le_bytes(b)
+    }
+    fn push_le(self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uniforms_stay_strictly_inside_and_agree_between_types() {
+        for words in [[0, 0], [u32::MAX, u32::MAX], [0x8000_0000, 0], [0x1234_5678, 0x9abc_def0]] {
+            let (a, b) = (f32::uniform(words), f64::uniform(words));
+            assert!(a > 0.0 && a < 1.0 && b > 0.0 && b < 1.0, "{words:?}: {a} {b}");
+            assert!((f64::from(a) - b).abs() <= 0.5 / 8_388_608.0);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Stats {ΣT(v), ΣT(h), Σvhᵀ, weight}: the only currency between estimators and gradients.
+//!
+//! Sums, not averages: batches, shards and processes just add. A gradient divides each phase by its own weight, so the
+//! number of chains need not be the number of rows.
+
+use crate::natural::Natural;
+use crate::real::Real;
+use ndarray::{Array2, Zip};
+
+/// Weighted sums of the sufficient statistics of a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stats<T> {
+    /// Σ w T(v): statistics × visible columns.
+    pub visible: Array2<T>,
+    /// Σ w T(h): statistics × hidden columns.
+    pub hidden: Array2<T>,
+    /// Σ w v hᵀ: visible columns × hidden columns.
+    pub cross: Array2<T>,
+    /// Σ w.
+    pub weight: f64,
+}
+
+impl<T: Real> Stats<T> {
+    /// No rows yet.
+    pub fn zeros(machine: &Natural<T>) -> Stats<T> {
+        Stats {
+            visible: Array2::zeros(machine.visible().eta().dim()),
+            hidden: Array2::zeros(machine.hidden().eta().dim()),
+            cross: Array2::zeros(machine.weights().dim()),
+            weight: 0.0,
+        }
+    }
+
+    /// Adds other rows.
+    pub fn add(&mut self, other: &Stats<T>) {
+        self.visible += &other.visible;
+        self.hidden += &other.hidden;
+        self.cross += &other.cross;
+        self.weight += other.weight;
+    }
+
+    /// The averages: sums divided by the weight, weight 1.
+    pub fn mean(&self) -> Stats<T> {
+        let f = T::of(self.weight.recip());
+        let scaled = |m: &Array2<T>| m.mapv(|x| x * f);
+        Stats {
+            visible: scaled(&self.visible),
+            hidden: scaled(&self.hidden),
+            cross: scaled(&self.cross),
+            weight: 1.0,
+        }
+    }
+
+    /// ⟨·⟩_self − ⟨·⟩_other, each averaged by its own weight; the result has weight 0.
+    pub fn minus(&self, other: &Stats<T>) -> Stats<T> {
+        let (mut a, b) = (self.mean(), other.mean());
+        for (a, b) in [(&mut a.visible, &b.visible), (&mut a.hidden, &b.hidden), (&mut a.cross, &b.cross)] {
+            Zip::from(a).and(b).for_each(|a, &b| *a -= b);
+        }
+        Stats { weight: 0.0, ..a }
+    }
+
+    /// The same statistics with the layers exchanged.
+    pub fn mirrored(self) -> Stats<T> {
+        Stats {
+            visible: self.hidden,
+            hidden: self.visible,
+            cross: self.cross.t().as_standard_layout().into_owned(),
+            weight: self.weight,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Bernoulli unit, x ∈ {0, 1}: U(x) = −bias·(x − offset), Γ = softplus(η + I), ⟨x⟩ = σ(η + I).
+//!
+//! Schlüter 2014, section 2. Values between 0 and 1 are accepted as data: probabilities of a 1.
+
+use super::{BIAS, Field, Options, Scalar, Spec, field_row};
+use crate::error::Result;
+use crate::math::{logistic, logistic_row, softplus, sum_softplus};
+use crate::real::Real;
+use ndarray::ArrayView2;
+
+/// A binary unit with values 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bernoulli;
+
+impl Spec for Bernoulli {
+    const NAME: &'static str = "bernoulli";
+    const ABOUT: &'static str = "binary, 0 or 1";
+    fn from_options(_: &mut Options) -> Result<Self> {
+        Ok(Bernoulli)
+    }
+    fn examples() -> Vec<Self> {
+        vec![Bernoulli]
+    }
+}
+
+impl Scalar for Bernoulli {
+    const FIELDS: &'static [Field] = &[BIAS];
+    const STATS: usize = 1;
+    const STATES: Option<&'static [f64]> = Some(&[0.0, 1.0]);
+    fn admits<T: Real>(&self, value: T) -> bool {
+        (T::zero()..=T::one()).contains(&value)
+    }
+    fn domain(&self) -> &'static str {
+        "0, 1 or a probability between"
+    }
+    fn stats<T: Real>(&self, x: T) -> [T; 2] {
+        [x, T::zero()]
+    }
+    fn log_norm<T: Real>(&self, eta: [T; 2], input: T) -> T {
+        softplus(eta[0] + input)
+    }
+    fn mean_stats<T: Real>(&self, eta: [T; 2], input: T) -> [T; 2] {
+        [logistic(eta[0] + input), T::zero()]
+    }
+    fn sample<T: Real>(&self, eta: [T; 2], input: T, u: [T; 2]) -> T {
+        if u[0] < logistic(eta[0] + input) { T::one() } else { T::zero() }
+    }
+    fn log_norm_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T]) -> f64 {
+        sum_softplus(field_row(&eta, &mut Vec::new()), input, T::one())
+    }
+    fn means_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T], x: &mut [T]) {
+        logistic_row(field_row(&eta, &mut Vec::new()), input, T::one(), T::zero(), T::one(), x);
+    }
+}
