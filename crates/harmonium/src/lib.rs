@@ -5,9 +5,13 @@
 //! `NOTATION.md` has the letters, `ARCHITECTURE.md` the map.
 
 mod centering;
+pub mod data;
 pub mod error;
 pub mod exact;
+pub mod file;
+pub mod logz;
 pub mod math;
+pub mod measure;
 mod model;
 mod natural;
 pub mod real;

@@ -26,6 +26,7 @@ pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 
 /// A machine whose normalising constant is known exactly.
 pub struct Exact {
+    rbm: Rbm<f64>,
     machine: Natural<f64>,
     solution: Solution,
     log_z: f64,
@@ -44,7 +45,8 @@ impl Exact {
 
     /// The same, telling how far it is.
     pub fn with_progress<T: Real>(rbm: &Rbm<T>, progress: Progress) -> Result<Exact> {
-        let machine = rbm.cast::<f64>().lower();
+        let rbm = rbm.cast::<f64>();
+        let machine = rbm.lower();
         let (v, h) = (machine.visible().unit(), machine.hidden().unit());
         let (solution, log_z) = if v.n_states().is_some() || h.n_states().is_some() {
             let (e, log_z) = Enumeration::new(&machine, progress)?;
@@ -60,7 +62,7 @@ impl Exact {
         if !log_z.is_finite() {
             return Err(Error::NotNormalisable(format!("log Z is {log_z}: the parameters are too large")));
         }
-        Ok(Exact { machine, solution, log_z })
+        Ok(Exact { rbm, machine, solution, log_z })
     }
 
     /// log Z in nats, of the energy in the machine's own coordinates, constants included.
@@ -95,17 +97,12 @@ impl Exact {
         }
     }
 
-    /// The exact gradient of the weighted mean log likelihood of rows of data values; `rbm` is the machine solved.
-    pub fn gradient<T: Real>(
-        &self,
-        rbm: &Rbm<T>,
-        rows: ArrayView2<f64>,
-        weights: ArrayView1<f64>,
-    ) -> Result<Gradient<f64>> {
+    /// The exact gradient of the weighted mean log likelihood of rows of data values.
+    pub fn gradient(&self, rows: ArrayView2<f64>, weights: ArrayView1<f64>) -> Result<Gradient<f64>> {
         check_weights(rows.nrows(), weights)?;
         let x = self.machine.visible().encode(rows, 1)?;
         let data = self.machine.up().stats(x.view(), weights);
-        Ok(rbm.cast::<f64>().gradient(&self.machine, &data.minus(&self.stats())))
+        Ok(self.rbm.gradient(&self.machine, &data.minus(&self.stats())))
     }
 
     /// `n` independent exact samples: rows of visible and of hidden data values.

@@ -1,0 +1,96 @@
+//! What happens to data before it meets the units: x → (x − shift)/scale, then binarisation.
+
+use crate::error::{Error, Result};
+use ndarray::{Array1, Array2, Axis};
+
+/// How values in [0, 1] become 0 or 1 for Bernoulli units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Binarize {
+    /// Left as they are: probabilities of a 1.
+    None,
+    /// 1 above the threshold.
+    Threshold(f64),
+    /// 1 with the value as its probability, drawn anew whenever the row is read.
+    Sample,
+}
+
+impl Binarize {
+    /// `none`, `threshold`, `threshold:T`, `sample`.
+    pub fn parse(text: &str) -> Result<Binarize> {
+        let bad = || Error::Undefined(format!("binarize is '{text}', but must be none, threshold[:T] or sample"));
+        match text.split_once(':') {
+            None if text == "none" => Ok(Binarize::None),
+            None if text == "sample" => Ok(Binarize::Sample),
+            None if text == "threshold" => Ok(Binarize::Threshold(0.5)),
+            Some(("threshold", t)) => {
+                let t: f64 = t.parse().map_err(|_| bad())?;
+                if t.is_finite() { Ok(Binarize::Threshold(t)) } else { Err(bad()) }
+            }
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl std::fmt::Display for Binarize {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Binarize::None => f.write_str("none"),
+            Binarize::Threshold(t) => write!(f, "threshold:{t}"),
+            Binarize::Sample => f.write_str("sample"),
+        }
+    }
+}
+
+/// The preprocessing a model file remembers; by default nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Preprocess {
+    /// Binarisation, if it was decided.
+    pub binarize: Option<Binarize>,
+    /// Subtracted from every row.
+    pub shift: Option<Array1<f64>>,
+    /// Then divided by; positive.
+    pub scale: Option<Array1<f64>>,
+}
+
+impl Preprocess {
+    /// Refuses shifts and scales of the wrong length, not finite, or scales that are not positive.
+    pub fn check(&self, columns: usize) -> Result<()> {
+        for (what, numbers, positive) in [("data.shift", &self.shift, false), ("data.scale", &self.scale, true)] {
+            let Some(numbers) = numbers else { continue };
+            if numbers.len() != columns {
+                let (expected, found) = (columns.to_string(), numbers.len().to_string());
+                return Err(Error::Shape { what: what.into(), expected, found });
+            }
+            if let Some(index) = numbers.iter().position(|x| !x.is_finite() || (positive && *x <= 0.0)) {
+                let domain = if positive { "positive" } else { "finite" }.into();
+                return Err(Error::Parameter { what: what.into(), index, value: numbers[index], domain });
+            }
+        }
+        Ok(())
+    }
+
+    /// x → (x − shift)/scale.
+    pub fn standardize(&self, rows: &mut Array2<f64>) {
+        if let Some(shift) = &self.shift {
+            *rows -= &shift.view().insert_axis(Axis(0));
+        }
+        if let Some(scale) = &self.scale {
+            *rows /= &scale.view().insert_axis(Axis(0));
+        }
+    }
+
+    /// x → x·scale + shift, for what a machine gives back.
+    pub fn restore(&self, rows: &mut Array2<f64>) {
+        if let Some(scale) = &self.scale {
+            *rows *= &scale.view().insert_axis(Axis(0));
+        }
+        if let Some(shift) = &self.shift {
+            *rows += &shift.view().insert_axis(Axis(0));
+        }
+    }
+
+    /// −Σ log scale: what the change of units adds to a log density.
+    pub fn log_jacobian(&self) -> f64 {
+        self.scale.as_ref().map_or(0.0, |s| -s.iter().map(|x| x.ln()).sum::<f64>())
+    }
+}
