@@ -1,1 +1,33 @@
-fn main() {}
+//! The `harmonium` command: what was typed becomes one call of the library and one report.
+//!
+//! Exit code 0: done. 1: the work failed, one line on stderr says why, and no output file was touched. 2: usage.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod model;
+mod progress;
+mod report;
+mod stream;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    match run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report::say("error", &report::one_line(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &args::Cli) -> anyhow::Result<()> {
+    if let Some(threads) = cli.global.threads {
+        rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
+    }
+    cli.command.run(&cli.global)?.print(cli.global.json)
+}

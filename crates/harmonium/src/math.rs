@@ -23,10 +23,22 @@ pub fn log_sum_exp(x: impl Iterator<Item = f64> + Clone) -> f64 {
     max + x.map(|v| (v - max).exp()).sum::<f64>().ln()
 }
 
-/// e⁻ʸ for y ≥ 0, branch-free so that loops over it become SIMD code; relative error below 4e-16, flushed at e⁻⁷⁰⁸.
+/// 1/k!, k = 0 … 12.
+const TAYLOR: [f64; 13] = {
+    let mut c = [1.0; 13];
+    let mut k = 1;
+    while k < 13 {
+        c[k] = c[k - 1] / k as f64;
+        k += 1;
+    }
+    c
+};
+
+/// e⁻ʸ for y ≥ 0, branch-free so that loops over it become SIMD code; relative error below 1e-15, flushed at e⁻⁷⁰⁸.
 ///
-/// y = −n log 2 − r with |r| ≤ ½ log 2, and e^r by its Taylor series to r¹³ (next term 4e-18). Adding 1.5·2⁵² rounds to
-/// an integer and leaves n in the low mantissa bits, from where a shift makes it an exponent.
+/// −y = n log 2 + r with |r| ≤ ½ log 2, and e^r by its Taylor series to r¹² (next term 2e-16), in pairs so that the
+/// processor need not wait for each term. Adding 1.5·2⁵² rounds to an integer and leaves n in the low mantissa bits,
+/// from where a shift makes it an exponent. No fused multiply-add: the same bits on every instruction set.
 #[inline(always)]
 fn exp_minus(y: f64) -> f64 {
     const MAGIC: f64 = 6_755_399_441_055_744.0;
@@ -36,26 +48,20 @@ fn exp_minus(y: f64) -> f64 {
     let shifted = x * std::f64::consts::LOG2_E + MAGIC;
     let n = shifted - MAGIC;
     let r = (x - n * LN2_HI) - n * LN2_LO;
-    let mut p = 1.0 / 6_227_020_800.0;
-    for c in [479_001_600.0, 39_916_800.0, 3_628_800.0, 362_880.0, 40_320.0, 5_040.0, 720.0, 120.0, 24.0, 6.0, 2.0] {
-        p = p * r + 1.0 / c;
-    }
-    p = (p * r + 1.0) * r + 1.0;
+    let (c, r2) = (TAYLOR, r * r);
+    let r4 = r2 * r2;
+    let low = (1.0 + r) + (c[2] + c[3] * r) * r2;
+    let mid = (c[4] + c[5] * r) + (c[6] + c[7] * r) * r2;
+    let high = (c[8] + c[9] * r) + (c[10] + c[11] * r) * r2;
+    let p = low + r4 * (mid + r4 * (high + c[12] * r4));
     p * f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52))
 }
 
 /// Σᵢ softplus(scale·(aᵢ + bᵢ)), in f64: one exponential per term, one logarithm per 512 terms.
 ///
 /// softplus(x) = max(x, 0) + log(1 + e^−|x|), and a product of 512 factors in [1, 2] stays below 2⁵¹².
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn sum_softplus<T: Real>(a: &[T], b: &[T], scale: T) -> f64 {
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || sum_softplus_loop(a, b, scale),
-    )
-}
-
-#[inline(always)]
-fn sum_softplus_loop<T: Real>(a: &[T], b: &[T], scale: T) -> f64 {
     const LANES: usize = 8;
     let (mut linear, mut logs) = (0.0, 0.0);
     for (a, b) in a.chunks(64 * LANES).zip(b.chunks(64 * LANES)) {
@@ -80,18 +86,14 @@ fn sum_softplus_loop<T: Real>(a: &[T], b: &[T], scale: T) -> f64 {
 }
 
 /// outᵢ = low + (high − low)·σ(scale·(aᵢ + bᵢ)): the mean of a two-valued unit, for a whole row.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn logistic_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, out: &mut [T]) {
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for ((a, b), out) in a.iter().zip(b).zip(out) {
-                let x = (scale * (*a + *b)).f64();
-                let e = exp_minus(x.abs());
-                let p = 1.0 / (1.0 + e);
-                *out = low + (high - low) * T::of(if x >= 0.0 { p } else { e * p });
-            }
-        },
-    )
+    for ((a, b), out) in a.iter().zip(b).zip(out) {
+        let x = (scale * (*a + *b)).f64();
+        let e = exp_minus(x.abs());
+        let p = 1.0 / (1.0 + e);
+        *out = low + (high - low) * T::of(if x >= 0.0 { p } else { e * p });
+    }
 }
 
 #[cfg(test)]
@@ -105,7 +107,7 @@ mod tests {
             let y = k as f64 * 1e-3;
             worst = worst.max((exp_minus(y) / (-y).exp() - 1.0).abs());
         }
-        assert!(worst < 4e-16, "{worst:e}");
+        assert!(worst < 1e-15, "{worst:e}");
         assert!(exp_minus(1e4) < 1e-300 && exp_minus(f64::INFINITY) < 1e-300);
     }
 

@@ -28,7 +28,7 @@ impl<T: Real> Layer<T> {
     pub fn from_parts(kind: Kind, par: Array2<T>, offset: Array1<T>) -> Result<Layer<T>> {
         let unit = kind.unit::<T>();
         let shape = |what: &str, expected: String, found: String| Error::Shape { what: what.into(), expected, found };
-        if par.nrows() != unit.fields().len() || par.ncols() % unit.width() != 0 || par.ncols() == 0 {
+        if par.nrows() != unit.fields().len() || !par.ncols().is_multiple_of(unit.width()) || par.ncols() == 0 {
             let expected = format!("{} x a positive multiple of {}", unit.fields().len(), unit.width());
             return Err(shape("a layer's parameters", expected, format!("{:?}", par.dim())));
         }

@@ -22,6 +22,8 @@ pub enum Purpose {
     Hidden = 4,
     /// Gibbs chains, visible half-step.
     Visible = 5,
+    /// Grey data values drawn as 0 or 1.
+    Binarize = 6,
 }
 
 /// A Philox key: one independent family of random numbers.

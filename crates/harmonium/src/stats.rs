@@ -43,12 +43,7 @@ impl<T: Real> Stats<T> {
     pub fn mean(&self) -> Stats<T> {
         let f = T::of(self.weight.recip());
         let scaled = |m: &Array2<T>| m.mapv(|x| x * f);
-        Stats {
-            visible: scaled(&self.visible),
-            hidden: scaled(&self.hidden),
-            cross: scaled(&self.cross),
-            weight: 1.0,
-        }
+        Stats { visible: scaled(&self.visible), hidden: scaled(&self.hidden), cross: scaled(&self.cross), weight: 1.0 }
     }
 
     /// ⟨·⟩_self − ⟨·⟩_other, each averaged by its own weight; the result has weight 0.

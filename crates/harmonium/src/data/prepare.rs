@@ -1,45 +1,8 @@
 //! What happens to data before it meets the units: x → (x − shift)/scale, then binarisation.
 
+use super::Binarize;
 use crate::error::{Error, Result};
 use ndarray::{Array1, Array2, Axis};
-
-/// How values in [0, 1] become 0 or 1 for Bernoulli units.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Binarize {
-    /// Left as they are: probabilities of a 1.
-    None,
-    /// 1 above the threshold.
-    Threshold(f64),
-    /// 1 with the value as its probability, drawn anew whenever the row is read.
-    Sample,
-}
-
-impl Binarize {
-    /// `none`, `threshold`, `threshold:T`, `sample`.
-    pub fn parse(text: &str) -> Result<Binarize> {
-        let bad = || Error::Undefined(format!("binarize is '{text}', but must be none, threshold[:T] or sample"));
-        match text.split_once(':') {
-            None if text == "none" => Ok(Binarize::None),
-            None if text == "sample" => Ok(Binarize::Sample),
-            None if text == "threshold" => Ok(Binarize::Threshold(0.5)),
-            Some(("threshold", t)) => {
-                let t: f64 = t.parse().map_err(|_| bad())?;
-                if t.is_finite() { Ok(Binarize::Threshold(t)) } else { Err(bad()) }
-            }
-            _ => Err(bad()),
-        }
-    }
-}
-
-impl std::fmt::Display for Binarize {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        match self {
-            Binarize::None => f.write_str("none"),
-            Binarize::Threshold(t) => write!(f, "threshold:{t}"),
-            Binarize::Sample => f.write_str("sample"),
-        }
-    }
-}
 
 /// The preprocessing a model file remembers; by default nothing.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -197,7 +197,8 @@ impl<'a> Walk<'a> {
             }
         }
         let (unit, eta) = (self.pass.to.unit(), self.pass.to.eta());
-        for ((out, low_weight), low) in scratch.log_weights.iter_mut().zip(&self.low_weight).zip(self.low_input.rows()) {
+        for ((out, low_weight), low) in scratch.log_weights.iter_mut().zip(&self.low_weight).zip(self.low_input.rows())
+        {
             for ((input, base), low) in scratch.input.iter_mut().zip(&scratch.base).zip(low) {
                 *input = base + low;
             }
@@ -217,7 +218,14 @@ impl<'a> Walk<'a> {
 
     /// Writes, for every wanted uniform, the state whose cumulative probability passes it. The shard's first state
     /// begins at `cumulative`; rounding at the shard's end goes to its last state of positive probability.
-    fn pick(&self, blocks: Range<u64>, log_z: f64, mut cumulative: f64, wanted: &[(f64, usize)], out: &mut Array2<f64>) {
+    fn pick(
+        &self,
+        blocks: Range<u64>,
+        log_z: f64,
+        mut cumulative: f64,
+        wanted: &[(f64, usize)],
+        out: &mut Array2<f64>,
+    ) {
         let mut wanted = wanted.iter().peekable();
         let mut last = None;
         let mut scratch = self.scratch();

@@ -27,7 +27,11 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     done.map_err(failed("writing"))
 }
 
-fn fill_and_rename(path: &Path, temporary: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn fill_and_rename(
+    path: &Path,
+    temporary: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, File::create(temporary)?);
     fill(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;

@@ -80,8 +80,7 @@ fn conditional<T: Real>(eta: [T; 2], input: T) -> (T, T) {
 
 impl Scalar for Gaussian {
     /// e^{±80} and its square root are still numbers in f32.
-    const FIELDS: &'static [Field] =
-        &[super::BIAS, Field { name: "log_variance", default: 0.0, range: (-80.0, 80.0) }];
+    const FIELDS: &'static [Field] = &[super::BIAS, Field { name: "log_variance", default: 0.0, range: (-80.0, 80.0) }];
     const STATS: usize = 2;
     const QUADRATIC: bool = true;
     fn origin(&self) -> Origin {

@@ -379,10 +379,10 @@ impl<T: Real, S: Scalar> Unit<T> for S {
         self.log_norm_row(eta, input)
     }
     fn mean_stats(&self, eta: ArrayView2<T>, input: &[T], mut t: ArrayViewMut2<T>) {
-        if S::STATS == 1 {
-            if let Some(t) = t.as_slice_mut() {
-                return self.means_row(eta, input, t);
-            }
+        if S::STATS == 1
+            && let Some(t) = t.as_slice_mut()
+        {
+            return self.means_row(eta, input, t);
         }
         for (i, &input) in input.iter().enumerate() {
             put(&mut t, i, Scalar::mean_stats(self, pick(&eta, i), input));

@@ -90,14 +90,7 @@ impl<T: Real> Unit<T> for Potts {
         eta.assign(&par);
         scale.fill(T::one());
     }
-    fn pullback(
-        &self,
-        _: ArrayView2<T>,
-        _: ArrayView1<T>,
-        d_eta: ArrayView2<T>,
-        _: &[T],
-        mut d_par: ArrayViewMut2<T>,
-    ) {
+    fn pullback(&self, _: ArrayView2<T>, _: ArrayView1<T>, d_eta: ArrayView2<T>, _: &[T], mut d_par: ArrayViewMut2<T>) {
         d_par += &d_eta;
     }
     fn reference(&self, _: ArrayView2<T>, offset: ArrayView1<T>, x: &mut [T]) {

@@ -1,7 +1,6 @@
 //! The library agrees with the independent oracle (`oracle/`, NumPy, enumeration and quadrature from the energy alone).
 
-mod common;
-use common::{LayerJson, all_close, close, files, matrix};
+use crate::common::{LayerJson, all_close, close, files, matrix};
 use harmonium::{Exact, Natural, Rbm};
 use ndarray::{Array1, Array2, aview1};
 use serde::Deserialize;
@@ -132,12 +131,16 @@ fn gradients_of_the_mean_log_likelihood() {
         for (name, want) in f.gradient {
             let what = format!("{} gradient of {name}", f.name);
             if name == "weights" {
-                all_close(&g.weights, &matrix(&serde_json::from_value::<Vec<Vec<f64>>>(want).unwrap()), TOLERANCE, &what);
+                all_close(
+                    &g.weights,
+                    &matrix(&serde_json::from_value::<Vec<Vec<f64>>>(want).unwrap()),
+                    TOLERANCE,
+                    &what,
+                );
                 continue;
             }
             let (side, field) = name.split_once('.').unwrap();
-            let (layer, rows) =
-                if side == "visible" { (rbm.visible(), &g.visible) } else { (rbm.hidden(), &g.hidden) };
+            let (layer, rows) = if side == "visible" { (rbm.visible(), &g.visible) } else { (rbm.hidden(), &g.hidden) };
             let row = layer.kind().unit::<f64>().fields().iter().position(|f| f.name == field).unwrap();
             all_close(rows.row(row), &serde_json::from_value::<Vec<f64>>(want).unwrap(), TOLERANCE, &what);
         }

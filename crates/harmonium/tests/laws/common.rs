@@ -1,5 +1,4 @@
 //! What several laws share: reading the oracle's machines, random machines, and finite differences.
-#![allow(dead_code)]
 
 use harmonium::rng::{Key, normal};
 use harmonium::units::{Kind, Options};

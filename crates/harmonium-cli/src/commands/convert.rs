@@ -1,0 +1,134 @@
+//! `convert`: the same distribution in other coordinates: another coupling, other offsets. Only log Z moves, by a number.
+
+use crate::args::{DataOptions, Global};
+use crate::model::Model;
+use crate::report::{Report, say};
+use crate::stream::Stream;
+use anyhow::Result;
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use harmonium::Rbm;
+use harmonium::file::{ModelFile, Precision};
+use harmonium::units::Kind;
+use harmonium::units::gaussian::Coupling;
+use ndarray::{Array1, Axis};
+use std::path::PathBuf;
+
+/// Change coupling, offsets or precision without changing the distribution
+#[derive(Args)]
+#[command(after_help = "Examples:
+  harmonium convert model.safetensors -o plain.safetensors --offsets zero
+  harmonium convert model.safetensors -o centred.safetensors --offsets data:data.npy
+  harmonium convert gaussian.safetensors -o krizhevsky.safetensors --coupling krizhevsky")]
+pub struct Convert {
+    /// Model file (.safetensors)
+    model: PathBuf,
+    /// File to write (.safetensors)
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Coupling of the Gaussian visible units
+    #[arg(long, value_name = "NAME", value_parser = couplings())]
+    coupling: Option<String>,
+    /// Coupling of the Gaussian hidden units
+    #[arg(long, value_name = "NAME", value_parser = couplings())]
+    hidden_coupling: Option<String>,
+    /// New offsets: zero, or data:FILE for the means of both layers over the rows of FILE
+    #[arg(long, value_name = "zero|data:FILE", value_parser = parse_offsets)]
+    offsets: Option<Offsets>,
+    /// Number type of the file that is written [default: that of MODEL]
+    #[arg(long)]
+    precision: Option<Numbers>,
+    #[command(flatten)]
+    options: DataOptions,
+}
+
+/// The offsets asked for.
+#[derive(Clone)]
+enum Offsets {
+    Zero,
+    Data(PathBuf),
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Numbers {
+    F32,
+    F64,
+}
+
+fn couplings() -> PossibleValuesParser {
+    PossibleValuesParser::new(Coupling::LIST.map(|c| c.0))
+}
+
+fn parse_offsets(text: &str) -> Result<Offsets, String> {
+    match text.strip_prefix("data:") {
+        None if text == "zero" => Ok(Offsets::Zero),
+        Some(file) if !file.is_empty() => Ok(Offsets::Data(file.into())),
+        _ => Err("expected zero or data:FILE".into()),
+    }
+}
+
+impl Convert {
+    pub fn run(&self, global: &Global) -> Result<Report> {
+        let model = Model::read(&self.model)?;
+        let (offset_v, offset_h) = self.new_offsets(&model, global)?;
+        let kind_v = with_coupling(model.file.rbm.visible().kind(), self.coupling.as_deref())?;
+        let kind_h = with_coupling(model.file.rbm.hidden().kind(), self.hidden_coupling.as_deref())?;
+        let mut rbm = model.file.rbm.clone();
+        rbm.rechart(kind_v, kind_h, offset_v.view(), offset_h.view())?;
+        // Both machines are one distribution, so all that moves log Z is the constant in the energy.
+        let shift = model.machine.constant() - rbm.lower().constant();
+        let file = ModelFile { rbm, precision: self.precision(&model.file), ..model.file.clone() };
+        warn(&model.file.rbm, &file);
+        file.write(&self.output)?;
+        let path = self.output.display().to_string();
+        Ok(Report::new(format!("{path}: {} × {}", file.rbm.visible().kind(), file.rbm.hidden().kind()))
+            .line("log Z", format!("moved by {shift:.6} nats"))
+            .field("output", path)
+            .field("log_z_shift", shift))
+    }
+
+    fn precision(&self, file: &ModelFile) -> Precision {
+        match self.precision {
+            Some(Numbers::F32) => Precision::F32,
+            Some(Numbers::F64) => Precision::F64,
+            None => file.precision,
+        }
+    }
+
+    fn new_offsets(&self, model: &Model, global: &Global) -> Result<(Array1<f64>, Array1<f64>)> {
+        let (visible, hidden) = (model.file.rbm.visible(), model.file.rbm.hidden());
+        match &self.offsets {
+            None => Ok((visible.offset().to_owned(), hidden.offset().to_owned())),
+            Some(Offsets::Zero) => Ok((Array1::zeros(visible.columns()), Array1::zeros(hidden.columns()))),
+            Some(Offsets::Data(path)) => means(model, Stream::open(model, path, &self.options, global)?),
+        }
+    }
+}
+
+/// The kind with its coupling changed; a kind without couplings refuses it by name.
+fn with_coupling(kind: &Kind, coupling: Option<&str>) -> harmonium::Result<Kind> {
+    let mut options = kind.options();
+    options.extend(coupling.map(|c| ("coupling".into(), c.into())));
+    Kind::new(kind.name(), &options)
+}
+
+/// ⟨v⟩ of the data, and ⟨h̄(v)⟩ over it.
+fn means(model: &Model, mut stream: Stream) -> Result<(Array1<f64>, Array1<f64>)> {
+    let (up, columns) = (model.machine.up(), model.machine.hidden().columns());
+    let (mut v, mut h) = (Array1::zeros(model.machine.visible().columns()), Array1::zeros(columns));
+    let mut rows = 0;
+    while let Some(mapped) = stream.map(columns, |v| up.means(v))? {
+        v += &mapped.block.columns.sum_axis(Axis(0));
+        h += &mapped.result.sum_axis(Axis(0));
+        rows += mapped.result.nrows();
+    }
+    Ok((v / rows as f64, h / rows as f64))
+}
+
+/// Says where single precision would lose digits of a large offset.
+fn warn(old: &Rbm<f64>, new: &ModelFile) {
+    let digits_are_few = new.precision == Precision::F32;
+    if let Some(text) = old.offset_warning().or_else(|| new.rbm.offset_warning()).filter(|_| digits_are_few) {
+        say("warning", &text);
+    }
+}

@@ -1,0 +1,192 @@
+//! `evaluate`: the mean log likelihood ⟨log p(v)⟩ = −⟨F(v)⟩ − log Z − Σ log scale of data, in nats per row.
+
+use super::log_z::in_words;
+use crate::args::{DataOptions, Global, log_z_methods};
+use crate::model::Model;
+use crate::report::{Report, say};
+use crate::stream::{Mapped, Stream};
+use anyhow::Result;
+use clap::Args;
+use harmonium::data::{RowCounts, npy};
+use harmonium::logz::LogZ;
+use harmonium::measure::pseudo_log_likelihood;
+use ndarray::{Array2, Axis};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+
+/// Mean log likelihood of data, in nats per row
+///
+/// Likelihoods are probabilities, or densities in the units of the data. Several models are compared on the same data.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  harmonium evaluate model.safetensors data.npy
+  harmonium evaluate model.safetensors other.safetensors data.npy --per-row rows.npy --json")]
+pub struct Evaluate {
+    /// Model files (.safetensors)
+    #[arg(required = true, num_args = 1.., value_name = "MODEL")]
+    models: Vec<PathBuf>,
+    /// Data file (.npy or .csv)
+    #[arg(required = true)]
+    data: PathBuf,
+    /// How log Z is computed
+    #[arg(long, default_value = "auto", value_name = "METHOD", value_parser = log_z_methods())]
+    log_z: String,
+    /// Also write the log likelihood of every row (.npy; several models: one column each)
+    #[arg(long, value_name = "FILE")]
+    per_row: Option<PathBuf>,
+    #[command(flatten)]
+    options: DataOptions,
+}
+
+impl Evaluate {
+    pub fn run(&self, global: &Global) -> Result<Report> {
+        let mut scores = Vec::new();
+        for path in &self.models {
+            scores.push(self.score(Model::read(path)?, global)?);
+        }
+        if let Some(path) = &self.per_row {
+            match scores.as_slice() {
+                [score] => npy::write(path, ndarray::ArrayView1::from(&score.log_likelihoods))?,
+                several => npy::write(path, columns(several).view())?,
+            }
+        }
+        Ok(match scores.as_slice() {
+            [score] => self.one(score),
+            several => self.several(several),
+        })
+    }
+
+    /// The data comes first: a bad value in it is found before minutes are spent on log Z.
+    fn score(&self, model: Model, global: &Global) -> Result<Score> {
+        let mut pass = DataPass::run(&model, Stream::open(&model, &self.data, &self.options, global)?)?;
+        let log_z = model.log_z(&self.log_z)?;
+        let shift = model.file.preprocess.log_jacobian() - log_z.value;
+        let mean_free_energy = mean(&pass.energies);
+        pass.energies.iter_mut().for_each(|f| *f = shift - *f);
+        let entropy = pass.entropy.filter(|_| log_z.method == "exact");
+        Ok(Score {
+            model: model.path,
+            mean_free_energy,
+            pseudo: pass.pseudo.map(|sum| sum / pass.energies.len() as f64),
+            log_likelihoods: pass.energies,
+            entropy,
+            log_z,
+        })
+    }
+
+    fn one(&self, score: &Score) -> Report {
+        let title = format!("{} on {}", score.model.display(), self.data.display());
+        let report = Report::new(title)
+            .line("rows", score.log_likelihoods.len().to_string())
+            .line("log likelihood", format!("{} nats per row, {:.6} over the rows", score.mean_words(), score.spread()))
+            .line("log Z", in_words(&score.log_z))
+            .line("free energy", format!("{:.6} nats per row", score.mean_free_energy))
+            .maybe("pseudo likelihood", score.pseudo.map(|p| format!("{p:.6} nats per row (log)")))
+            .maybe("entropy of rows", score.entropy.map(|h| format!("{h:.6} nats")))
+            .maybe("KL divergence", score.divergence().map(|kl| format!("{kl:.6} nats from the data")));
+        report.fields(score.json())
+    }
+
+    fn several(&self, scores: &[Score]) -> Report {
+        let rows = scores.first().map_or(0, |s| s.log_likelihoods.len());
+        let title = format!("log likelihood of {}, {rows} rows, in nats per row", self.data.display());
+        let models: Vec<Value> = scores.iter().map(|s| s.json().into()).collect();
+        let report = Report::new(title).field("rows", rows).field("models", models);
+        scores.iter().fold(report, |report, score| {
+            let text = format!("{:>16}   log Z {}", score.mean_words(), in_words(&score.log_z));
+            report.line(&score.model.display().to_string(), text)
+        })
+    }
+}
+
+/// What one pass over the data gives.
+struct DataPass {
+    energies: Vec<f64>,
+    /// Sum of log pseudo likelihoods, for finite visible units.
+    pseudo: Option<f64>,
+    entropy: Option<f64>,
+}
+
+impl DataPass {
+    fn run(model: &Model, mut stream: Stream) -> Result<DataPass> {
+        let up = model.machine.up();
+        let mut counts = RowCounts::new(model.machine.visible().unit());
+        let (mut energies, mut pseudo) = (Vec::new(), Some(0.0));
+        while let Some(Mapped { block, result }) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
+            energies.extend(result);
+            counts.add(block.values.view());
+            let part = pseudo_log_likelihood(&model.machine, block.columns.view());
+            pseudo = pseudo.zip(part).map(|(sum, part)| sum + part.sum());
+        }
+        if pseudo.is_some() && !counts.all_states() {
+            say("note", "grey values are taken as probabilities: log likelihoods are -F(v) - log Z, not probabilities");
+        }
+        Ok(DataPass { energies, pseudo, entropy: counts.entropy() })
+    }
+}
+
+/// How well one model fits.
+struct Score {
+    model: PathBuf,
+    log_likelihoods: Vec<f64>,
+    mean_free_energy: f64,
+    pseudo: Option<f64>,
+    entropy: Option<f64>,
+    log_z: LogZ,
+}
+
+impl Score {
+    fn mean(&self) -> f64 {
+        mean(&self.log_likelihoods)
+    }
+
+    /// The mean with the error that log Z brings, if it brings one.
+    fn mean_words(&self) -> String {
+        match self.log_z.std_err == 0.0 {
+            true => format!("{:.6}", self.mean()),
+            false => format!("{:.4} ± {:.4}", self.mean(), self.log_z.std_err),
+        }
+    }
+
+    /// Standard deviation over the rows.
+    fn spread(&self) -> f64 {
+        let centre = self.mean();
+        mean(&self.log_likelihoods.iter().map(|l| (l - centre).powi(2)).collect::<Vec<_>>()).sqrt()
+    }
+
+    /// KL(q‖p) = −⟨log p⟩ − H(q), where the rows are states and log Z is exact.
+    fn divergence(&self) -> Option<f64> {
+        self.entropy.map(|h| -self.mean() - h)
+    }
+
+    fn json(&self) -> Map<String, Value> {
+        let fields = json!({
+            "model": self.model.display().to_string(),
+            "rows": self.log_likelihoods.len(),
+            "mean_log_likelihood": self.mean(),
+            "std_err": self.log_z.std_err,
+            "row_std_dev": self.spread(),
+            "mean_free_energy": self.mean_free_energy,
+            "mean_pseudo_log_likelihood": self.pseudo,
+            "log_z": self.log_z.value,
+            "log_z_method": self.log_z.method,
+            "verdict": self.log_z.verdict,
+            "entropy": self.entropy,
+            "kl_divergence": self.divergence(),
+        });
+        match fields {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        }
+    }
+}
+
+fn mean(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len() as f64
+}
+
+/// One column per model.
+fn columns(scores: &[Score]) -> Array2<f64> {
+    let rows = scores.iter().map(|s| s.log_likelihoods.len()).min().unwrap_or(0);
+    Array2::from_shape_fn((rows, scores.len()), |(r, c)| scores[c].log_likelihoods[r])
+}

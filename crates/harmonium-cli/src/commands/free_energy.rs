@@ -1,0 +1,40 @@
+//! `free-energy`: F(v) = −log Σ_h exp(−E(v, h)) of every row.
+
+use super::RowsToFile;
+use crate::args::Global;
+use crate::model::Model;
+use crate::report::Report;
+use crate::stream::Stream;
+use anyhow::Result;
+use clap::Args;
+use harmonium::data::npy;
+use ndarray::{ArrayView1, Axis};
+
+/// Write the free energy of every row
+///
+/// In nats; log p(v) = -F(v) - log Z, with the log Z of the command log-z.
+#[derive(Args)]
+#[command(after_help = "Example:\n  harmonium free-energy model.safetensors data.npy -o energies.npy")]
+pub struct FreeEnergy {
+    #[command(flatten)]
+    io: RowsToFile,
+}
+
+impl FreeEnergy {
+    pub fn run(&self, global: &Global) -> Result<Report> {
+        let model = Model::read(&self.io.model)?;
+        let mut stream = Stream::open(&model, &self.io.data, &self.io.options, global)?;
+        let up = model.machine.up();
+        let mut energies = Vec::new();
+        while let Some(mapped) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
+            energies.extend(mapped.result);
+        }
+        npy::write(&self.io.output, ArrayView1::from(&energies))?;
+        let mean = energies.iter().sum::<f64>() / energies.len() as f64;
+        Ok(self
+            .io
+            .report(energies.len() as u64, "free energies")
+            .line("mean", format!("{mean:.6} nats"))
+            .field("mean_free_energy", mean))
+    }
+}

@@ -1,0 +1,56 @@
+//! The commands. **To add one: write its file, add its line to [`commands!`] below.**
+
+use crate::args::{DataOptions, Global};
+use crate::report::Report;
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+macro_rules! commands {
+    ($($module:ident :: $name:ident),* $(,)?) => {
+        $(mod $module;)*
+
+        /// Every command: the one list.
+        #[derive(Subcommand)]
+        pub enum Command { $($name($module::$name)),* }
+
+        impl Command {
+            /// Does what was asked.
+            pub fn run(&self, global: &Global) -> Result<Report> {
+                match self { $(Command::$name(command) => command.run(global)),* }
+            }
+        }
+    };
+}
+
+commands! {
+    inspect::Inspect,
+    log_z::LogZ,
+    evaluate::Evaluate,
+    transform::Transform,
+    reconstruct::Reconstruct,
+    free_energy::FreeEnergy,
+    convert::Convert,
+}
+
+/// What a command needs that makes one row out of every row of DATA.
+#[derive(Args)]
+struct RowsToFile {
+    /// Model file (.safetensors)
+    model: PathBuf,
+    /// Data file (.npy or .csv)
+    data: PathBuf,
+    /// File to write (.npy)
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    #[command(flatten)]
+    options: DataOptions,
+}
+
+impl RowsToFile {
+    /// "X.npy: 3 rows of 4 what", and the fields `rows` and `output`.
+    fn report(&self, rows: u64, what: &str) -> Report {
+        let path = self.output.display().to_string();
+        Report::new(format!("{path}: {rows} rows of {what}")).field("rows", rows).field("output", path)
+    }
+}

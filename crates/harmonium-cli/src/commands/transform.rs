@@ -1,0 +1,33 @@
+//! `transform`: the hidden means h̄ = ⟨h | v⟩ of every row.
+
+use super::RowsToFile;
+use crate::args::Global;
+use crate::model::Model;
+use crate::report::Report;
+use crate::stream::Stream;
+use anyhow::Result;
+use clap::Args;
+use harmonium::data::npy;
+
+/// Write the hidden means of every row
+///
+/// One column per hidden unit; a Potts unit has one per state, its probability.
+#[derive(Args)]
+#[command(after_help = "Example:\n  harmonium transform model.safetensors data.npy -o hidden.npy")]
+pub struct Transform {
+    #[command(flatten)]
+    io: RowsToFile,
+}
+
+impl Transform {
+    pub fn run(&self, global: &Global) -> Result<Report> {
+        let model = Model::read(&self.io.model)?;
+        let mut stream = Stream::open(&model, &self.io.data, &self.io.options, global)?;
+        let (rows, columns) = (stream.rows(), model.machine.hidden().columns());
+        let up = model.machine.up();
+        let rows = npy::write_blocks(&self.io.output, columns, rows, &mut || {
+            Ok(stream.map(columns, |v| up.means(v))?.map(|m| m.result))
+        })?;
+        Ok(self.io.report(rows, &format!("{columns} hidden means")).field("columns", columns))
+    }
+}

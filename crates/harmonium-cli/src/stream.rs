@@ -1,0 +1,85 @@
+//! Data flowing through a machine block by block, with progress, notes and messages that name the file.
+
+use crate::args::{DataOptions, Global};
+use crate::model::Model;
+use crate::progress::Meter;
+use crate::report::say;
+use harmonium::data::{self, Block, Rows};
+use harmonium::{Error, Result};
+use ndarray::{Array2, ArrayView2, Axis};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+
+/// Rows that one thread takes at a time. It is fixed, so that results do not depend on the number of threads.
+const CHUNK_ROWS: usize = 256;
+
+/// The rows of a data file as a model sees them.
+pub struct Stream<'a> {
+    rows: Rows<'a>,
+    path: PathBuf,
+    meter: Meter,
+    told: bool,
+}
+
+impl<'a> Stream<'a> {
+    pub fn open(model: &'a Model, path: &Path, options: &DataOptions, global: &Global) -> Result<Stream<'a>> {
+        let (side, preprocess) = (model.machine.visible(), &model.file.preprocess);
+        let rows = Rows::new(data::open(path)?, side, preprocess, options.binarize.0, global.seed);
+        let rows = rows.map_err(|e| locate(path, e))?;
+        Ok(Stream { rows, path: path.into(), meter: Meter::new("rows"), told: false })
+    }
+
+    /// Number of rows, if it is known.
+    pub fn rows(&self) -> Option<u64> {
+        self.rows.rows()
+    }
+
+    /// The next block; `None` at the end.
+    pub fn read(&mut self) -> Result<Option<Block>> {
+        let block = self.rows.read().map_err(|e| locate(&self.path, e))?;
+        if let Some(rule) = self.rows.decided_by_data().filter(|_| !self.told) {
+            self.told = true;
+            let path = self.path.display();
+            let text =
+                format!("{path} has values between 0 and 1: binarised by {rule} (--binarize chooses another way)");
+            self.meter.suspend(|| say("note", &text));
+        }
+        self.meter.tell(self.rows.done(), self.rows.rows());
+        Ok(block)
+    }
+
+    /// Applies `f` to the columns of every block; `f` takes rows to rows of `columns` numbers.
+    pub fn map(&mut self, columns: usize, f: impl Fn(ArrayView2<f64>) -> Array2<f64> + Sync) -> Result<Option<Mapped>> {
+        let Some(block) = self.read()? else { return Ok(None) };
+        let result = by_chunks(block.columns.view(), columns, f);
+        if let Some(((row, _), x)) = result.indexed_iter().find(|(_, x)| !x.is_finite()) {
+            let row = block.first + row as u64;
+            let problem = format!("data row {row}: the result is {x}, its values are too large for the machine");
+            return Err(Error::Data { path: self.path.clone(), problem });
+        }
+        Ok(Some(Mapped { block, result }))
+    }
+}
+
+/// A block and what became of it.
+pub struct Mapped {
+    pub block: Block,
+    pub result: Array2<f64>,
+}
+
+/// Applies `f` to chunks of rows on all threads.
+fn by_chunks(x: ArrayView2<f64>, columns: usize, f: impl Fn(ArrayView2<f64>) -> Array2<f64> + Sync) -> Array2<f64> {
+    let mut result = Array2::zeros((x.nrows(), columns));
+    let chunks = x.axis_chunks_iter(Axis(0), CHUNK_ROWS);
+    let work: Vec<_> = result.axis_chunks_iter_mut(Axis(0), CHUNK_ROWS).zip(chunks).collect();
+    work.into_par_iter().for_each(|(mut result, x)| result.assign(&f(x)));
+    result
+}
+
+/// Names the file in errors that know only a row or a number of columns.
+fn locate(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Domain { .. } | Error::Columns { .. } => Error::Data { path: path.into(), problem: error.to_string() },
+        other => other,
+    }
+}

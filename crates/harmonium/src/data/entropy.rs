@@ -1,0 +1,108 @@
+//! H(q) = −Σ q log q of the empirical distribution q of a table's rows, counted block by block.
+//!
+//! With the mean log likelihood it gives the divergence KL(q‖p) = −⟨log p⟩ − H(q) without keeping the rows.
+
+use crate::units::Unit;
+use ndarray::{ArrayView1, ArrayView2};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+
+/// How often each row occurs; rows are told apart by 128 bits of their SHA-256.
+pub struct RowCounts {
+    /// The values a site can have, sorted; empty for continuous units.
+    states: Vec<f64>,
+    counts: HashMap<[u8; 16], u64>,
+    rows: u64,
+    all_states: bool,
+}
+
+impl RowCounts {
+    /// Rows beyond which counting stops: it would take more than about 64 MB.
+    pub const MOST_ROWS: u64 = 1_000_000;
+
+    /// For data values of `unit`.
+    pub fn new(unit: &dyn Unit<f64>) -> RowCounts {
+        let mut columns = vec![0.0; unit.width()];
+        let value = |k| {
+            unit.state(k, &mut columns);
+            unit.decode(&columns)
+        };
+        let mut states: Vec<f64> = (0..unit.n_states().unwrap_or(0)).map(value).collect();
+        states.sort_by(f64::total_cmp);
+        RowCounts { states, counts: HashMap::new(), rows: 0, all_states: true }
+    }
+
+    /// Counts rows of data values.
+    pub fn add(&mut self, rows: ArrayView2<f64>) {
+        self.rows += rows.nrows() as u64;
+        self.all_states = self.all_states && rows.iter().all(|x| self.is_state(*x));
+        if !self.all_states || self.rows > Self::MOST_ROWS {
+            self.counts.clear();
+            return;
+        }
+        for row in rows.rows() {
+            *self.counts.entry(digest(row)).or_insert(0) += 1;
+        }
+    }
+
+    /// Whether every value so far is a state of its site: not grey, not continuous.
+    pub fn all_states(&self) -> bool {
+        self.all_states
+    }
+
+    /// H(q) in nats; `None` where q is no distribution over states, or of too many rows.
+    pub fn entropy(&self) -> Option<f64> {
+        if !self.all_states || !(1..=Self::MOST_ROWS).contains(&self.rows) {
+            return None;
+        }
+        // In order of size: the order of a hash map differs from run to run, and so would the last bits of the sum.
+        let mut counts: Vec<u64> = self.counts.values().copied().collect();
+        counts.sort_unstable();
+        let term = |n: u64| n as f64 / self.rows as f64;
+        Some(counts.into_iter().map(term).map(|q| -q * q.ln()).sum())
+    }
+
+    /// Adding zero makes −0 the state 0.
+    fn is_state(&self, x: f64) -> bool {
+        self.states.binary_search_by(|s| s.total_cmp(&(x + 0.0))).is_ok()
+    }
+}
+
+fn digest(row: ArrayView1<f64>) -> [u8; 16] {
+    let bytes: Vec<u8> = row.iter().flat_map(|x| (x + 0.0).to_le_bytes()).collect();
+    let mut short = [0; 16];
+    short.copy_from_slice(&Sha256::digest(bytes)[..16]);
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Kind;
+    use crate::{Exact, Rbm};
+    use ndarray::{Array1, array, s};
+
+    #[test]
+    fn the_entropy_is_the_one_of_the_exact_divergence() {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let rows = array![[0.0, 1.0], [-0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 1.0]];
+        let mut counts = RowCounts::new(kind.unit());
+        counts.add(rows.slice(s![..2, ..]));
+        counts.add(rows.slice(s![2.., ..]));
+        let exact = Exact::new(&Rbm::<f64>::new(kind.clone(), 2, kind, 1).unwrap()).unwrap();
+        let plain = rows.mapv(|x| x + 0.0);
+        let kl = exact.kl(plain.view(), Array1::ones(5).view()).unwrap();
+        assert!((counts.entropy().unwrap() - kl.entropy).abs() < 1e-15);
+        let cross = -exact.log_likelihood(rows.view()).unwrap().mean().unwrap();
+        assert!((cross - kl.entropy - kl.kl).abs() < 1e-14);
+    }
+
+    #[test]
+    fn grey_and_continuous_rows_have_none() {
+        for kind in ["bernoulli", "gaussian"] {
+            let mut counts = RowCounts::new(Kind::new(kind, &Default::default()).unwrap().unit());
+            counts.add(array![[0.0, 0.5]].view());
+            assert!(!counts.all_states() && counts.entropy().is_none());
+        }
+    }
+}

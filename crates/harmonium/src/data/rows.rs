@@ -1,0 +1,136 @@
+//! Rows of a table as a machine sees them: (x − shift)/scale, binarised, in the columns of its visible units.
+
+use super::{Binarize, Binarizer, Preprocess, Source};
+use crate::error::{Error, Result};
+use crate::natural::Side;
+use ndarray::Array2;
+
+/// Numbers per block: 4 MiB, enough to be read and multiplied at full speed, little beside the weights.
+const BLOCK_CELLS: usize = 1 << 19;
+/// Rows per block at most: a thousand per thread on a large machine, and progress is told often enough.
+const BLOCK_ROWS: usize = 1 << 14;
+
+/// A block of consecutive rows.
+pub struct Block {
+    /// Number of the first row, counted from 1.
+    pub first: u64,
+    /// Prepared data values, one per site.
+    pub values: Array2<f64>,
+    /// The same as columns, see [`Side::encode`].
+    pub columns: Array2<f64>,
+}
+
+/// A source, prepared for a layer.
+pub struct Rows<'a> {
+    source: Box<dyn Source>,
+    side: &'a Side<f64>,
+    preprocess: &'a Preprocess,
+    binarizer: Binarizer,
+    done: u64,
+}
+
+impl<'a> Rows<'a> {
+    /// Refuses a source with another number of columns than the layer has sites. `binarize` is what is asked for, `None`
+    /// if nothing is; `seed` is for binarisation by sampling.
+    pub fn new(
+        source: Box<dyn Source>,
+        side: &'a Side<f64>,
+        preprocess: &'a Preprocess,
+        binarize: Option<Binarize>,
+        seed: u64,
+    ) -> Result<Rows<'a>> {
+        if source.columns() != side.sites() {
+            return Err(Error::Columns { expected: side.sites(), found: source.columns() });
+        }
+        let binarizer = Binarizer::new(binarize, preprocess.binarize, side.unit(), seed);
+        Ok(Rows { source, side, preprocess, binarizer, done: 0 })
+    }
+
+    /// Number of rows, if it is known.
+    pub fn rows(&self) -> Option<u64> {
+        self.source.rows()
+    }
+
+    /// Number of rows read so far.
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// The binarisation that the data itself has brought about so far, worth saying to the user.
+    pub fn decided_by_data(&self) -> Option<Binarize> {
+        self.binarizer.decided_by_data()
+    }
+
+    /// The next block; `None` at the end. A value outside the units' domain is refused by row and column.
+    pub fn read(&mut self) -> Result<Option<Block>> {
+        let n = (BLOCK_CELLS / self.side.columns()).clamp(1, BLOCK_ROWS);
+        let Some(mut values) = self.source.read(n)? else { return Ok(None) };
+        let first = self.done + 1;
+        self.done += values.nrows() as u64;
+        self.preprocess.standardize(&mut values);
+        self.binarizer.apply(&mut values, first);
+        let columns = self.side.encode(values.view(), first)?;
+        Ok(Some(Block { first, values, columns }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rbm;
+    use crate::units::Kind;
+    use ndarray::{Array1, array};
+
+    struct Memory(Vec<Array2<f64>>);
+
+    impl Source for Memory {
+        fn columns(&self) -> usize {
+            2
+        }
+        fn rows(&self) -> Option<u64> {
+            None
+        }
+        fn read(&mut self, _: usize) -> Result<Option<Array2<f64>>> {
+            Ok(self.0.pop())
+        }
+    }
+
+    fn machine(kind: &str) -> crate::Natural<f64> {
+        let kind = Kind::new(kind, &Default::default()).unwrap();
+        let sites = if kind.name() == "spin" { 3 } else { 2 };
+        Rbm::new(kind.clone(), sites, kind, 1).unwrap().lower()
+    }
+
+    #[test]
+    fn shift_and_scale_come_before_the_units() {
+        let machine = machine("gaussian");
+        let numbers = |x: f64| Some(Array1::from_elem(2, x));
+        let preprocess = Preprocess { binarize: None, shift: numbers(1.0), scale: numbers(2.0) };
+        let source = Box::new(Memory(vec![array![[5.0, 1.0]]]));
+        let mut rows = Rows::new(source, machine.visible(), &preprocess, None, 0).unwrap();
+        assert_eq!(rows.read().unwrap().unwrap().columns, array![[2.0, 0.0]]);
+        assert!(rows.read().unwrap().is_none());
+    }
+
+    #[test]
+    fn nan_and_values_outside_the_domain_are_refused_by_row_and_column() {
+        let machine = machine("bernoulli");
+        for (bad, text) in [(f64::NAN, "NaN"), (2.0, "2"), (f64::INFINITY, "inf")] {
+            let source = Box::new(Memory(vec![array![[0.0, 1.0], [1.0, bad]], array![[0.3, 1.0]]]));
+            let preprocess = Preprocess::default();
+            let mut rows = Rows::new(source, machine.visible(), &preprocess, None, 0).unwrap();
+            assert_eq!(rows.read().unwrap().unwrap().columns, array![[0.0, 1.0]]);
+            assert_eq!(rows.decided_by_data(), Some(Binarize::Threshold(0.5)));
+            let message = rows.read().err().unwrap().to_string();
+            assert!(message.starts_with(&format!("data row 3, column 2: {text} is not 0, 1")), "{message}");
+        }
+    }
+
+    #[test]
+    fn another_number_of_columns_is_refused_before_reading() {
+        let machine = machine("spin");
+        let preprocess = Preprocess::default();
+        let refused = Rows::new(Box::new(Memory(vec![])), machine.visible(), &preprocess, None, 0);
+        assert_eq!(refused.err().unwrap().to_string(), "the data has 2 columns, but the machine has 3 visible sites");
+    }
+}

@@ -1,0 +1,14 @@
+//! The laws of the library, one file each, named as sentences. One binary, so that they are compiled and linked once.
+#![allow(clippy::unwrap_used)] // in helpers too: a failed helper is a failed test
+
+mod agrees_with_the_oracle;
+mod common;
+mod draws_follow_the_conditionals;
+mod errata;
+mod exact_methods_are_exact;
+mod gibbs_sampling_leaves_the_model_invariant;
+mod gradients_are_derivatives;
+mod model_files_cannot_lie;
+mod moving_the_offsets_never_moves_the_distribution;
+mod tiny_example;
+mod units_are_exponential_families;

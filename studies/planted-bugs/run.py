@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Plants one bug at a time in the library and sees whether the tests notice.
+
+Usage: python3 studies/planted-bugs/run.py [first [last]]
+
+Each bug is a change of one line in a copy of the project; `cargo test -p harmonium` runs on the copy. A bug is caught
+when the tests fail, missed when they pass, and invalid when the changed library does not compile. The table is written
+to studies/planted-bugs/README.md when all bugs were tried.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SRC = pathlib.Path("crates/harmonium/src")
+
+# (file, text that occurs once, replacement, what it means)
+BUGS = [
+    ("units/bernoulli.rs", "softplus(eta[0] + input)", "softplus(eta[0] - input)", "Bernoulli: sign of the input in Γ (one site)"),
+    ("units/bernoulli.rs", "sum_softplus(field_row(&eta, &mut Vec::new()), input, T::one())", "sum_softplus(field_row(&eta, &mut Vec::new()), input, T::of(1.001))", "Bernoulli: factor in Γ of a row"),
+    ("units/bernoulli.rs", "if u[0] < logistic(eta[0] + input)", "if u[0] < logistic(eta[0] + input + T::of(1e-4))", "Bernoulli: draw biased by 1e-4 in the field"),
+    ("units/bernoulli.rs", "if u[0] < logistic", "if u[1] < logistic", "Bernoulli: draw from the other uniform (equivalent in distribution)"),
+    ("units/spin.rs", "logistic(T::of(2.0) * (eta[0] + input))", "logistic(eta[0] + input)", "spin: factor 2 forgotten in the draw"),
+    ("units/spin.rs", "sum_softplus(field, input, T::of(2.0)) - sum", "sum_softplus(field, input, T::of(2.0)) + sum", "spin: sign in log 2cosh"),
+    ("units/spin.rs", "[(eta[0] + input).tanh(), T::zero()]", "[(T::of(2.0) * (eta[0] + input)).tanh(), T::zero()]", "spin: factor in the mean of one site"),
+    ("units/gaussian.rs", "([(par[0] + offset) * precision", "([par[0] * precision", "Gaussian: offset forgotten in the mean"),
+    ("units/gaussian.rs", "T::of(-0.5) * precision], (T::of(0.5)", "T::of(-1.0) * precision], (T::of(0.5)", "Gaussian: x² without the ½"),
+    ("units/gaussian.rs", "half * d_eta[1] - mean * d_eta[0]", "half * d_eta[1] + mean * d_eta[0]", "Gaussian: sign in ∂z"),
+    ("units/gaussian.rs", "+ half * self.power::<T>() * d_ln_s", "+ half * d_ln_s", "Gaussian: Schlüter's eq. 32, wrong factor of the cross term in ∂z"),
+    ("units/gaussian.rs", "let mean = par[0] + offset;\n        let d_z", "let mean = par[0];\n        let d_z", "Gaussian: offset forgotten in ∂z"),
+    ("units/gaussian.rs", "par[0].f64() - d_offset", "par[0].f64() + d_offset", "Gaussian: sign when the offset moves"),
+    ("units/gaussian.rs", "d_field * par[1].f64().exp()", "d_field", "Gaussian: σ² forgotten when the field is shifted"),
+    ("units/gaussian.rs", "[mean, mean * mean + precision.recip()]", "[mean, mean * mean]", "Gaussian: variance forgotten in ⟨x²⟩"),
+    ("units/gaussian.rs", "mean + normal(u) / precision.sqrt()", "mean + normal(u) / precision", "Gaussian: σ² for σ in the draw"),
+    ("units/gaussian.rs", "(T::TAU() / precision).ln()", "(T::PI() / precision).ln()", "Gaussian: π for 2π in Γ"),
+    ("units/potts.rs", "u >= cumulative", "u > cumulative + 1e-6", "Potts: threshold moved by 1e-6"),
+    ("units/potts.rs", "*total = (eta[[0, c]] + input[c]).f64();", "*total = (eta[[0, columns.start]] + input[c]).f64();", "Potts: every state has the first state's field"),
+    ("units/potts.rs", "code < self.states as f64 && code.fract() == 0.0", "code <= self.states as f64 && code.fract() == 0.0", "Potts: code q accepted"),
+    ("units/mod.rs", "put(&mut d_par, i, [old[0] + d[0], old[1] + d[1]]);", "put(&mut d_par, i, [old[0] + d[0], old[1] - d[1]]);", "scalar units: sign of the second field's gradient"),
+    ("model.rs", "*w /= s_v[i] * s_h[j]", "*w /= s_v[i]", "lowering: hidden scale forgotten in W̃"),
+    ("model.rs", "let constant = own_v + own_h - o_v.dot(&d_v);", "let constant = own_v + own_h + o_v.dot(&d_v);", "lowering: sign of the offsets' product in the constant"),
+    ("model.rs", "let constant = own_v + own_h - o_v.dot(&d_v);", "let constant = own_v - o_v.dot(&d_v);", "lowering: hidden part of the constant forgotten"),
+    ("model.rs", "field -= taken;", "field += taken;", "lowering: sign of the offsets in the fields"),
+    ("model.rs", "Origin::Reference => self.reference()", "Origin::Reference => self.offset.mapv(T::f64)", "Goodfellow's coupling measured from α"),
+    ("natural.rs", "self.constant - self.visible.log_weight(&v) - self.hidden.log_weight(&h) - coupled", "self.constant - self.visible.log_weight(&v) - self.hidden.log_weight(&h) + coupled", "energy: sign of the coupling"),
+    ("natural.rs", "self.constant - self.from.log_weight", "-self.from.log_weight", "free energy: constant forgotten"),
+    ("natural.rs", "stats.hidden.scaled_add(w, &t_y);", "stats.hidden.scaled_add(T::one(), &t_y);", "statistics: row weight forgotten for the hidden layer"),
+    ("natural.rs", "let weighted = &means * &weights.insert_axis(Axis(1));", "let weighted = means.clone();", "statistics: row weight forgotten in ⟨vhᵀ⟩"),
+    ("natural.rs", "chain += 1;", "", "sampling: every row has the same chain number"),
+    ("stats.rs", "self.weight += other.weight;", "self.weight += 1.0;", "statistics: weights not added"),
+    ("stats.rs", "cross: self.cross.t().as_standard_layout().into_owned()", "cross: self.cross.clone().into_shape_with_order((self.cross.ncols(), self.cross.nrows())).unwrap_or_default()", "statistics: reshaped instead of transposed"),
+    ("stats.rs", "let f = T::of(self.weight.recip());", "let f = T::one();", "statistics: not divided by the weight"),
+    ("centering.rs", "- t_v[i] * o_h[j] - o_v[i] * t_h[j]", "- t_v[i] * o_h[j]", "gradient: visible offset forgotten"),
+    ("centering.rs", "- t_v[i] * o_h[j] - o_v[i] * t_h[j]", "- o_v[i] * t_h[j]", "gradient: hidden offset forgotten"),
+    ("centering.rs", "virial_v[i] -= w * *c;", "virial_v[i] += w * *c;", "gradient: sign of ∂ln s"),
+    ("centering.rs", "virial_h[j] -= w * *c;", "", "gradient: ∂ln s of the hidden layer forgotten"),
+    ("centering.rs", "scaled_add(-T::one(), &machine.weights().dot(&t_h))", "scaled_add(T::one(), &machine.weights().dot(&t_h))", "Goodfellow: sign of the extra term of ∂a"),
+    ("centering.rs", "shift(hidden, &coupling.t().dot(&(visible.origin() - old_v)));", "shift(hidden, &coupling.t().dot(&(old_v - visible.origin())));", "moving offsets: sign of the hidden biases"),
+    ("centering.rs", "shift(visible, &coupling.dot(&(hidden.origin() - old_h)));", "", "moving offsets: visible biases forgotten"),
+    ("centering.rs", "*w = T::of(w.f64() * ratio);", "*w = T::of(w.f64() / ratio);", "changing the coupling: W scaled the wrong way"),
+    ("rng.rs", "for _ in 0..10 {\n        let (p, q)", "for _ in 0..9 {\n        let (p, q)", "Philox: nine rounds"),
+    ("rng.rs", "(T::TAU() * u[1]).cos()", "(T::PI() * u[1]).cos()", "normal: half the circle (equivalent in distribution)"),
+    ("rng.rs", "(T::of(-2.0) * u[0].ln()).sqrt()", "(-u[0].ln()).sqrt()", "normal: factor 2 forgotten"),
+    ("real.rs", "((words[0] >> 9) as f32 + 0.5) * (1.0 / (1u32 << 23) as f32)", "((words[0] >> 8) as f32 + 0.5) * (1.0 / (1u32 << 24) as f32)", "f32 uniform that can round to 1"),
+    ("math.rs", "if x >= T::zero() { p } else { e * p }", "if x >= T::zero() { p } else { T::one() - p }", "logistic: left tail loses relative precision (accuracy, not value)"),
+    ("exact/enumerate.rs", "let high_weight = log_weight(self.pass, self.low.ncols(), &high)", "let high_weight = log_weight(self.pass, 0, &high)", "enumeration: fields of the wrong sites"),
+    ("exact/enumerate.rs", "cumulative = end;", "", "exact sampling: cumulative mass of earlier shards forgotten"),
+    ("exact/gaussian.rs", "- factor.log_det() + theta", "+ factor.log_det() + theta", "Gaussian–Gaussian: sign of log det"),
+]
+
+
+def plant(copy, bug):
+    path, old, new, _ = bug
+    file = copy / SRC / path
+    text = file.read_text()
+    if text.count(old) != 1:
+        return None
+    file.write_text(text.replace(old, new))
+    return file, text
+
+
+def outcome(copy):
+    """caught by which test, missed, or invalid."""
+    build = subprocess.run(["cargo", "test", "-q", "-p", "harmonium", "--no-run"], cwd=copy, capture_output=True, text=True)
+    if build.returncode != 0:
+        return "invalid", "does not compile"
+    run = subprocess.run(["cargo", "test", "-p", "harmonium"], cwd=copy, capture_output=True, text=True)
+    if run.returncode == 0:
+        return "missed", ""
+    failed = re.findall(r"^test (\S+) (?:- should panic )?\.\.\. FAILED$", run.stdout, re.M)
+    return "caught", failed[0].split("::")[-1] if failed else "(abort)"
+
+
+def main():
+    first = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    last = int(sys.argv[2]) if len(sys.argv) > 2 else len(BUGS)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "copy"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("target", ".git"))
+        for number, bug in list(enumerate(BUGS))[first:last]:
+            planted = plant(copy, bug)
+            if planted is None:
+                verdict, by = "invalid", "text not found once"
+            else:
+                verdict, by = outcome(copy)
+                planted[0].write_text(planted[1])
+            rows.append((bug[0], bug[3], verdict, by))
+            print(f"{number:2} {verdict:7} {bug[0]:22} {bug[3]}  [{by}]", flush=True)
+    caught = sum(r[2] == "caught" for r in rows)
+    print(f"{caught} of {len(rows)} caught")
+    if (first, last) == (0, len(BUGS)):
+        write_table(rows, caught)
+
+
+def write_table(rows, caught):
+    equivalent = [r for r in rows if "equivalent" in r[1] and r[2] != "caught"]
+    lines = [
+        "# Planted bugs",
+        "",
+        "`python3 studies/planted-bugs/run.py` breaks one line at a time and runs the library's tests.",
+        "Bugs called *equivalent* leave every distribution as it is; a test need not see them.",
+        "",
+        f"Last run: {len(rows)} bugs, {caught} caught, {len(equivalent)} equivalent ones passed, "
+        f"{len(rows) - caught - len(equivalent)} missed.",
+        "",
+        "| file | bug | outcome | first test that failed |",
+        "|---|---|---|---|",
+    ]
+    lines += [f"| {f} | {what} | {verdict} | {by} |" for f, what, verdict, by in rows]
+    (ROOT / "studies/planted-bugs/README.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
