@@ -3,12 +3,12 @@
 use crate::commands::Command;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser};
-use harmonium::data::Binarize;
+use harmonium::data::{self, Binarize};
 use harmonium::logz;
 
 /// Restricted Boltzmann Machines, exact where they can be exact.
 #[derive(Parser)]
-#[command(name = "harmonium", version, arg_required_else_help = true, after_help = AFTER)]
+#[command(name = "harmonium", version, arg_required_else_help = true, max_term_width = 100, after_help = after_help())]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -16,8 +16,20 @@ pub struct Cli {
     pub command: Command,
 }
 
-const AFTER: &str = "DATA is a .npy or .csv file, one row per example. \
-Numbers are in nats.\n\nExample:\n  harmonium inspect model.safetensors";
+fn after_help() -> String {
+    let formats: Vec<String> =
+        data::FORMATS.iter().map(|f| format!("  {:8} {}: {}", extensions(f).join(" "), f.name, f.about)).collect();
+    format!("DATA files:\n{}\n\nExample:\n  harmonium inspect model.safetensors", formats.join("\n"))
+}
+
+fn extensions(format: &data::Format) -> Vec<String> {
+    format.extensions.iter().map(|e| format!(".{e}")).collect()
+}
+
+/// What DATA can be, for help.
+pub fn data_help() -> String {
+    format!("Data file ({})", data::FORMATS.iter().flat_map(extensions).collect::<Vec<_>>().join(", "))
+}
 
 /// Options of every command.
 #[derive(Args)]

@@ -1,6 +1,7 @@
 //! A model file that was opened for work: what stands in it, and the machine lowered.
 
 use crate::progress::Meter;
+use anyhow::Context;
 use harmonium::file::ModelFile;
 use harmonium::logz::{self, LogZ};
 use harmonium::{Natural, Result};
@@ -21,8 +22,9 @@ impl Model {
     }
 
     /// log Z by the method called `method`, with a progress bar.
-    pub fn log_z(&self, method: &str) -> Result<LogZ> {
+    pub fn log_z(&self, method: &str) -> anyhow::Result<LogZ> {
         let meter = Meter::new("log Z");
-        logz::log_z(&self.file.rbm, method, &|done, all| meter.tell(done, Some(all)))
+        let log_z = logz::log_z(&self.file.rbm, method, &|done, all| meter.tell(done, Some(all)));
+        log_z.with_context(|| self.path.display().to_string())
     }
 }

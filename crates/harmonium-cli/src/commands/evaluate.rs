@@ -1,7 +1,7 @@
 //! `evaluate`: the mean log likelihood ⟨log p(v)⟩ = −⟨F(v)⟩ − log Z − Σ log scale of data, in nats per row.
 
 use super::log_z::in_words;
-use crate::args::{DataOptions, Global, log_z_methods};
+use crate::args::{DataOptions, Global, data_help, log_z_methods};
 use crate::model::Model;
 use crate::report::{Report, say};
 use crate::stream::{Mapped, Stream};
@@ -25,8 +25,7 @@ pub struct Evaluate {
     /// Model files (.safetensors)
     #[arg(required = true, num_args = 1.., value_name = "MODEL")]
     models: Vec<PathBuf>,
-    /// Data file (.npy or .csv)
-    #[arg(required = true)]
+    #[arg(required = true, help = data_help())]
     data: PathBuf,
     /// How log Z is computed
     #[arg(long, default_value = "auto", value_name = "METHOD", value_parser = log_z_methods())]

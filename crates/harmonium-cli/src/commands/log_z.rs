@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub struct LogZ {
     /// Model file (.safetensors)
     model: PathBuf,
-    /// How
+    /// How it is computed
     #[arg(long, default_value = "auto", value_parser = log_z_methods())]
     method: String,
 }

@@ -1,6 +1,6 @@
 //! The commands. **To add one: write its file, add its line to [`commands!`] below.**
 
-use crate::args::{DataOptions, Global};
+use crate::args::{DataOptions, Global, data_help};
 use crate::report::Report;
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -38,7 +38,7 @@ commands! {
 struct RowsToFile {
     /// Model file (.safetensors)
     model: PathBuf,
-    /// Data file (.npy or .csv)
+    #[arg(help = data_help())]
     data: PathBuf,
     /// File to write (.npy)
     #[arg(short, long, value_name = "FILE")]
