@@ -13,10 +13,14 @@ use std::path::{Path, PathBuf};
 /// Rows that one thread takes at a time. It is fixed, so that results do not depend on the number of threads.
 const CHUNK_ROWS: usize = 256;
 
+/// What to do about values that are neither 0 nor 1 nor between.
+const HINT: &str = "; --binarize threshold:T makes values 0 or 1";
+
 /// The rows of a data file as a model sees them.
 pub struct Stream<'a> {
     rows: Rows<'a>,
     path: PathBuf,
+    hint: &'static str,
     meter: Meter,
     told: bool,
 }
@@ -25,8 +29,9 @@ impl<'a> Stream<'a> {
     pub fn open(model: &'a Model, path: &Path, options: &DataOptions, global: &Global) -> Result<Stream<'a>> {
         let (side, preprocess) = (model.machine.visible(), &model.file.preprocess);
         let rows = Rows::new(data::open(path)?, side, preprocess, options.binarize.0, global.seed);
-        let rows = rows.map_err(|e| locate(path, e))?;
-        Ok(Stream { rows, path: path.into(), meter: Meter::new("rows"), told: false })
+        let hint = if data::takes_probabilities(side.unit()) { HINT } else { "" };
+        let rows = rows.map_err(|e| locate(path, "", e))?;
+        Ok(Stream { rows, path: path.into(), hint, meter: Meter::new("rows"), told: false })
     }
 
     /// Number of rows, if it is known.
@@ -36,7 +41,7 @@ impl<'a> Stream<'a> {
 
     /// The next block; `None` at the end.
     pub fn read(&mut self) -> Result<Option<Block>> {
-        let block = self.rows.read().map_err(|e| locate(&self.path, e))?;
+        let block = self.rows.read().map_err(|e| locate(&self.path, self.hint, e))?;
         if let Some(rule) = self.rows.decided_by_data().filter(|_| !self.told) {
             self.told = true;
             let path = self.path.display();
@@ -76,10 +81,12 @@ fn by_chunks(x: ArrayView2<f64>, columns: usize, f: impl Fn(ArrayView2<f64>) -> 
     result
 }
 
-/// Names the file in errors that know only a row or a number of columns.
-fn locate(path: &Path, error: Error) -> Error {
-    match error {
-        Error::Domain { .. } | Error::Columns { .. } => Error::Data { path: path.into(), problem: error.to_string() },
-        other => other,
-    }
+/// Names the file in errors that know only a row or a number of columns; a number outside the domain gets a hint.
+fn locate(path: &Path, hint: &str, error: Error) -> Error {
+    let hint = match &error {
+        Error::Columns { .. } => "",
+        Error::Domain { value, .. } => Some(hint).filter(|_| value.is_finite()).unwrap_or_default(),
+        _ => return error,
+    };
+    Error::Data { path: path.into(), problem: format!("{error}{hint}") }
 }

@@ -85,14 +85,28 @@ pub fn sum_softplus<T: Real>(a: &[T], b: &[T], scale: T) -> f64 {
     linear + logs
 }
 
+/// σ(x), branch-free.
+#[inline(always)]
+fn logistic_flat(x: f64) -> f64 {
+    let e = exp_minus(x.abs());
+    let p = 1.0 / (1.0 + e);
+    if x >= 0.0 { p } else { e * p }
+}
+
 /// outᵢ = low + (high − low)·σ(scale·(aᵢ + bᵢ)): the mean of a two-valued unit, for a whole row.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn logistic_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, out: &mut [T]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
-        let x = (scale * (*a + *b)).f64();
-        let e = exp_minus(x.abs());
-        let p = 1.0 / (1.0 + e);
-        *out = low + (high - low) * T::of(if x >= 0.0 { p } else { e * p });
+        *out = low + (high - low) * T::of(logistic_flat((scale * (*a + *b)).f64()));
+    }
+}
+
+/// outᵢ = high where uᵢ < σ(scale·(aᵢ + bᵢ)), else low: a draw of a two-valued unit, for a whole row.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub fn draw_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, u: &[T], out: &mut [T]) {
+    for (((a, b), u), out) in a.iter().zip(b).zip(u).zip(out) {
+        let p = logistic_flat((scale * (*a + *b)).f64());
+        *out = if u.f64() < p { high } else { low };
     }
 }
 

@@ -178,11 +178,9 @@ impl<T: Real> Pass<'_, T> {
     /// y ∼ p(y | x); row r is chain `first_chain + r` under `key`.
     pub fn sample(&self, x: ArrayView2<T>, key: Key, first_chain: u64) -> Array2<T> {
         let mut chain = first_chain;
-        let mut u = vec![[T::zero(); 2]; self.to.sites()];
+        let mut u = vec![T::zero(); self.to.sites() * self.to.unit().n_uniforms()];
         self.map_rows(x, |input, out| {
-            for (site, u) in u.iter_mut().enumerate() {
-                *u = key.uniforms(chain, site as u32);
-            }
+            key.fill(chain, &mut u);
             self.to.unit().sample(self.to.eta(), input, &u, out);
             chain += 1;
         })

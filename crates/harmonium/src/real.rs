@@ -21,6 +21,9 @@ pub trait Real: NdFloat + Sum + Default + num_traits::FloatConst {
     /// Both types use the leading bits of `words[0]` first, so they draw the same number up to rounding.
     fn uniform(words: [u32; 2]) -> Self;
 
+    /// A number strictly between 0 and 1 from one random word: the middle of one of 2²³ (f32) or 2³² (f64) cells.
+    fn from_word(word: u32) -> Self;
+
     /// Reads one little-endian number; `bytes` has exactly the type's size.
     fn from_le(bytes: &[u8]) -> Self;
 
@@ -37,7 +40,10 @@ impl Real for f32 {
         f64::from(self)
     }
     fn uniform(words: [u32; 2]) -> f32 {
-        ((words[0] >> 9) as f32 + 0.5) * (1.0 / (1u32 << 23) as f32)
+        Self::from_word(words[0])
+    }
+    fn from_word(word: u32) -> f32 {
+        ((word >> 9) as f32 + 0.5) * (1.0 / (1u32 << 23) as f32)
     }
     fn from_le(bytes: &[u8]) -> f32 {
         let mut b = [0; 4];
@@ -61,6 +67,9 @@ impl Real for f64 {
         let bits = (u64::from(words[0]) << 32 | u64::from(words[1])) >> 12;
         (bits as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
     }
+    fn from_word(word: u32) -> f64 {
+        (f64::from(word) + 0.5) * (1.0 / (1u64 << 32) as f64)
+    }
     fn from_le(bytes: &[u8]) -> f64 {
         let mut b = [0; 8];
         b.copy_from_slice(bytes);
@@ -81,6 +90,8 @@ mod tests {
             let (a, b) = (f32::uniform(words), f64::uniform(words));
             assert!(a > 0.0 && a < 1.0 && b > 0.0 && b < 1.0, "{words:?}: {a} {b}");
             assert!((f64::from(a) - b).abs() <= 0.5 / 8_388_608.0);
+            let (a, b) = (f32::from_word(words[0]), f64::from_word(words[0]));
+            assert!(a > 0.0 && a < 1.0 && b > 0.0 && b < 1.0 && (f64::from(a) - b).abs() <= 0.5 / 8_388_608.0);
         }
     }
 }

@@ -77,7 +77,7 @@ impl Evaluate {
         let title = format!("{} on {}", score.model.display(), self.data.display());
         let report = Report::new(title)
             .line("rows", score.log_likelihoods.len().to_string())
-            .line("log likelihood", format!("{} nats per row, {:.6} over the rows", score.mean_words(), score.spread()))
+            .line("log likelihood", format!("{} nats per row (rows spread by {:.4})", score.mean_words(), score.spread()))
             .line("log Z", in_words(&score.log_z))
             .line("free energy", format!("{:.6} nats per row", score.mean_free_energy))
             .maybe("pseudo likelihood", score.pseudo.map(|p| format!("{p:.6} nats per row (log)")))

@@ -71,7 +71,7 @@ impl Binarizer {
     /// For data that meets `unit`.
     pub fn new(asked: Option<Binarize>, remembered: Option<Binarize>, unit: &dyn Unit<f64>, seed: u64) -> Binarizer {
         let rule = asked.or(remembered);
-        let by_data = rule.is_none() && is_zero_or_one(unit);
+        let by_data = rule.is_none() && takes_probabilities(unit);
         Binarizer { rule, by_data, key: Key::root(seed).of(Purpose::Binarize) }
     }
 
@@ -92,8 +92,8 @@ impl Binarizer {
     }
 }
 
-/// Whether a unit has the states 0 and 1 and takes the values between as probabilities.
-fn is_zero_or_one(unit: &dyn Unit<f64>) -> bool {
+/// Whether a unit has the states 0 and 1 and takes the values between as probabilities: what can be binarised for.
+pub fn takes_probabilities(unit: &dyn Unit<f64>) -> bool {
     let mut x = [0.0];
     let mut state = |k| {
         unit.state(k, &mut x);

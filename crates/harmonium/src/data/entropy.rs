@@ -59,7 +59,8 @@ impl RowCounts {
         let mut counts: Vec<u64> = self.counts.values().copied().collect();
         counts.sort_unstable();
         let term = |n: u64| n as f64 / self.rows as f64;
-        Some(counts.into_iter().map(term).map(|q| -q * q.ln()).sum())
+        // One kind of row gives −1·0 = −0, which adding zero makes 0.
+        Some(counts.into_iter().map(term).map(|q| -q * q.ln()).sum::<f64>() + 0.0)
     }
 
     /// Adding zero makes −0 the state 0.
@@ -98,7 +99,10 @@ mod tests {
     }
 
     #[test]
-    fn grey_and_continuous_rows_have_none() {
+    fn equal_rows_have_none_and_grey_or_continuous_rows_no_entropy_at_all() {
+        let mut same = RowCounts::new(Kind::new("bernoulli", &Default::default()).unwrap().unit());
+        same.add(array![[1.0], [1.0]].view());
+        assert_eq!(same.entropy().map(f64::to_bits), Some(0));
         for kind in ["bernoulli", "gaussian"] {
             let mut counts = RowCounts::new(Kind::new(kind, &Default::default()).unwrap().unit());
             counts.add(array![[0.0, 0.5]].view());

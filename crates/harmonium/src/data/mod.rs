@@ -10,7 +10,7 @@ pub mod npy;
 mod prepare;
 mod rows;
 
-pub use binarize::{Binarize, Binarizer};
+pub use binarize::{Binarize, Binarizer, takes_probabilities};
 pub use entropy::RowCounts;
 pub use prepare::Preprocess;
 pub use rows::{Block, Rows};

@@ -4,7 +4,7 @@
 
 use super::{BIAS, Field, Options, Scalar, Spec, field_row};
 use crate::error::Result;
-use crate::math::{logistic, logistic_row, softplus, sum_softplus};
+use crate::math::{draw_row, logistic, logistic_row, softplus, sum_softplus};
 use crate::real::Real;
 use ndarray::ArrayView2;
 
@@ -50,5 +50,8 @@ impl Scalar for Bernoulli {
     }
     fn means_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T], x: &mut [T]) {
         logistic_row(field_row(&eta, &mut Vec::new()), input, T::one(), T::zero(), T::one(), x);
+    }
+    fn sample_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T], u: &[T], x: &mut [T]) {
+        draw_row(field_row(&eta, &mut Vec::new()), input, T::one(), T::zero(), T::one(), u, x);
     }
 }

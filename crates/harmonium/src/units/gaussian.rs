@@ -83,6 +83,7 @@ impl Scalar for Gaussian {
     const FIELDS: &'static [Field] = &[super::BIAS, Field { name: "log_variance", default: 0.0, range: (-80.0, 80.0) }];
     const STATS: usize = 2;
     const QUADRATIC: bool = true;
+    const UNIFORMS: usize = 2;
     fn origin(&self) -> Origin {
         if self.coupling == Coupling::Goodfellow { Origin::Reference } else { Origin::Offset }
     }

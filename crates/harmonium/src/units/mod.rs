@@ -107,8 +107,13 @@ pub trait Unit<T: Real>: Send + Sync {
     /// ⟨x⟩ of every site: the first row of `mean_stats`.
     fn means(&self, eta: ArrayView2<T>, input: &[T], x: &mut [T]);
 
-    /// Draws every site from p(x | I), each from its own two uniforms in (0, 1).
-    fn sample(&self, eta: ArrayView2<T>, input: &[T], u: &[[T; 2]], x: &mut [T]);
+    /// Uniforms that a draw of one site takes.
+    fn n_uniforms(&self) -> usize {
+        1
+    }
+
+    /// Draws every site from p(x | I), each from its own [`n_uniforms`](Unit::n_uniforms) uniforms in (0, 1).
+    fn sample(&self, eta: ArrayView2<T>, input: &[T], u: &[T], x: &mut [T]);
 }
 
 /// The names, options and examples of a unit type: what the list needs besides the mathematics.
@@ -277,7 +282,10 @@ pub trait Scalar: Send + Sync {
     /// ∂Γ/∂η.
     fn mean_stats<T: Real>(&self, eta: [T; 2], input: T) -> [T; 2];
 
-    /// A draw from p(x | I) with two uniforms in (0, 1).
+    /// Uniforms that a draw takes, 1 or 2.
+    const UNIFORMS: usize = 1;
+
+    /// A draw from p(x | I) with two uniforms in (0, 1), the second only if `UNIFORMS` is 2.
     fn sample<T: Real>(&self, eta: [T; 2], input: T, u: [T; 2]) -> T;
 
     /// Σ Γ over a row; a unit on a hot path may do better than one at a time.
@@ -289,6 +297,13 @@ pub trait Scalar: Send + Sync {
     fn means_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T], x: &mut [T]) {
         for (i, (x, &input)) in x.iter_mut().zip(input).enumerate() {
             *x = self.mean_stats(pick(&eta, i), input)[0];
+        }
+    }
+
+    /// A draw of a row; likewise.
+    fn sample_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T], u: &[T], x: &mut [T]) {
+        for (i, (x, u)) in x.iter_mut().zip(u.chunks_exact(Self::UNIFORMS)).enumerate() {
+            *x = self.sample(pick(&eta, i), input[i], [u[0], u[Self::UNIFORMS - 1]]);
         }
     }
 }
@@ -391,10 +406,11 @@ impl<T: Real, S: Scalar> Unit<T> for S {
     fn means(&self, eta: ArrayView2<T>, input: &[T], x: &mut [T]) {
         self.means_row(eta, input, x);
     }
-    fn sample(&self, eta: ArrayView2<T>, input: &[T], u: &[[T; 2]], x: &mut [T]) {
-        for (i, (x, &input)) in x.iter_mut().zip(input).enumerate() {
-            *x = Scalar::sample(self, pick(&eta, i), input, u[i]);
-        }
+    fn n_uniforms(&self) -> usize {
+        S::UNIFORMS
+    }
+    fn sample(&self, eta: ArrayView2<T>, input: &[T], u: &[T], x: &mut [T]) {
+        self.sample_row(eta, input, u, x);
     }
 }
 
@@ -408,6 +424,44 @@ fn field_row<'a, T: Real>(eta: &'a ArrayView2<'a, T>, row: &'a mut Vec<T>) -> &'
         None => {
             row.extend(eta.row(0));
             row
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array2;
+
+    /// A whole-row function is its one-number twin, repeated.
+    fn rows_are_repeated_sites<S: Scalar>(unit: &S) {
+        let n = 21;
+        let input: Vec<f64> = (0..n).map(|i| 6.0 * (i as f64 * 1.7).sin()).collect();
+        let mut eta = Array2::from_shape_fn((S::STATS, n), |(_, i)| (i as f64 * 0.9).cos());
+        if S::QUADRATIC {
+            eta.row_mut(1).mapv_inplace(|x| -0.7 - 0.5 * x * x);
+        }
+        let u: Vec<f64> = (0..n * S::UNIFORMS).map(|i| (i as f64 * 0.618 + 0.1).fract()).collect();
+        let (mut means, mut draws) = (vec![0.0; n], vec![0.0; n]);
+        unit.means_row(eta.view(), &input, &mut means);
+        unit.sample_row(eta.view(), &input, &u, &mut draws);
+        let mut sum = 0.0;
+        for i in 0..n {
+            let e = pick(&eta.view(), i);
+            let own = &u[i * S::UNIFORMS..(i + 1) * S::UNIFORMS];
+            sum += unit.log_norm(e, input[i]);
+            assert!((means[i] - unit.mean_stats(e, input[i])[0]).abs() < 1e-15);
+            assert_eq!(draws[i], unit.sample(e, input[i], [own[0], own[S::UNIFORMS - 1]]));
+        }
+        assert!((unit.log_norm_row(eta.view(), &input) - sum).abs() < 1e-13 * sum.abs());
+    }
+
+    #[test]
+    fn whole_row_functions_equal_their_one_number_twins() {
+        rows_are_repeated_sites(&bernoulli::Bernoulli);
+        rows_are_repeated_sites(&spin::Spin);
+        for unit in gaussian::Gaussian::examples() {
+            rows_are_repeated_sites(&unit);
         }
     }
 }

@@ -122,11 +122,11 @@ impl<T: Real> Unit<T> for Potts {
         });
     }
     /// The first state whose cumulative probability exceeds u; rounding cannot fall off the end.
-    fn sample(&self, eta: ArrayView2<T>, input: &[T], u: &[[T; 2]], x: &mut [T]) {
+    fn sample(&self, eta: ArrayView2<T>, input: &[T], u: &[T], x: &mut [T]) {
         let mut u = u.iter();
         self.each(eta, input, |columns, total| {
             let norm = log_sum_exp(total.iter().copied());
-            let u = u.next().map_or(0.5, |u| u[0].f64());
+            let u = u.next().map_or(0.5, |u| u.f64());
             let mut cumulative = 0.0;
             let passed = total.iter().take_while(|&&t| {
                 cumulative += (t - norm).exp();

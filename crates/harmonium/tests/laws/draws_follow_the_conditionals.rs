@@ -26,7 +26,7 @@ fn a_discrete_draw_steps_at_the_cumulative_probabilities() {
             let (eta, input) = site(&kind, seed, if seed < 10 { 1.0 } else { 4.0 });
             let draw = |u: f64| {
                 let mut x = vec![0.0; unit.width()];
-                unit.sample(eta.view(), &input, &[[u, 0.5]], &mut x);
+                unit.sample(eta.view(), &input, &[u, 0.5][..unit.n_uniforms()], &mut x);
                 x
             };
             let states: Vec<Vec<f64>> = (0..q)
@@ -96,7 +96,7 @@ fn a_continuous_draw_scales_the_normal_by_its_moments() {
         for _ in 0..100 {
             let u = [r.uniform(), r.uniform()];
             let mut x = [0.0];
-            unit.sample(eta.view(), &input, &[u], &mut x);
+            unit.sample(eta.view(), &input, &u, &mut x);
             close(x[0], mean + variance.sqrt() * normal(u), 1e-12, &kind.to_string());
         }
     }
@@ -116,7 +116,7 @@ fn draws_never_leave_the_range() {
             }
             for u in ends {
                 let mut x = vec![T::zero(); unit.width()];
-                unit.sample(eta.view(), &vec![T::zero(); unit.width()], &[[u, u]], &mut x);
+                unit.sample(eta.view(), &vec![T::zero(); unit.width()], &[u, u][..unit.n_uniforms()], &mut x);
                 let value = unit.decode(&x);
                 assert!(unit.encode(value, &mut x), "{kind} drew {value} at field {field}");
             }

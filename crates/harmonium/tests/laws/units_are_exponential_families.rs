@@ -138,7 +138,8 @@ fn rows_are_made_of_sites() {
         let mut eta = Array2::zeros((unit.n_stats(), n));
         unit.natural(layer.par(), layer.offset(), eta.view_mut(), &mut vec![0.0; n]);
         let input: Vec<f64> = (0..n).map(|_| 2.0 * r.normal()).collect();
-        let u: Vec<[f64; 2]> = (0..sites).map(|_| [r.uniform(), r.uniform()]).collect();
+        let k = unit.n_uniforms();
+        let u: Vec<f64> = (0..sites * k).map(|_| r.uniform()).collect();
         let (mut x, mut mean) = (vec![0.0; n], vec![0.0; n]);
         unit.sample(eta.view(), &input, &u, &mut x);
         unit.means(eta.view(), &input, &mut mean);
@@ -148,7 +149,7 @@ fn rows_are_made_of_sites() {
             let eta = eta.slice(ndarray::s![.., range.clone()]).to_owned();
             let (input, mut one) = (&input[range.clone()], vec![0.0; w]);
             sum += unit.log_norm(eta.view(), input);
-            unit.sample(eta.view(), input, &u[site..site + 1], &mut one);
+            unit.sample(eta.view(), input, &u[site * k..(site + 1) * k], &mut one);
             assert_eq!(one, x[range.clone()], "{kind} sample");
             unit.means(eta.view(), input, &mut one);
             one.iter().zip(&mean[range]).for_each(|(a, b)| close(*a, *b, 1e-15, &format!("{kind} mean")));
