@@ -110,6 +110,24 @@ pub enum Error {
         known: String,
     },
 
+    /// A setting that makes no sense.
+    #[error("{key}: {problem}")]
+    Config {
+        /// The setting, as it is called in a configuration and on the command line.
+        key: &'static str,
+        /// What is wrong with it, and what would be right.
+        problem: String,
+    },
+
+    /// Training that went wrong and could not be mended.
+    #[error("training stopped at update {update}: {problem}")]
+    Diverged {
+        /// The update that failed last.
+        update: u64,
+        /// What was seen and what to do.
+        problem: String,
+    },
+
     /// A model file that is damaged, lies, or is not one.
     #[error("{}: {problem}", path.display())]
     Model {

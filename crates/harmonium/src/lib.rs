@@ -4,9 +4,13 @@
 //! see); estimators return [`Stats`]; [`Rbm::gradient`] pulls a difference of two `Stats` back to the parameters.
 //! `NOTATION.md` has the letters, `ARCHITECTURE.md` the map.
 
+pub mod backend;
 mod centering;
 pub mod data;
+mod dataset;
 pub mod error;
+pub mod estimate;
+pub mod events;
 pub mod exact;
 pub mod file;
 pub mod logz;
@@ -14,15 +18,19 @@ pub mod math;
 pub mod measure;
 mod model;
 mod natural;
+pub mod optimize;
 pub mod real;
 pub mod rng;
+mod states;
 mod stats;
 pub mod units;
 
 pub use centering::LARGE_OFFSET;
+pub use dataset::Dataset;
 pub use error::{Error, Result};
 pub use exact::Exact;
 pub use model::{Gradient, Layer, Rbm};
 pub use natural::{Natural, Pass, Side};
 pub use real::Real;
+pub use states::{Bits, States};
 pub use stats::Stats;

@@ -162,6 +162,44 @@ pub struct Gradient<T> {
     pub weights: Array2<T>,
 }
 
+impl<T: Real> Gradient<T> {
+    /// No change of any number of `rbm`.
+    pub fn zeros(rbm: &Rbm<T>) -> Gradient<T> {
+        Gradient {
+            visible: Array2::zeros(rbm.visible.par.dim()),
+            hidden: Array2::zeros(rbm.hidden.par.dim()),
+            weights: Array2::zeros(rbm.weights.dim()),
+        }
+    }
+
+    /// Its three matrices.
+    pub fn parts(&self) -> [&Array2<T>; 3] {
+        [&self.visible, &self.hidden, &self.weights]
+    }
+
+    /// Its three matrices.
+    pub fn parts_mut(&mut self) -> [&mut Array2<T>; 3] {
+        [&mut self.visible, &mut self.hidden, &mut self.weights]
+    }
+
+    /// Calls `f` with every number and its partner in `other`.
+    pub fn zip(&mut self, other: &Gradient<T>, mut f: impl FnMut(&mut T, T)) {
+        for (a, b) in self.parts_mut().into_iter().zip(other.parts()) {
+            a.zip_mut_with(b, |a, &b| f(a, b));
+        }
+    }
+
+    /// Multiplies every number.
+    pub fn scale(&mut self, factor: T) {
+        self.parts_mut().into_iter().for_each(|m| m.mapv_inplace(|x| x * factor));
+    }
+
+    /// Euclidean length.
+    pub fn norm(&self) -> f64 {
+        self.parts().into_iter().flatten().map(|x| x.f64().powi(2)).sum::<f64>().sqrt()
+    }
+}
+
 impl<T: Real> Rbm<T> {
     /// A machine of independent units: default parameters, weights zero.
     pub fn new(visible: Kind, n_visible: usize, hidden: Kind, n_hidden: usize) -> Result<Rbm<T>> {

@@ -8,7 +8,7 @@ use crate::real::Real;
 use crate::rng::Key;
 use crate::stats::Stats;
 use crate::units::{Kind, Unit};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 /// One layer in natural parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -209,24 +209,24 @@ impl<T: Real> Pass<'_, T> {
     /// Statistics of rows of the given layer with the other layer averaged out (Rao–Blackwell), each row counted
     /// `weights[r]` times; `visible` of the result is the given layer.
     pub fn stats(&self, x: ArrayView2<T>, weights: ArrayView1<T>) -> Stats<T> {
-        let inputs = self.inputs(x);
-        let mut stats = Stats {
-            visible: Array2::zeros(self.from.eta().dim()),
-            hidden: Array2::zeros(self.to.eta().dim()),
-            cross: Array2::zeros(self.weights.dim()),
-            weight: weights.iter().map(|w| w.f64()).sum(),
-        };
-        let (mut t_x, mut t_y) = (stats.visible.clone(), stats.hidden.clone());
-        let mut means = Array2::zeros(inputs.dim());
-        for (r, &w) in weights.iter().enumerate() {
-            self.from.unit().stats(&x.row(r).to_vec(), t_x.view_mut());
-            self.to.unit().mean_stats(self.to.eta(), &inputs.row(r).to_vec(), t_y.view_mut());
-            stats.visible.scaled_add(w, &t_x);
-            stats.hidden.scaled_add(w, &t_y);
-            means.row_mut(r).assign(&t_y.row(0));
+        let (visible, hidden, weighted) = self.row_stats(x, &weights.to_vec());
+        let mut cross = Array2::zeros(self.weights.dim());
+        ndarray::linalg::general_mat_mul(T::one(), &x.t(), &weighted, T::zero(), &mut cross);
+        Stats { visible, hidden, cross, weight: weights.iter().map(|w| w.f64()).sum() }
+    }
+
+    /// Σ w T(x), Σ w ⟨T(y)|x⟩, and the rows w ⟨y|x⟩ whose product with x is Σ w x yᵀ.
+    pub(crate) fn row_stats(&self, x: ArrayView2<T>, weights: &[T]) -> (Array2<T>, Array2<T>, Array2<T>) {
+        let mut weighted = self.inputs(x);
+        let (mut t_x, mut t_y) = (Array2::zeros(self.from.eta().dim()), Array2::zeros(self.to.eta().dim()));
+        let (mut sum_x, mut sum_y) = (t_x.clone(), t_y.clone());
+        for ((x, mut input), &w) in x.rows().into_iter().zip(weighted.rows_mut()).zip(weights) {
+            self.from.unit().stats(&x.to_vec(), t_x.view_mut());
+            self.to.unit().mean_stats(self.to.eta(), &input.to_vec(), t_y.view_mut());
+            sum_x.scaled_add(w, &t_x);
+            sum_y.scaled_add(w, &t_y);
+            input.assign(&(&t_y.row(0) * w));
         }
-        let weighted = &means * &weights.insert_axis(Axis(1));
-        ndarray::linalg::general_mat_mul(T::one(), &x.t(), &weighted, T::zero(), &mut stats.cross);
-        stats
+        (sum_x, sum_y, weighted)
     }
 }

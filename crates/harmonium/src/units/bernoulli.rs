@@ -33,6 +33,11 @@ impl Scalar for Bernoulli {
     fn domain(&self) -> &'static str {
         "0, 1 or a probability between"
     }
+    /// log p/(1−p), with half a row of each value added.
+    fn fit(&self, means: [f64; 2], rows: f64, _: f64) -> [f64; 2] {
+        let p = (means[0] * rows + 0.5) / (rows + 1.0);
+        [(p / (1.0 - p)).ln(), 0.0]
+    }
     fn stats<T: Real>(&self, x: T) -> [T; 2] {
         [x, T::zero()]
     }

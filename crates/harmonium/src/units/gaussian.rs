@@ -112,6 +112,13 @@ impl Scalar for Gaussian {
     fn recenter<T: Real>(&self, par: [T; 2], d_offset: f64) -> f64 {
         par[0].f64() - d_offset
     }
+    /// Mean and log variance. A constant column has no variance to learn from and gets 1; a variance that is rounding
+    /// of the mean counts as none.
+    fn fit(&self, means: [f64; 2], _: f64, offset: f64) -> [f64; 2] {
+        let variance = means[1] - means[0] * means[0];
+        let constant = variance <= 1e-12 * means[1];
+        [means[0] - offset, if constant { 0.0 } else { variance.ln() }]
+    }
     fn stats<T: Real>(&self, x: T) -> [T; 2] {
         [x, x * x]
     }

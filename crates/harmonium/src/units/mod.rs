@@ -95,6 +95,10 @@ pub trait Unit<T: Real>: Send + Sync {
     /// Keeps η fixed while the offset moves by `d_offset`.
     fn recenter(&self, par: ArrayViewMut2<T>, d_offset: &[f64]);
 
+    /// Parameters of independent units with these mean statistics over `rows` rows (statistics × columns), at `offset`:
+    /// the inverse of `mean_stats`, smoothed so that what was never seen is unlikely and not impossible.
+    fn fit(&self, means: ArrayView2<f64>, rows: f64, offset: ArrayView1<T>, par: ArrayViewMut2<T>);
+
     /// T(x) of a row.
     fn stats(&self, x: &[T], t: ArrayViewMut2<T>);
 
@@ -273,6 +277,9 @@ pub trait Scalar: Send + Sync {
         par[0].f64()
     }
 
+    /// Parameters with these mean statistics, the inverse of `mean_stats`; see [`Unit::fit`].
+    fn fit(&self, means: [f64; 2], rows: f64, offset: f64) -> [f64; 2];
+
     /// T(x).
     fn stats<T: Real>(&self, x: T) -> [T; 2];
 
@@ -383,6 +390,11 @@ impl<T: Real, S: Scalar> Unit<T> for S {
     fn recenter(&self, mut par: ArrayViewMut2<T>, d_offset: &[f64]) {
         for (i, &d) in d_offset.iter().enumerate() {
             par[[0, i]] = T::of(Scalar::recenter(self, pick(&par.view(), i), d));
+        }
+    }
+    fn fit(&self, means: ArrayView2<f64>, rows: f64, offset: ArrayView1<T>, mut par: ArrayViewMut2<T>) {
+        for (i, offset) in offset.iter().enumerate() {
+            put(&mut par, i, Scalar::fit(self, pick(&means, i), rows, offset.f64()).map(T::of));
         }
     }
     fn stats(&self, x: &[T], mut t: ArrayViewMut2<T>) {

@@ -100,6 +100,17 @@ impl<T: Real> Unit<T> for Potts {
         Zip::from(par.row_mut(0)).and(d_field).for_each(|p, &d| *p = T::of(p.f64() + d));
     }
     fn recenter(&self, _: ArrayViewMut2<T>, _: &[f64]) {}
+    /// log of the frequencies, with one row spread over all states added; the mean of a site's biases is 0.
+    fn fit(&self, means: ArrayView2<f64>, rows: f64, _: ArrayView1<T>, mut par: ArrayViewMut2<T>) {
+        let q = self.states as f64;
+        let log_p = means.row(0).mapv(|m| ((m * rows + 1.0 / q) / (rows + 1.0)).ln());
+        for (site, log_p) in log_p.exact_chunks(self.states).into_iter().enumerate() {
+            let mean = log_p.sum() / q;
+            for (k, l) in log_p.iter().enumerate() {
+                par[[0, site * self.states + k]] = T::of(l - mean);
+            }
+        }
+    }
     fn stats(&self, x: &[T], mut t: ArrayViewMut2<T>) {
         Zip::from(t.row_mut(0)).and(x).for_each(|t, &x| *t = x);
     }

@@ -31,6 +31,10 @@ impl Scalar for Spin {
     fn domain(&self) -> &'static str {
         "-1 or +1"
     }
+    /// artanh⟨x⟩, with half a row of each value added.
+    fn fit(&self, means: [f64; 2], rows: f64, _: f64) -> [f64; 2] {
+        [(means[0] * rows / (rows + 1.0)).atanh(), 0.0]
+    }
     fn stats<T: Real>(&self, x: T) -> [T; 2] {
         [x, T::zero()]
     }

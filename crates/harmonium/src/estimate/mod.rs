@@ -1,0 +1,75 @@
+//! The model's side of the gradient, ⟨·⟩_p. **To add an estimator: write its file, add its line to [`estimators`].**
+
+mod cd;
+mod exact;
+mod pcd;
+
+use crate::backend::{Backend, Slot};
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::model::Rbm;
+use crate::real::Real;
+use crate::rng::Key;
+use crate::stats::Stats;
+
+/// What an estimator may use.
+pub struct Context<'a, T> {
+    /// The machine in its own coordinates.
+    pub rbm: &'a Rbm<T>,
+    /// The same machine, lowered and loaded.
+    pub backend: &'a mut dyn Backend<T>,
+    /// The batch of this update.
+    pub batch: &'a Dataset<T>,
+    /// Random numbers of the run.
+    pub key: Key,
+    /// Number of this update.
+    pub update: u64,
+}
+
+/// An estimator of the model's statistics.
+pub trait Estimator<T: Real>: Send {
+    /// Statistics of the model.
+    fn model_stats(&mut self, cx: Context<T>) -> Result<Stats<T>>;
+
+    /// Where its chains are, if they outlive an update; they are checkpointed.
+    fn chains(&self) -> Option<Slot> {
+        None
+    }
+}
+
+/// What an estimator is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Gibbs sweeps per update.
+    pub gibbs_steps: u64,
+}
+
+/// Name, description and maker of an estimator.
+pub struct Entry<T> {
+    /// Name in files and on the command line.
+    pub name: &'static str,
+    /// One line for help.
+    pub about: &'static str,
+    make: fn(Settings) -> Box<dyn Estimator<T>>,
+}
+
+/// The list.
+pub fn estimators<T: Real>() -> [Entry<T>; 3] {
+    [
+        Entry { name: "pcd", about: "persistent chains that follow the machine", make: pcd::make },
+        Entry { name: "cd", about: "contrastive divergence: chains start at the batch", make: cd::make },
+        Entry { name: "exact", about: "enumeration, for small machines", make: exact::make },
+    ]
+}
+
+/// The estimator called `name`.
+pub fn new<T: Real>(name: &str, settings: Settings) -> Result<Box<dyn Estimator<T>>> {
+    let list = estimators::<T>();
+    match list.iter().find(|e| e.name == name) {
+        Some(entry) => Ok((entry.make)(settings)),
+        None => {
+            let known = list.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
+            Err(Error::Config { key: "method", problem: format!("'{name}' is not one of {known}") })
+        }
+    }
+}

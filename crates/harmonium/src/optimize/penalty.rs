@@ -1,0 +1,62 @@
+//! What is asked of a machine besides likelihood: small weights (L1, L2, max-norm), sparse hidden units, short steps.
+
+use crate::model::{Gradient, Rbm};
+use crate::real::Real;
+use crate::stats::Stats;
+use serde::{Deserialize, Serialize};
+
+/// Penalties; by default none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Penalty {
+    /// λ₁ Σ|W| is taken from the objective.
+    pub l1: f64,
+    /// ½λ₂ ΣW² is taken from the objective.
+    pub l2: f64,
+    /// Largest length of a hidden unit's weight vector, if limited.
+    pub max_norm: Option<f64>,
+    /// Mean activity that hidden units are pulled to, if any.
+    pub sparsity: Option<f64>,
+    /// How strongly: weight of ½(target − mean)² per unit.
+    pub sparsity_cost: f64,
+    /// Longest gradient; longer ones are shortened to it.
+    pub clip: Option<f64>,
+}
+
+impl Penalty {
+    /// Changes the gradient of the likelihood into that of the penalised objective. `data` are the batch's statistics.
+    ///
+    /// The pull to the target activity ρ acts on the hidden biases only, by cost·(ρ − ⟨h⟩) (Hinton, *A practical guide
+    /// to training RBMs*, 2010, section 11).
+    pub fn apply<T: Real>(&self, rbm: &Rbm<T>, data: &Stats<T>, gradient: &mut Gradient<T>) {
+        if self.l1 != 0.0 || self.l2 != 0.0 {
+            let (l1, l2) = (T::of(self.l1), T::of(self.l2));
+            // signum(0) is 1 in Rust; a weight of zero is not pulled.
+            let sign = |w: T| if w == T::zero() { w } else { w.signum() };
+            gradient.weights.zip_mut_with(&rbm.weights(), |g, &w| *g -= l1 * sign(w) + l2 * w);
+        }
+        if let Some(target) = self.sparsity {
+            let (target, cost, n) = (T::of(target), T::of(self.sparsity_cost), T::of(data.weight));
+            let mut bias = gradient.hidden.row_mut(0);
+            bias.zip_mut_with(&data.hidden.row(0), |g, &sum| *g += cost * (target - sum / n));
+        }
+        if let Some(longest) = self.clip {
+            let length = gradient.norm();
+            if length > longest {
+                gradient.scale(T::of(longest / length));
+            }
+        }
+    }
+
+    /// Shortens weight vectors that have become too long.
+    pub fn project<T: Real>(&self, rbm: &mut Rbm<T>) {
+        let Some(longest) = self.max_norm else { return };
+        let (_, _, weights) = rbm.parts_mut();
+        for mut column in weights.columns_mut() {
+            let norm = column.iter().map(|w| w.f64().powi(2)).sum::<f64>().sqrt();
+            if norm > longest {
+                column.mapv_inplace(|w| w * T::of(longest / norm));
+            }
+        }
+    }
+}

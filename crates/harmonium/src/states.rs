@@ -1,0 +1,222 @@
+//! Rows of a layer's states, stored as small as the unit allows: a bit, a code, or a number per site.
+//!
+//! Data stay packed from the reader to the chains; a few rows at a time are unpacked to columns for a product.
+
+use crate::error::{Error, Result};
+use crate::natural::Side;
+use crate::real::Real;
+use crate::units::Unit;
+use ndarray::{Array2, ArrayView2, s};
+
+/// Bits of many rows, each row beginning at a new word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bits {
+    sites: usize,
+    words: Vec<u64>,
+}
+
+impl Bits {
+    fn stride(sites: usize) -> usize {
+        sites.div_ceil(64)
+    }
+
+    /// No rows yet, of `sites` bits each.
+    pub fn new(sites: usize) -> Bits {
+        Bits { sites, words: Vec::new() }
+    }
+
+    /// Rows from their words; `None` if they do not fill rows, or have bits beyond the last site.
+    pub fn from_words(sites: usize, words: Vec<u64>) -> Option<Bits> {
+        let stride = Self::stride(sites);
+        let spare = stride * 64 - sites;
+        let clean = |row: &[u64]| spare == 0 || row[stride - 1] >> (64 - spare) == 0;
+        (stride > 0 && words.len().is_multiple_of(stride) && words.chunks_exact(stride).all(clean))
+            .then_some(Bits { sites, words })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.words.len() / Self::stride(self.sites)
+    }
+
+    /// All words, row after row.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The words of one row.
+    pub fn row(&self, r: usize) -> &[u64] {
+        let stride = Self::stride(self.sites);
+        &self.words[r * stride..(r + 1) * stride]
+    }
+
+    /// Appends a row.
+    pub fn push(&mut self, bits: impl Iterator<Item = bool>) {
+        let begin = self.words.len();
+        self.words.resize(begin + Self::stride(self.sites), 0);
+        for (i, bit) in bits.take(self.sites).enumerate() {
+            self.words[begin + i / 64] |= u64::from(bit) << (i % 64);
+        }
+    }
+
+    /// Bit `i` of row `r`.
+    pub fn get(&self, r: usize, i: usize) -> bool {
+        self.row(r)[i / 64] >> (i % 64) & 1 == 1
+    }
+}
+
+/// Packed rows of states of one layer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum States<T> {
+    /// Units with two states and one column: the bit tells the second state.
+    Bits(Bits),
+    /// Other finite units: the number of the state.
+    Codes(Array2<u16>),
+    /// Everything else: the data value.
+    Real(Array2<T>),
+}
+
+impl<T: Real> States<T> {
+    /// No rows yet, in the smallest storage that holds states of `unit`.
+    pub fn new(unit: &dyn Unit<T>, sites: usize) -> States<T> {
+        match unit.n_states() {
+            Some(2) if unit.width() == 1 => States::Bits(Bits::new(sites)),
+            Some(_) => States::Codes(Array2::zeros((0, sites))),
+            None => States::Real(Array2::zeros((0, sites))),
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            States::Bits(b) => b.rows(),
+            States::Codes(c) => c.nrows(),
+            States::Real(x) => x.nrows(),
+        }
+    }
+
+    /// Number of sites.
+    pub fn sites(&self) -> usize {
+        match self {
+            States::Bits(b) => b.sites,
+            States::Codes(c) => c.ncols(),
+            States::Real(x) => x.ncols(),
+        }
+    }
+
+    /// Appends rows of columns. Values that are no states (grey values) move all rows to the storage for numbers.
+    pub fn push(&mut self, side: &Side<T>, columns: ArrayView2<T>) {
+        let (unit, width) = (side.unit(), side.unit().width());
+        if !matches!(self, States::Real(_)) && !all_states(unit, columns) {
+            *self = States::Real(self.values(side));
+        }
+        let state = state_columns(unit);
+        match self {
+            States::Bits(bits) => {
+                for row in columns.rows() {
+                    bits.push(row.iter().map(|x| *x == state[1][0]));
+                }
+            }
+            States::Codes(codes) => {
+                let new = Array2::from_shape_fn((columns.nrows(), side.sites()), |(r, i)| {
+                    let site = columns.slice(s![r, i * width..(i + 1) * width]);
+                    state.iter().position(|s| site.iter().eq(s)).unwrap_or(0) as u16
+                });
+                append(codes, new);
+            }
+            States::Real(all) => append(all, side.decode(columns)),
+        }
+    }
+
+    /// The rows with these numbers, in this order.
+    pub fn select(&self, rows: &[usize]) -> States<T> {
+        match self {
+            States::Bits(b) => {
+                let words = rows.iter().flat_map(|&r| b.row(r)).copied().collect();
+                States::Bits(Bits { sites: b.sites, words })
+            }
+            States::Codes(c) => States::Codes(c.select(ndarray::Axis(0), rows)),
+            States::Real(x) => States::Real(x.select(ndarray::Axis(0), rows)),
+        }
+    }
+
+    /// Rows `from..to` as rows of columns.
+    pub fn columns(&self, unit: &dyn Unit<T>, from: usize, to: usize) -> Array2<T> {
+        let width = unit.width();
+        let mut out = Array2::zeros((to - from, self.sites() * width));
+        let state = state_columns(unit);
+        for (r, mut row) in (from..to).zip(out.rows_mut()) {
+            let Some(row) = row.as_slice_mut() else { continue };
+            match self {
+                States::Bits(b) => unpack(b.row(r), [state[0][0], state[1][0]], row),
+                States::Codes(c) => {
+                    for (site, &code) in row.chunks_exact_mut(width).zip(c.row(r)) {
+                        site.copy_from_slice(&state[usize::from(code)]);
+                    }
+                }
+                States::Real(x) => {
+                    for (site, &value) in row.chunks_exact_mut(width).zip(x.row(r)) {
+                        unit.encode(value, site);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// All rows as data values.
+    pub fn values(&self, side: &Side<T>) -> Array2<T> {
+        match self {
+            States::Real(x) => x.clone(),
+            _ => side.decode(self.columns(side.unit(), 0, self.rows()).view()),
+        }
+    }
+
+    /// Refuses rows that are no states of the layer: another number of sites, or codes beyond the last.
+    pub fn check(&self, side: &Side<T>) -> Result<()> {
+        let n = side.unit().n_states().unwrap_or(usize::MAX);
+        let fits = match self {
+            States::Bits(_) => n == 2 && side.unit().width() == 1,
+            States::Codes(c) => n < usize::MAX && c.iter().all(|&c| usize::from(c) < n),
+            States::Real(x) => x.iter().all(|x| x.is_finite()),
+        };
+        match fits && self.sites() == side.sites() {
+            true => Ok(()),
+            false => Err(Error::Undefined(format!("rows of states do not fit {} units", side.kind()))),
+        }
+    }
+}
+
+/// One value per bit: low[0] for 0, high[1] for 1.
+fn unpack<T: Real>(words: &[u64], values: [T; 2], row: &mut [T]) {
+    for (word, out) in words.iter().zip(row.chunks_mut(64)) {
+        for (i, x) in out.iter_mut().enumerate() {
+            *x = values[(word >> i & 1) as usize];
+        }
+    }
+}
+
+/// The columns of every state of a finite unit; empty for a continuous one.
+fn state_columns<T: Real>(unit: &dyn Unit<T>) -> Vec<Vec<T>> {
+    let columns = |k| {
+        let mut x = vec![T::zero(); unit.width()];
+        unit.state(k, &mut x);
+        x
+    };
+    (0..unit.n_states().unwrap_or(0)).map(columns).collect()
+}
+
+fn all_states<T: Real>(unit: &dyn Unit<T>, columns: ArrayView2<T>) -> bool {
+    let states = state_columns(unit);
+    // Sites of several columns are made by `encode`, which writes states only.
+    unit.width() > 1 || columns.iter().all(|x| states.iter().any(|s| s[0] == *x))
+}
+
+fn append<A: Clone>(all: &mut Array2<A>, new: Array2<A>) {
+    if all.nrows() == 0 {
+        *all = new;
+    } else {
+        // Both have one column per site, so the shapes always fit.
+        let _ = all.append(ndarray::Axis(0), new.view());
+    }
+}
