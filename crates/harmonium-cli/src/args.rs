@@ -5,6 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser};
 use harmonium::data::{self, Binarize};
 use harmonium::logz;
+use std::path::PathBuf;
 
 /// Restricted Boltzmann Machines, exact where they can be exact.
 #[derive(Parser)]
@@ -50,7 +51,7 @@ pub struct Global {
 #[derive(Args)]
 #[command(next_help_heading = "Data options")]
 pub struct DataOptions {
-    /// How values between 0 and 1 become 0 or 1: auto, none, threshold[:T] or sample
+    /// How values between 0 and 1 become 0 or 1: auto, none, threshold, threshold:T or sample
     ///
     /// auto: as the model file remembers; otherwise, for Bernoulli units, threshold:0.5 as soon as there is a value
     /// strictly between 0 and 1. none: values are probabilities of a 1. threshold:T: 1 above T. sample: 1 with the
@@ -69,6 +70,15 @@ fn parse_binarize(text: &str) -> Result<Asked, String> {
         _ => Binarize::parse(text)
             .map(|b| Asked(Some(b)))
             .map_err(|_| "expected auto, none, threshold, threshold:NUMBER or sample".into()),
+    }
+}
+
+/// A table to write; a name that promises another format is refused rather than broken.
+pub fn parse_output(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension() {
+        Some(e) if !e.eq_ignore_ascii_case("npy") => Err("tables are written as .npy".into()),
+        _ => Ok(path),
     }
 }
 

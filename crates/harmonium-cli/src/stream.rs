@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
 /// Rows that one thread takes at a time. It is fixed, so that results do not depend on the number of threads.
-const CHUNK_ROWS: usize = 256;
+const CHUNK_ROWS: usize = 128;
 
 /// What to do about values that are neither 0 nor 1 nor between.
 const HINT: &str = "; --binarize threshold:T makes values 0 or 1";

@@ -34,16 +34,7 @@ impl<T: Real> Dataset<T> {
 
     /// Sets the weight of every row; refuses what is not one positive or zero number per row.
     pub fn set_weights(&mut self, weights: &[f64]) -> Result<()> {
-        if weights.len() != self.len() {
-            return Err(Error::RowWeights(format!("there are {} for {} rows", weights.len(), self.len())));
-        }
-        if let Some(i) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-            let problem = format!("weight {} is {}, but must be 0 or more", i + 1, weights[i]);
-            return Err(Error::RowWeights(problem));
-        }
-        if weights.iter().sum::<f64>() <= 0.0 {
-            return Err(Error::RowWeights("their sum is 0".into()));
-        }
+        check_weights(self.len(), weights.iter().copied())?;
         self.weights = weights.iter().map(|w| T::of(*w)).collect();
         Ok(())
     }
@@ -89,5 +80,23 @@ impl<T: Real> Dataset<T> {
             }
         }
         (sum / total, total)
+    }
+}
+
+/// Row weights must be as many as the rows, finite, not negative, and not all zero.
+pub(crate) fn check_weights(rows: usize, weights: impl ExactSizeIterator<Item = f64>) -> Result<()> {
+    if weights.len() != rows {
+        return Err(Error::RowWeights(format!("there are {} for {rows} rows", weights.len())));
+    }
+    let mut sum = 0.0;
+    for (i, w) in weights.enumerate() {
+        if !w.is_finite() || w < 0.0 {
+            return Err(Error::RowWeights(format!("weight {} is {w}, but must be 0 or more", i + 1)));
+        }
+        sum += w;
+    }
+    match sum > 0.0 {
+        true => Ok(()),
+        false => Err(Error::RowWeights("their sum is 0".into())),
     }
 }

@@ -23,6 +23,7 @@ pub mod real;
 pub mod rng;
 mod states;
 mod stats;
+pub mod train;
 pub mod units;
 
 pub use centering::LARGE_OFFSET;
@@ -34,3 +35,4 @@ pub use natural::{Natural, Pass, Side};
 pub use real::Real;
 pub use states::{Bits, States};
 pub use stats::Stats;
+pub use train::{TrainConfig, Trainer, initial_machine};

@@ -123,6 +123,12 @@ impl<T: Real> Natural<T> {
         self.constant
     }
 
+    /// The same machine in f64.
+    pub fn widen(&self) -> Natural<f64> {
+        let side = |s: &Side<T>| Side::new(s.kind.clone(), s.eta.mapv(T::f64));
+        Natural::new(side(&self.visible), side(&self.hidden), self.weights.mapv(T::f64), self.constant)
+    }
+
     /// From visible to hidden.
     pub fn up(&self) -> Pass<'_, T> {
         Pass { from: &self.visible, to: &self.hidden, weights: self.weights.view(), constant: self.constant }

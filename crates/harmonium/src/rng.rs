@@ -22,6 +22,12 @@ pub enum Purpose {
     Hidden = 4,
     /// Gibbs chains, visible half-step.
     Visible = 5,
+    /// Order of the rows within an epoch.
+    Shuffle = 7,
+    /// First states of persistent chains.
+    Chains = 8,
+    /// Which rows are measured during a run.
+    Monitor = 9,
     /// Grey data values drawn as 0 or 1.
     Binarize = 6,
 }

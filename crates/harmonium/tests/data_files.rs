@@ -1,4 +1,5 @@
 //! Data files: what is written is read back to the bit, and a file that lies is refused in a sentence.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use harmonium::data::{self, npy};
 use harmonium::rng::Key;

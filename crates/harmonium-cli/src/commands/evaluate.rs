@@ -1,7 +1,7 @@
 //! `evaluate`: the mean log likelihood ⟨log p(v)⟩ = −⟨F(v)⟩ − log Z − Σ log scale of data, in nats per row.
 
 use super::log_z::in_words;
-use crate::args::{DataOptions, Global, data_help, log_z_methods};
+use crate::args::{DataOptions, Global, data_help, log_z_methods, parse_output};
 use crate::model::Model;
 use crate::report::{Report, say};
 use crate::stream::{Mapped, Stream};
@@ -31,7 +31,7 @@ pub struct Evaluate {
     #[arg(long, default_value = "auto", value_name = "METHOD", value_parser = log_z_methods())]
     log_z: String,
     /// Also write the log likelihood of every row (.npy; several models: one column each)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = parse_output)]
     per_row: Option<PathBuf>,
     #[command(flatten)]
     options: DataOptions,
@@ -77,7 +77,10 @@ impl Evaluate {
         let title = format!("{} on {}", score.model.display(), self.data.display());
         let report = Report::new(title)
             .line("rows", score.log_likelihoods.len().to_string())
-            .line("log likelihood", format!("{} nats per row (rows spread by {:.4})", score.mean_words(), score.spread()))
+            .line(
+                "log likelihood",
+                format!("{} nats per row (rows spread by {:.4})", score.mean_words(), score.spread()),
+            )
             .line("log Z", in_words(&score.log_z))
             .line("free energy", format!("{:.6} nats per row", score.mean_free_energy))
             .maybe("pseudo likelihood", score.pseudo.map(|p| format!("{p:.6} nats per row (log)")))

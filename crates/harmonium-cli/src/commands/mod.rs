@@ -1,6 +1,6 @@
-//! The commands. **To add one: write its file, add its line to [`commands!`] below.**
+//! The commands. **To add one: write its file, add its line to `commands!` below.**
 
-use crate::args::{DataOptions, Global, data_help};
+use crate::args::{DataOptions, Global, data_help, parse_output};
 use crate::report::Report;
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -41,7 +41,7 @@ struct RowsToFile {
     #[arg(help = data_help())]
     data: PathBuf,
     /// File to write (.npy)
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = parse_output)]
     output: PathBuf,
     #[command(flatten)]
     options: DataOptions,

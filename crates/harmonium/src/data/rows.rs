@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::natural::Side;
 use ndarray::Array2;
 
-/// Numbers per block: 4 MiB, enough to be read and multiplied at full speed, little beside the weights.
-const BLOCK_CELLS: usize = 1 << 19;
+/// Numbers per block: 16 MiB, rows enough for many threads, and little beside the weights of a machine of that width.
+const BLOCK_CELLS: usize = 1 << 21;
 /// Rows per block at most: a thousand per thread on a large machine, and progress is told often enough.
 const BLOCK_ROWS: usize = 1 << 14;
 

@@ -8,6 +8,7 @@ use super::{MOST_STATES_LOG2, Progress};
 use crate::error::{Error, Result};
 use crate::math::log_sum_exp;
 use crate::natural::{Natural, Pass};
+use crate::real::Real;
 use crate::rng::Key;
 use crate::stats::Stats;
 use ndarray::{Array1, Array2, ArrayView1, s};
@@ -123,14 +124,30 @@ impl Enumeration {
 }
 
 /// log₂ of the number of states of a finite layer, ∞ for a continuous one.
-fn states_log2(pass: Pass<f64>) -> f64 {
+fn states_log2<T: Real>(pass: Pass<T>) -> f64 {
     pass.from.unit().n_states().map_or(f64::INFINITY, |q| pass.from.sites() as f64 * (q as f64).log2())
 }
 
 /// The cost of a layer is its number of states times the columns of the other.
-fn cheaper_is_visible(machine: &Natural<f64>) -> bool {
-    let cost = |pass: Pass<f64>| states_log2(pass) + (pass.to.columns() as f64).log2();
-    cost(machine.up()) <= cost(machine.down())
+fn layer_cost_log2<T: Real>(pass: Pass<T>) -> f64 {
+    states_log2(pass) + (pass.to.columns() as f64).log2()
+}
+
+fn cheaper_is_visible<T: Real>(machine: &Natural<T>) -> bool {
+    layer_cost_log2(machine.up()) <= layer_cost_log2(machine.down())
+}
+
+/// log₂ of the cost of the cheaper layer; two continuous layers cost a Cholesky factorisation of both together.
+pub(super) fn cost_log2<T: Real>(machine: &Natural<T>) -> Option<f64> {
+    let cost = layer_cost_log2(machine.up()).min(layer_cost_log2(machine.down()));
+    let (v, h) = (machine.visible(), machine.hidden());
+    match cost < f64::INFINITY {
+        true => Some(cost),
+        false if v.unit().quadratic() && h.unit().quadratic() => {
+            Some(3.0 * ((v.columns() + h.columns()) as f64).log2())
+        }
+        false => None,
+    }
 }
 
 /// A walk over all states of `pass.from`: block b fixes the last sites, the table `low` runs over the first.

@@ -7,6 +7,7 @@ mod cholesky;
 mod enumerate;
 mod gaussian;
 
+use crate::dataset::check_weights;
 use crate::error::{Error, Result};
 use crate::model::{Gradient, Rbm};
 use crate::natural::Natural;
@@ -65,6 +66,11 @@ impl Exact {
         Ok(Exact { rbm, machine, solution, log_z })
     }
 
+    /// How much work solving a machine is, in states times columns; `None` if it cannot be done exactly.
+    pub fn cost<T: Real>(machine: &Natural<T>) -> Option<f64> {
+        enumerate::cost_log2(machine).filter(|c| *c < 60.0).map(f64::exp2)
+    }
+
     /// log Z in nats, of the energy in the machine's own coordinates, constants included.
     pub fn log_z(&self) -> f64 {
         self.log_z
@@ -99,7 +105,7 @@ impl Exact {
 
     /// The exact gradient of the weighted mean log likelihood of rows of data values.
     pub fn gradient(&self, rows: ArrayView2<f64>, weights: ArrayView1<f64>) -> Result<Gradient<f64>> {
-        check_weights(rows.nrows(), weights)?;
+        check_weights(rows.nrows(), weights.iter().copied())?;
         let x = self.machine.visible().encode(rows, 1)?;
         let data = self.machine.up().stats(x.view(), weights);
         Ok(self.rbm.gradient(&self.machine, &data.minus(&self.stats())))
@@ -122,7 +128,7 @@ impl Exact {
     /// KL(q‖p) = Σ q log(q/p) in nats, with q given by rows of data values and their weights (equal rows are merged,
     /// weights need not sum to 1; an empirical distribution has weights 1).
     pub fn kl(&self, rows: ArrayView2<f64>, weights: ArrayView1<f64>) -> Result<Divergence> {
-        check_weights(rows.nrows(), weights)?;
+        check_weights(rows.nrows(), weights.iter().copied())?;
         let visible = self.machine.visible();
         let x = visible.encode(rows, 1)?;
         if visible.decode(x.view()) != rows || !self.all_states(x.view()) {
@@ -167,18 +173,4 @@ pub struct Divergence {
     pub kl: f64,
     /// −Σ q log q.
     pub entropy: f64,
-}
-
-/// Row weights must be as many as the rows, finite, not negative, and not all zero.
-fn check_weights(rows: usize, weights: ArrayView1<f64>) -> Result<()> {
-    if weights.len() != rows {
-        return Err(Error::RowWeights(format!("there are {} for {rows} rows", weights.len())));
-    }
-    if let Some(i) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-        return Err(Error::RowWeights(format!("weight {} is {}, but must be 0 or more", i + 1, weights[i])));
-    }
-    match weights.sum() > 0.0 {
-        true => Ok(()),
-        false => Err(Error::RowWeights("their sum is 0".into())),
-    }
 }

@@ -3,5 +3,7 @@
 pub mod atomic;
 mod digest;
 mod model;
+pub(crate) mod tensors;
 
 pub use model::{ModelFile, Precision};
+pub use tensors::MOST_BYTES;

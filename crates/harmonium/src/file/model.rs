@@ -3,6 +3,7 @@
 //! Everything is validated before a machine is built. The same machine gives the same bytes: keys are sorted and
 //! nothing depends on time, path or threads.
 
+use super::tensors::{self, TensorWriter, lie, numbers};
 use super::{atomic, digest};
 use crate::data::{Binarize, Preprocess};
 use crate::error::{Error, Result};
@@ -10,16 +11,10 @@ use crate::model::{Layer, Rbm};
 use crate::real::Real;
 use crate::units::{Kind, Options};
 use ndarray::{Array1, Array2};
-use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
-use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-/// Largest model file that is read: about 100,000 × 40,000 single-precision weights.
-pub const MOST_BYTES: u64 = 16 << 30;
 const FORMAT: &str = "harmonium";
 const VERSION: &str = "1";
 const ABOUT: &str = "about.";
@@ -61,20 +56,8 @@ impl ModelFile {
 
     /// Reads and validates a file.
     pub fn read(path: &Path) -> Result<ModelFile> {
-        let failed = |action| move |source| Error::Io { path: path.into(), action, source };
-        let mut file = File::open(path).map_err(failed("opening"))?;
-        let meta = file.metadata().map_err(failed("reading"))?;
-        let refuse = |problem| Error::Model { path: path.into(), problem };
-        if !meta.is_file() {
-            return Err(refuse("not a regular file".into()));
-        }
-        if meta.len() > MOST_BYTES {
-            return Err(refuse(format!("{} bytes is more than the limit of {MOST_BYTES}", meta.len())));
-        }
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(meta.len() as usize).map_err(|_| refuse("does not fit in memory".into()))?;
-        file.by_ref().take(meta.len()).read_to_end(&mut bytes).map_err(failed("reading"))?;
-        Self::from_bytes(&bytes).map_err(|e| refuse(e.to_string()))
+        let bytes = tensors::read_file(path)?;
+        Self::from_bytes(&bytes).map_err(|e| Error::Model { path: path.into(), problem: e.to_string() })
     }
 
     /// The bytes of the file.
@@ -86,23 +69,11 @@ impl ModelFile {
     }
 
     fn to_bytes_as<T: Real>(&self) -> Vec<u8> {
-        let mut data = Vec::new();
-        let mut header = Map::new();
+        let mut out = TensorWriter::new(self.metadata());
         for (name, (shape, numbers)) in self.tensors() {
-            let begin = data.len();
-            numbers.iter().for_each(|&x| T::of(x).push_le(&mut data));
-            let tensor = json!({"dtype": T::DTYPE, "shape": shape, "data_offsets": [begin, data.len()]});
-            header.insert(name, tensor);
+            out.numbers(&name, &shape, numbers.iter().map(|&x| T::of(x)));
         }
-        let mut metadata = self.metadata();
-        metadata.insert(digest::KEY.into(), digest::digest(&metadata, &data));
-        header.insert("__metadata__".into(), json!(metadata));
-        let mut text = Value::Object(header).to_string().into_bytes();
-        text.resize(text.len().next_multiple_of(8), b' ');
-        let mut bytes = (text.len() as u64).to_le_bytes().to_vec();
-        bytes.extend(text);
-        bytes.extend(data);
-        bytes
+        out.finish()
     }
 
     /// Every tensor by name, with its shape and numbers.
@@ -141,31 +112,9 @@ impl ModelFile {
 
     /// Validates the bytes of a file and builds the machine.
     pub fn from_bytes(bytes: &[u8]) -> Result<ModelFile> {
-        let refuse = |e: safetensors::SafeTensorError| lie(format!("not a readable safetensors file ({e})"));
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(refuse)?;
-        let tensors = SafeTensors::deserialize(bytes).map_err(refuse)?;
-        let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();
-        let data_len = tensors.iter().map(|(_, t)| t.data().len()).sum::<usize>();
-        let data = &bytes[bytes.len() - data_len..];
-        if let Some(written) = metadata.get(digest::KEY) {
-            check_digest(written, &digest::digest(&metadata, data))?;
-        }
+        let (metadata, tensors) = tensors::read(bytes)?;
         Parts { metadata, tensors }.build()
     }
-}
-
-/// The digest of the content must be the one written; a hash this version does not know cannot be checked.
-fn check_digest(written: &str, actual: &str) -> Result<()> {
-    if written == actual {
-        return Ok(());
-    }
-    let known = actual.split(':').next() == written.split(':').next();
-    let problem = if known { "the digest does not fit the content: the file is damaged" } else { "unknown digest" };
-    Err(lie(format!("{problem} ('{written}')")))
-}
-
-fn lie(problem: String) -> Error {
-    Error::Undefined(problem)
 }
 
 /// What a file claims; every metadata key and tensor that is understood is taken out, and nothing may be left.
@@ -267,17 +216,5 @@ impl Parts<'_> {
             return Err(lie(format!("the tensor '{name}' has shape {:?}, expected [{len}]", tensor.shape())));
         }
         Ok(Some(numbers(name, &tensor)?.into()))
-    }
-}
-
-/// The numbers of a tensor in f64; NaN and infinities are refused where the machine is built.
-fn numbers(name: &str, tensor: &TensorView) -> Result<Vec<f64>> {
-    fn all<T: Real>(bytes: &[u8]) -> Vec<f64> {
-        bytes.chunks_exact(size_of::<T>()).map(|b| T::from_le(b).f64()).collect()
-    }
-    match tensor.dtype() {
-        Dtype::F32 => Ok(all::<f32>(tensor.data())),
-        Dtype::F64 => Ok(all::<f64>(tensor.data())),
-        other => Err(lie(format!("the tensor '{name}' holds {other:?}, expected F32 or F64"))),
     }
 }

@@ -1,8 +1,6 @@
 //! Every command says what the library says.
 
-mod common;
-
-use common::{Folder, all_close, bits, close, kind, rbm, standardized};
+use super::common::{Folder, all_close, bits, close, kind, rbm, standardized};
 use harmonium::data::{Binarize, Preprocess};
 use harmonium::file::ModelFile;
 use harmonium::measure::pseudo_log_likelihood;
@@ -136,7 +134,10 @@ fn convert_moves_log_z_by_what_it_says_and_the_likelihood_not_at_all() {
         close(&after["log_z"], before["log_z"].as_f64().unwrap() + shift["log_z_shift"].as_f64().unwrap());
     }
     let json = folder.json("inspect new.safetensors");
-    assert_eq!((&json["visible_options"]["coupling"], &json["offsets"]["hidden"]), (&"goodfellow".into(), &true.into()));
+    assert_eq!(
+        (&json["visible_options"]["coupling"], &json["offsets"]["hidden"]),
+        (&"goodfellow".into(), &true.into())
+    );
     assert_eq!((&json["about"]["note"], &json["standardized"]), (&"made by a test".into(), &true.into()));
     let file = ModelFile::read(&folder.path("new.safetensors")).unwrap();
     all_close(&file.rbm.visible().offset().to_vec(), &array![-0.5, 0.5, 0.0]);

@@ -1,8 +1,6 @@
 //! Bad input of every sort: exit code 1, one line on stderr that says what is wrong, nothing left behind.
 
-mod common;
-
-use common::{Folder, rbm};
+use super::common::{Folder, rbm};
 use harmonium::file::ModelFile;
 use ndarray::array;
 use std::fs;
@@ -38,7 +36,8 @@ fn damaged_models_are_refused_by_every_command() {
     terabyte[..8].copy_from_slice(&(1u64 << 40).to_le_bytes());
     let claim = br#"{"weights":{"dtype":"F64","shape":[1000000,1000000],"data_offsets":[0,8000000000000]}}"#;
     let claim = [&(claim.len() as u64).to_le_bytes(), claim.as_slice()].concat();
-    let cases = [("cut", &good[..good.len() / 2]), ("flip", &flipped), ("tera", &terabyte), ("claim", &claim), ("empty", b"")];
+    let cases =
+        [("cut", &good[..good.len() / 2]), ("flip", &flipped), ("tera", &terabyte), ("claim", &claim), ("empty", b"")];
     for (name, bytes) in cases {
         folder.file("bad.safetensors", bytes);
         for line in ["inspect bad.safetensors".into(), "log-z bad.safetensors".into()]
@@ -62,7 +61,8 @@ fn damaged_data_is_refused_by_every_command() {
     let lie = [&good[..10], &text.as_bytes()[..118], &good[128..]].concat();
     folder.file("cut.npy", &good[..good.len() - 8]);
     folder.file("lie.npy", &lie);
-    folder.file("object.npy", &String::from_utf8_lossy(&good).replace("<f8", "|O8").into_bytes());
+    let object = String::from_utf8_lossy(&good[10..]).replace("<f8", "|O8");
+    folder.file("object.npy", &[&good[..10], object.as_bytes()].concat());
     folder.file("empty.npy", b"");
     folder.file("empty.csv", b"");
     folder.file("words.csv", b"a,b,c,d,e,f\nu,v,w,x,y,z\n");
@@ -76,7 +76,7 @@ fn damaged_data_is_refused_by_every_command() {
     for (data, message) in [
         ("cut.npy", "952 bytes follow"),
         ("lie.npy", "(9999999999, 6)"),
-        ("object.npy", "not a .npy file"),
+        ("object.npy", "Python objects"),
         ("empty.npy", "ends within"),
         ("empty.csv", "empty"),
         ("words.csv", "row 1 (line 2), column 1: 'u' is not a number"),
@@ -126,7 +126,7 @@ fn questions_without_an_answer_are_refused() {
 #[test]
 fn a_bad_value_far_into_the_data_leaves_no_output() {
     let folder = Folder::furnished();
-    let mut rows = common::bits(40_000, 6);
+    let mut rows = super::common::bits(40_000, 6);
     rows[[39_999, 5]] = -1.0;
     folder.table("late.npy", rows.view());
     folder.file("out.npy", b"older");

@@ -1,5 +1,4 @@
 //! What the tests of the command share: a folder with models and data in it, and a way to run the command there.
-#![allow(dead_code)]
 
 use harmonium::data::{Preprocess, npy};
 use harmonium::file::ModelFile;

@@ -1,8 +1,6 @@
 //! The help of every command ends with examples, and they run.
 
-mod common;
-
-use common::Folder;
+use super::common::Folder;
 
 /// The commands, as the help lists them.
 fn commands(folder: &Folder) -> Vec<String> {
@@ -48,7 +46,9 @@ fn usage_errors_exit_with_2_and_write_nothing() {
         "inspect",
         "inspect model.safetensors --no-such-option",
         "transform model.safetensors data.npy",
+        "transform model.safetensors data.npy -o x.csv",
         "evaluate model.safetensors",
+        "evaluate model.safetensors data.npy --per-row x.csv",
         "log-z model.safetensors --method guess",
         "log-z model.safetensors --threads 0",
         "log-z model.safetensors --threads many",

@@ -1,0 +1,7 @@
+//! The command as its users meet it. One binary, so that it is compiled and linked once.
+#![allow(clippy::unwrap_used)] // in helpers too: a failed helper is a failed test
+
+mod bad_input;
+mod commands;
+mod common;
+mod help;

@@ -1,0 +1,112 @@
+//! Tensors with metadata in one safetensors file: sorted keys, a digest over everything, nothing believed unchecked.
+
+use super::digest;
+use crate::error::{Error, Result};
+use crate::real::Real;
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Largest file that is read: about 100,000 × 40,000 single-precision weights.
+pub const MOST_BYTES: u64 = 16 << 30;
+
+/// Builds a file; tensors stand in the order they are added, which must be the order of their names.
+pub(crate) struct TensorWriter {
+    metadata: BTreeMap<String, String>,
+    header: Map<String, Value>,
+    data: Vec<u8>,
+}
+
+impl TensorWriter {
+    pub fn new(metadata: BTreeMap<String, String>) -> TensorWriter {
+        TensorWriter { metadata, header: Map::new(), data: Vec::new() }
+    }
+
+    /// Adds a tensor of numbers.
+    pub fn numbers<T: Real>(&mut self, name: &str, shape: &[usize], numbers: impl Iterator<Item = T>) {
+        self.add(name, T::DTYPE, shape, |data| numbers.for_each(|x| x.push_le(data)));
+    }
+
+    /// Adds a tensor of anything that `fill` appends.
+    pub fn add(&mut self, name: &str, dtype: Dtype, shape: &[usize], fill: impl FnOnce(&mut Vec<u8>)) {
+        let begin = self.data.len();
+        fill(&mut self.data);
+        let tensor = json!({"dtype": dtype, "shape": shape, "data_offsets": [begin, self.data.len()]});
+        self.header.insert(name.into(), tensor);
+    }
+
+    /// The bytes of the file.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.metadata.insert(digest::KEY.into(), digest::digest(&self.metadata, &self.data));
+        self.header.insert("__metadata__".into(), json!(self.metadata));
+        let mut text = Value::Object(self.header).to_string().into_bytes();
+        text.resize(text.len().next_multiple_of(8), b' ');
+        let mut bytes = (text.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(text);
+        bytes.extend(self.data);
+        bytes
+    }
+}
+
+/// The content of a file, if it is a regular file within the limit.
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
+    let failed = |action| move |source| Error::Io { path: path.into(), action, source };
+    let refuse = |problem| Error::Model { path: path.into(), problem };
+    let mut file = File::open(path).map_err(failed("opening"))?;
+    let meta = file.metadata().map_err(failed("reading"))?;
+    if !meta.is_file() {
+        return Err(refuse("not a regular file".into()));
+    }
+    if meta.len() > MOST_BYTES {
+        return Err(refuse(format!("{} bytes is more than the limit of {MOST_BYTES}", meta.len())));
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(meta.len() as usize).map_err(|_| refuse("does not fit in memory".into()))?;
+    file.by_ref().take(meta.len()).read_to_end(&mut bytes).map_err(failed("reading"))?;
+    Ok(bytes)
+}
+
+/// Metadata and tensors of a file whose layout is sound and whose digest, if it has one, fits.
+pub(crate) fn read(bytes: &[u8]) -> Result<(BTreeMap<String, String>, SafeTensors<'_>)> {
+    let refuse = |e: safetensors::SafeTensorError| lie(format!("not a readable safetensors file ({e})"));
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(refuse)?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(refuse)?;
+    let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();
+    let data_len = tensors.iter().map(|(_, t)| t.data().len()).sum::<usize>();
+    let data = &bytes[bytes.len() - data_len..];
+    if let Some(written) = metadata.get(digest::KEY) {
+        check_digest(written, &digest::digest(&metadata, data))?;
+    }
+    Ok((metadata, tensors))
+}
+
+/// The digest of the content must be the one written; a hash this version does not know cannot be checked.
+fn check_digest(written: &str, actual: &str) -> Result<()> {
+    if written == actual {
+        return Ok(());
+    }
+    let known = actual.split(':').next() == written.split(':').next();
+    let problem = if known { "the digest does not fit the content: the file is damaged" } else { "unknown digest" };
+    Err(lie(format!("{problem} ('{written}')")))
+}
+
+/// A sentence about a file; the caller adds its name.
+pub(crate) fn lie(problem: String) -> Error {
+    Error::Undefined(problem)
+}
+
+/// The numbers of a tensor in f64; NaN and infinities are refused where they are used.
+pub(crate) fn numbers(name: &str, tensor: &TensorView) -> Result<Vec<f64>> {
+    fn all<T: Real>(bytes: &[u8]) -> Vec<f64> {
+        bytes.chunks_exact(size_of::<T>()).map(|b| T::from_le(b).f64()).collect()
+    }
+    match tensor.dtype() {
+        Dtype::F32 => Ok(all::<f32>(tensor.data())),
+        Dtype::F64 => Ok(all::<f64>(tensor.data())),
+        other => Err(lie(format!("the tensor '{name}' holds {other:?}, expected F32 or F64"))),
+    }
+}

@@ -1,0 +1,152 @@
+//! A checkpoint: the whole state of a run in one file, which only a run with the same configuration can take up.
+
+use super::{Best, State};
+use crate::error::Result;
+use crate::file::ModelFile;
+use crate::file::tensors::{self, TensorWriter, lie, numbers};
+use crate::model::{Gradient, Rbm};
+use crate::real::Real;
+use crate::rng::STREAM_VERSION;
+use crate::states::{Bits, States};
+use ndarray::Array2;
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+use std::collections::BTreeMap;
+
+const FORMAT: &str = "harmonium-checkpoint";
+const VERSION: &str = "1";
+
+pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64) -> Vec<u8> {
+    let text = |x: &dyn std::fmt::Display| x.to_string();
+    let mut metadata: BTreeMap<String, String> = [
+        ("format", text(&FORMAT)),
+        ("version", text(&VERSION)),
+        ("stream", text(&STREAM_VERSION)),
+        ("seed", text(&seed)),
+        ("update", text(&state.update)),
+        ("rate_factor", text(&state.rate_factor.to_bits())),
+        ("failures", text(&state.failures)),
+        ("waited", text(&state.waited)),
+    ]
+    .map(|(k, v)| (k.to_string(), v))
+    .into();
+    if let Some(best) = &state.best {
+        metadata.insert("best.update".into(), text(&best.update));
+        metadata.insert("best.score".into(), text(&best.score.to_bits()));
+    }
+    let mut out = TensorWriter::new(metadata);
+    // Names in sorted order: best, chains, model, optimizer.
+    if let Some(best) = &state.best {
+        bytes_tensor(&mut out, "best", &ModelFile::new(&best.rbm).to_bytes());
+    }
+    if let Some(chains) = &state.chains {
+        chains_tensor(&mut out, chains);
+    }
+    bytes_tensor(&mut out, "model", &ModelFile::new(&state.rbm).to_bytes());
+    for (name, gradient) in optimizer.iter().zip(&state.optimizer) {
+        for (part, m) in ["1", "2", "3"].iter().zip(gradient.parts()) {
+            out.numbers(&format!("optimizer.{name}.{part}"), &[m.nrows(), m.ncols()], m.iter().copied());
+        }
+    }
+    out.finish()
+}
+
+fn bytes_tensor(out: &mut TensorWriter, name: &str, bytes: &[u8]) {
+    out.add(name, Dtype::U8, &[bytes.len()], |data| data.extend_from_slice(bytes));
+}
+
+fn chains_tensor<T: Real>(out: &mut TensorWriter, chains: &States<T>) {
+    let shape = [chains.rows(), chains.sites()];
+    match chains {
+        States::Bits(b) => out.add("chains", Dtype::U64, &[shape[0], b.words().len() / shape[0].max(1)], |data| {
+            b.words().iter().for_each(|w| data.extend_from_slice(&w.to_le_bytes()));
+        }),
+        States::Codes(c) => out.add("chains", Dtype::U16, &shape, |data| {
+            c.iter().for_each(|c| data.extend_from_slice(&c.to_le_bytes()));
+        }),
+        States::Real(x) => out.numbers("chains", &shape, x.iter().copied()),
+    }
+}
+
+/// `like` is a machine of the run, whose kinds and sizes the checkpoint must have.
+pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str], seed: u64) -> Result<State<T>> {
+    let (metadata, tensors) = tensors::read(bytes)?;
+    let get = |key: &str| metadata.get(key).ok_or_else(|| lie(format!("the checkpoint has no '{key}'")));
+    let number =
+        |key: &str| get(key)?.parse::<u64>().map_err(|_| lie(format!("the checkpoint's '{key}' is no number")));
+    let (stream, seed) = (STREAM_VERSION.to_string(), seed.to_string());
+    for (key, want) in [("format", FORMAT), ("version", VERSION), ("stream", &stream), ("seed", &seed)] {
+        let found = get(key)?;
+        if found != want {
+            return Err(lie(format!("the checkpoint's {key} is '{found}', this run needs '{want}'")));
+        }
+    }
+    let best = match metadata.contains_key("best.update") {
+        false => None,
+        true => Some(Best {
+            score: f64::from_bits(number("best.score")?),
+            update: number("best.update")?,
+            rbm: machine(&tensors, "best", like)?,
+        }),
+    };
+    Ok(State {
+        rbm: machine(&tensors, "model", like)?,
+        optimizer: optimizer.iter().map(|name| gradient(&tensors, name, like)).collect::<Result<_>>()?,
+        chains: tensors.tensor("chains").ok().map(|t| chains(&t, like)).transpose()?,
+        update: number("update")?,
+        rate_factor: f64::from_bits(number("rate_factor")?),
+        failures: number("failures")? as u32,
+        best,
+        waited: number("waited")?,
+    })
+}
+
+fn tensor<'a>(tensors: &SafeTensors<'a>, name: &str) -> Result<TensorView<'a>> {
+    tensors.tensor(name).map_err(|_| lie(format!("the checkpoint has no tensor '{name}'")))
+}
+
+fn machine<T: Real>(tensors: &SafeTensors, name: &str, like: &Rbm<T>) -> Result<Rbm<T>> {
+    let rbm: Rbm<T> = ModelFile::from_bytes(tensor(tensors, name)?.data())?.rbm.cast();
+    let same = |a: &crate::Layer<T>, b: &crate::Layer<T>| a.kind() == b.kind() && a.columns() == b.columns();
+    match same(rbm.visible(), like.visible()) && same(rbm.hidden(), like.hidden()) {
+        true => Ok(rbm),
+        false => Err(lie("the checkpoint holds another kind or size of machine".into())),
+    }
+}
+
+fn gradient<T: Real>(tensors: &SafeTensors, name: &str, like: &Rbm<T>) -> Result<Gradient<T>> {
+    let mut gradient = Gradient::zeros(like);
+    for (part, m) in ["1", "2", "3"].iter().zip(gradient.parts_mut()) {
+        let name = format!("optimizer.{name}.{part}");
+        let tensor = tensor(tensors, &name)?;
+        let values = numbers(&name, &tensor)?;
+        if tensor.shape() != m.shape() || !values.iter().all(|x| x.is_finite()) {
+            return Err(lie(format!("the checkpoint's '{name}' does not fit")));
+        }
+        m.iter_mut().zip(values).for_each(|(m, x)| *m = T::of(x));
+    }
+    Ok(gradient)
+}
+
+fn chains<T: Real>(tensor: &TensorView, like: &Rbm<T>) -> Result<States<T>> {
+    let bad = || lie("the checkpoint's chains do not fit the machine".into());
+    let &[rows, columns] = tensor.shape() else { return Err(bad()) };
+    let sites = like.visible().sites();
+    let bytes = tensor.data();
+    match tensor.dtype() {
+        Dtype::U64 => {
+            let word = |b: &[u8]| b.iter().rev().fold(0u64, |w, b| w << 8 | u64::from(*b));
+            let words = bytes.chunks_exact(8).map(word).collect();
+            Bits::from_words(sites, words).filter(|b| b.rows() == rows).map(States::Bits).ok_or_else(bad)
+        }
+        Dtype::U16 if columns == sites => {
+            let codes = bytes.chunks_exact(2).map(|b| u16::from(b[0]) | u16::from(b[1]) << 8).collect();
+            Array2::from_shape_vec((rows, columns), codes).map(States::Codes).map_err(|_| bad())
+        }
+        dtype if dtype == T::DTYPE && columns == sites => {
+            let values = numbers("chains", tensor)?.into_iter().map(T::of).collect();
+            Array2::from_shape_vec((rows, columns), values).map(States::Real).map_err(|_| bad())
+        }
+        _ => Err(bad()),
+    }
+}

@@ -1,0 +1,111 @@
+//! The settings of a run, with defaults that learn at the first try.
+
+use crate::error::{Error, Result};
+use crate::optimize::{OptimizerConfig, Penalty, Schedule};
+use serde::{Deserialize, Serialize};
+
+/// Everything that decides a run besides the data and the machine it begins with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainConfig {
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Estimator of the model's statistics.
+    pub method: String,
+    /// Gibbs sweeps per update.
+    pub gibbs_steps: u64,
+    /// Number of persistent chains.
+    pub chains: usize,
+    /// Rows per update.
+    pub batch_size: usize,
+    /// Updates in all.
+    pub updates: u64,
+    /// Learning rate: multiplies the gradient of the mean log likelihood.
+    pub lr: f64,
+    /// How it falls.
+    pub schedule: Schedule,
+    /// Factor of the learning rate for log-variances.
+    pub variance_rate: f64,
+    /// Whether offsets follow the means.
+    pub centering: bool,
+    /// How fast: the part of the difference taken each update.
+    pub offset_rate: f64,
+    /// Stop after this many measurements without improvement on the held-out rows.
+    pub early_stop: Option<u64>,
+    /// Updates between measurements.
+    pub report_every: u64,
+    /// Whether the exact likelihood is measured where it is cheap.
+    pub likelihood: bool,
+    /// The optimiser.
+    pub optimizer: OptimizerConfig,
+    /// Penalties.
+    pub penalty: Penalty,
+}
+
+impl Default for TrainConfig {
+    fn default() -> TrainConfig {
+        TrainConfig {
+            seed: 0,
+            method: "pcd".into(),
+            gibbs_steps: 1,
+            chains: 100,
+            batch_size: 100,
+            updates: 10_000,
+            lr: 0.05,
+            schedule: Schedule::Cosine,
+            variance_rate: 0.1,
+            centering: true,
+            offset_rate: 0.01,
+            early_stop: None,
+            report_every: 200,
+            likelihood: true,
+            optimizer: OptimizerConfig { name: "sgd".into(), momentum: 0.5, nesterov: false },
+            penalty: Penalty::default(),
+        }
+    }
+}
+
+impl TrainConfig {
+    /// Updates that pass once through `rows` rows.
+    pub fn updates_per_epoch(&self, rows: usize) -> u64 {
+        rows.div_ceil(self.batch_size).max(1) as u64
+    }
+
+    /// Refuses settings that make no sense, by name.
+    pub fn check(&self, rows: usize, has_valid: bool) -> Result<()> {
+        let refuse = |key, problem: String| Err(Error::Config { key, problem });
+        if rows == 0 {
+            return refuse("data", "there are no rows to learn from".into());
+        }
+        let whole = [
+            ("gibbs-steps", self.gibbs_steps),
+            ("chains", self.chains as u64),
+            ("batch-size", self.batch_size as u64),
+            ("report-every", self.report_every),
+        ];
+        if let Some((key, _)) = whole.iter().find(|w| w.1 == 0) {
+            return refuse(key, "is 0, but must be at least 1".into());
+        }
+        if !(self.lr > 0.0 && self.lr.is_finite()) {
+            return refuse("lr", format!("is {}, but must be positive", self.lr));
+        }
+        let p = &self.penalty;
+        let none =
+            [("l1", p.l1), ("l2", p.l2), ("sparsity-cost", p.sparsity_cost), ("variance-rate", self.variance_rate)];
+        if let Some((key, x)) = none.iter().find(|x| !(x.1 >= 0.0 && x.1.is_finite())) {
+            return refuse(key, format!("is {x}, but must be 0 or more"));
+        }
+        let positive = [("max-norm", p.max_norm), ("clip", p.clip)];
+        if let Some((key, Some(x))) = positive.iter().find(|x| x.1.is_some_and(|x| !(x > 0.0 && x.is_finite()))) {
+            return refuse(key, format!("is {x}, but must be positive"));
+        }
+        let parts = [("momentum", self.optimizer.momentum), ("offset-rate", self.offset_rate)];
+        if let Some((key, x)) = parts.iter().find(|x| !(0.0..1.0).contains(&x.1)) {
+            return refuse(key, format!("is {x}, but must be at least 0 and below 1"));
+        }
+        if self.early_stop.is_some() && !has_valid {
+            return refuse("early-stop", "needs held-out rows: give --valid or --valid-fraction".into());
+        }
+        Ok(())
+    }
+}

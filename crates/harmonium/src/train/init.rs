@@ -1,0 +1,66 @@
+//! Where learning begins: independent units fitted to the data, weights small and random.
+
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::model::{Layer, Rbm};
+use crate::real::Real;
+use crate::rng::{Key, Purpose, normal};
+use crate::units::Kind;
+use ndarray::{Array1, Array2};
+
+/// Size of the first weights, in units of the coupling's own scale.
+const FIRST_WEIGHTS: f64 = 0.01;
+/// A conditional variance is at most the column's own (law of total variance); room for a factor 10 above, 10⁴ below.
+const LOG_VARIANCE_RANGE: (f64, f64) = (-9.21, 2.303);
+
+/// A machine that knows the columns' means and variances and nothing else, centred at the data if `centred`.
+pub fn initial_machine<T: Real>(
+    visible: &Kind,
+    hidden: &Kind,
+    n_hidden: usize,
+    data: &Dataset<T>,
+    centred: bool,
+    seed: u64,
+) -> Result<Rbm<T>> {
+    let plain: Rbm<T> = Rbm::new(visible.clone(), data.states().sites(), hidden.clone(), n_hidden)?;
+    let machine = plain.lower();
+    let (moments, rows) = data.moments(machine.visible());
+    let alpha: Array1<T> = moments.row(0).mapv(|m| if centred { T::of(m) } else { T::zero() });
+    let unit = visible.unit::<T>();
+    let mut par = plain.visible().par().to_owned();
+    unit.fit(moments.view(), rows, alpha.view(), par.view_mut());
+    let visible = Layer::from_parts(visible.clone(), par, alpha)?;
+
+    let (eta, scale) = visible.natural();
+    // W̃·(standard deviation) is the same for every unit: σ of a Gaussian, 1 for a unit with a finite range.
+    let size = |i: usize| if unit.quadratic() { scale[i].f64() * (-2.0 * eta[[1, i]].f64()).sqrt() } else { 1.0 };
+    let key = Key::root(seed).of(Purpose::Init);
+    let weight =
+        |(i, j): (usize, usize)| T::of(FIRST_WEIGHTS * size(i) * normal::<f64>(key.uniforms(i as u64, j as u32)));
+    let weights = Array2::from_shape_fn((visible.columns(), plain.hidden().columns()), weight);
+    let rbm = Rbm::from_parts(visible, plain.hidden().clone(), weights)?;
+    if !centred {
+        return Ok(rbm);
+    }
+    // The hidden units' offsets are their means before learning. W is so small that moving β moves nothing else.
+    let mut rbm = rbm;
+    let machine = rbm.lower();
+    let zero = vec![T::zero(); machine.hidden().columns()];
+    let mut beta = zero.clone();
+    machine.hidden().unit().means(machine.hidden().eta(), &zero, &mut beta);
+    let alpha = rbm.visible().offset().to_owned();
+    rbm.recenter(alpha.view(), Array1::from(beta).view())?;
+    Ok(rbm)
+}
+
+/// The range that visible log-variances are kept in, if there are any.
+pub fn log_variance_limits<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>) -> Option<(Array1<T>, Array1<T>)> {
+    let visible = rbm.visible();
+    visible.field("log_variance")?;
+    let unit = visible.kind().unit::<T>();
+    let (moments, rows) = data.moments(rbm.lower().visible());
+    let mut par = visible.par().to_owned();
+    unit.fit(moments.view(), rows, visible.offset(), par.view_mut());
+    let limit = |add: f64| par.row(1).mapv(|z| T::of((z.f64() + add).clamp(-79.0, 79.0)));
+    Some((limit(LOG_VARIANCE_RANGE.0), limit(LOG_VARIANCE_RANGE.1)))
+}
