@@ -19,9 +19,17 @@ def sized(text):
     return len(raw).to_bytes(8, "little") + raw
 
 
-def digest(metadata, data):
-    """SHA-256 over every other key and value, each behind its byte length, in key order, then the data."""
-    text = b"".join(sized(key) + sized(metadata[key]) for key in sorted(metadata, key=str.encode))
+def place(info):
+    """Where a tensor stands: dtype, shape, first and last byte, as in "F32 [4,3] 0 48"."""
+    shape = ",".join(str(n) for n in info["shape"])
+    return f"{info['dtype']} [{shape}] {info['data_offsets'][0]} {info['data_offsets'][1]}"
+
+
+def digest(metadata, tensors, data):
+    """SHA-256 over every other key and value, then every tensor's name and place, each behind its byte length, in key
+    order, then the data."""
+    table = {name: place(info) for name, info in tensors.items()}
+    text = b"".join(sized(key) + sized(pairs[key]) for pairs in (metadata, table) for key in sorted(pairs, key=str.encode))
     return "sha256:" + hashlib.sha256(text + data).hexdigest()
 
 
@@ -32,7 +40,7 @@ def file_bytes(tensors, metadata, dtype):
         header[name] = {"dtype": dtype, "shape": list(tensors[name].shape),
                         "data_offsets": [len(data), len(data) + len(raw)]}
         data += raw
-    header["__metadata__"] = metadata | {"digest": digest(metadata, data)}
+    header["__metadata__"] = metadata | {"digest": digest(metadata, header, data)}
     text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text + data

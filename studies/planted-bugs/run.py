@@ -69,7 +69,8 @@ BUGS = [
     ("math.rs", "if x >= T::zero() { p } else { e * p }", "if x >= T::zero() { p } else { T::one() - p }", "logistic: left tail loses relative precision (accuracy, not value)"),
     ("exact/enumerate.rs", "let high_weight = log_weight(self.pass, self.low.ncols(), &high)", "let high_weight = log_weight(self.pass, 0, &high)", "enumeration: fields of the wrong sites"),
     ("exact/enumerate.rs", "cumulative = end;", "", "exact sampling: cumulative mass of earlier shards forgotten"),
-    ("exact/gaussian.rs", "- factor.log_det() + theta", "+ factor.log_det() + theta", "Gaussian–Gaussian: sign of log det"),
+    ("exact/gaussian.rs", "- factor.log_det() + t.dot", "+ factor.log_det() + t.dot", "Gaussian–Gaussian: sign of log det"),
+    ("units/spin.rs", "(means[0] * rows / (rows + 1.0)).atanh()", "(means[0] * rows / (rows + 1.0)).tanh()", "spin: fit by tanh"),
 ]
 
 

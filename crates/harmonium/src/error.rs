@@ -157,3 +157,9 @@ pub enum Error {
         source: std::io::Error,
     },
 }
+
+/// Text of a file in a message: short, and without control characters, which could upset a terminal.
+pub fn shown(text: &str) -> String {
+    let short: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+    if text.chars().count() > 40 { short + "…" } else { short }
+}

@@ -36,3 +36,10 @@ pub use real::Real;
 pub use states::{Bits, States};
 pub use stats::Stats;
 pub use train::{TrainConfig, Trainer, initial_machine};
+
+pub use ndarray;
+
+/// The README's code is compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

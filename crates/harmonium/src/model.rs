@@ -40,7 +40,7 @@ impl<T: Real> Layer<T> {
             check_numbers(field.name, row.iter(), |x| (lo..=hi).contains(&x), || in_words(field.range))?;
         }
         check_numbers("offset", offset.iter(), f64::is_finite, || "finite".into())?;
-        Ok(Layer { kind, par: par.as_standard_layout().into_owned(), offset })
+        Ok(Layer { kind, par: standard(par), offset })
     }
 
     /// What the units are.
@@ -113,6 +113,11 @@ impl<T: Real> Layer<T> {
     pub(crate) fn parts_mut(&mut self) -> (&mut Kind, &mut Array2<T>, &mut Array1<T>) {
         (&mut self.kind, &mut self.par, &mut self.offset)
     }
+}
+
+/// Row-major, without a copy if it is already.
+fn standard<T: Real>(m: Array2<T>) -> Array2<T> {
+    if m.is_standard_layout() { m } else { m.as_standard_layout().into_owned() }
 }
 
 /// "finite", or "between lo and hi".
@@ -226,7 +231,7 @@ impl<T: Real> Rbm<T> {
             return Err(Error::Shape { what: "weights".into(), expected, found });
         }
         check_numbers("weights", weights.iter(), f64::is_finite, || "finite".into())?;
-        Ok(Rbm { visible, hidden, weights: weights.as_standard_layout().into_owned() })
+        Ok(Rbm { visible, hidden, weights: standard(weights) })
     }
 
     /// The visible layer.

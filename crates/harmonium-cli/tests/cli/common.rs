@@ -41,7 +41,7 @@ impl Folder {
     }
 
     pub fn model(&self, name: &str, file: &ModelFile) {
-        file.write(&self.path(name)).unwrap();
+        file.write(self.path(name)).unwrap();
     }
 
     pub fn table(&self, name: &str, rows: ArrayView2<f64>) {

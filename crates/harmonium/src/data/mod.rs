@@ -15,7 +15,7 @@ pub use entropy::RowCounts;
 pub use prepare::Preprocess;
 pub use rows::{Block, Rows};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use ndarray::Array2;
 use std::path::Path;
 
@@ -74,10 +74,4 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>> {
             Err(Error::Data { path: path.into(), problem })
         }
     }
-}
-
-/// Text of a file in a message: short, and without control characters, which could upset a terminal.
-fn shown(text: &str) -> String {
-    let short: String = text.chars().take(40).flat_map(char::escape_debug).collect();
-    if text.chars().count() > 40 { short + "…" } else { short }
 }

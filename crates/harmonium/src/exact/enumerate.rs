@@ -61,7 +61,7 @@ impl Enumeration {
     }
 
     /// The direction from the enumerated layer to the other.
-    pub fn pass<'a>(&self, machine: &'a Natural<f64>) -> Pass<'a, f64> {
+    fn pass<'a>(&self, machine: &'a Natural<f64>) -> Pass<'a, f64> {
         if self.over_visible { machine.up() } else { machine.down() }
     }
 
@@ -137,14 +137,14 @@ fn cheaper_is_visible<T: Real>(machine: &Natural<T>) -> bool {
     layer_cost_log2(machine.up()) <= layer_cost_log2(machine.down())
 }
 
-/// log₂ of the cost of the cheaper layer; two continuous layers cost a Cholesky factorisation of both together.
+/// log₂ of the cost of the cheaper layer; two Gaussian layers cost a matrix product and a factorisation.
 pub(super) fn cost_log2<T: Real>(machine: &Natural<T>) -> Option<f64> {
     let cost = layer_cost_log2(machine.up()).min(layer_cost_log2(machine.down()));
     let (v, h) = (machine.visible(), machine.hidden());
     match cost < f64::INFINITY {
         true => Some(cost),
         false if v.unit().quadratic() && h.unit().quadratic() => {
-            Some(3.0 * ((v.columns() + h.columns()) as f64).log2())
+            Some((v.columns().min(h.columns()) as f64).log2() * 2.0 + (v.columns().max(h.columns()) as f64).log2())
         }
         false => None,
     }

@@ -1,78 +1,111 @@
-//! Gaussian–Gaussian: p(v,h) is normal with precision P = [[γ_v, −W̃], [−W̃ᵀ, γ_h]] and P·mean = θ.
+//! Gaussian–Gaussian: with x the smaller layer and y the larger, p(x) is normal with precision S = γ_x − W̃γ_y⁻¹W̃ᵀ.
 //!
-//! log Z = ½(n+m) log 2π − ½ log det P + ½ θᵀP⁻¹θ − constant, if P is positive definite; otherwise there is no machine.
+//! S is the Schur complement of the joint precision [[γ_x, −W̃], [−W̃ᵀ, γ_y]]: the machine can be normalised if and only if
+//! S is positive definite. S·mean = t with t = θ_x + W̃γ_y⁻¹θ_y, and
+//! log Z = ½ Σ log(2π/γ_y) + ½ θ_yᵀγ_y⁻¹θ_y + ½ |x| log 2π − ½ log det S + ½ tᵀS⁻¹t − constant.
 
 use super::cholesky::Cholesky;
 use crate::error::{Error, Result};
-use crate::natural::{Natural, Side};
+use crate::natural::{Natural, Pass, Side};
 use crate::rng::{Key, normal};
 use crate::stats::Stats;
-use ndarray::{Array1, Array2, ArrayView1, concatenate, s};
+use ndarray::{Array1, Array2, Axis};
 
-/// The joint normal distribution of both layers.
+/// Units of the smaller layer at most: their covariance matrix takes half a gigabyte.
+const MOST_UNITS: usize = 8192;
+
+/// The normal distribution of the smaller layer.
 pub(super) struct Joint {
-    n_visible: usize,
+    over_visible: bool,
     factor: Cholesky,
     mean: Array1<f64>,
     log_z: f64,
 }
 
+/// γ, from η = (θ, −γ/2).
+fn precision(side: &Side<f64>) -> Array1<f64> {
+    side.eta().row(1).mapv(|e| -2.0 * e)
+}
+
 impl Joint {
     pub fn new(machine: &Natural<f64>) -> Result<Joint> {
-        let (v, h) = (machine.visible(), machine.hidden());
-        let (n, m) = (v.columns(), h.columns());
-        // η = (θ, −γ/2)
-        let precision = |side: &Side<f64>| side.eta().row(1).mapv(|e| -2.0 * e);
-        let mut p = Array2::zeros((n + m, n + m));
-        p.diag_mut().slice_mut(s![..n]).assign(&precision(v));
-        p.diag_mut().slice_mut(s![n..]).assign(&precision(h));
-        p.slice_mut(s![n.., ..n]).assign(&machine.weights().t().mapv(|w| -w));
-        let factor = Cholesky::new(p).ok_or_else(|| {
+        let over_visible = machine.visible().columns() <= machine.hidden().columns();
+        let pass = if over_visible { machine.up() } else { machine.down() };
+        let (n, m) = (pass.from.columns(), pass.to.columns());
+        if n > MOST_UNITS {
+            return Err(Error::Undefined(format!(
+                "two Gaussian layers are exact up to {MOST_UNITS} units in the smaller one, here it has {n}"
+            )));
+        }
+        let (gamma, theta) = (precision(pass.to), pass.to.eta().row(0).to_owned());
+        let scaled = &pass.weights / &gamma.view().insert_axis(Axis(0));
+        let mut schur = -scaled.dot(&pass.weights.t());
+        let mut diagonal = schur.diag_mut();
+        diagonal += &precision(pass.from);
+        let factor = Cholesky::new(schur).ok_or_else(|| {
             Error::NotNormalisable(
                 "both layers are Gaussian and their joint precision matrix is not positive definite \
                  (some weights are too large against the variances)"
                     .into(),
             )
         })?;
-        let theta = concatenate![ndarray::Axis(0), v.eta().row(0), h.eta().row(0)];
-        let mean = factor.solve(theta.view());
+        let t = &pass.from.eta().row(0) + &scaled.dot(&theta);
+        let mean = factor.solve(t.view());
         let log_2pi = std::f64::consts::TAU.ln();
-        let log_z = 0.5 * ((n + m) as f64 * log_2pi - factor.log_det() + theta.dot(&mean)) - machine.constant();
-        Ok(Joint { n_visible: n, factor, mean, log_z })
+        let other = (m as f64) * log_2pi - gamma.mapv(f64::ln).sum() + (&theta * &theta / &gamma).sum();
+        let own = (n as f64) * log_2pi - factor.log_det() + t.dot(&mean);
+        Ok(Joint { over_visible, factor, mean, log_z: 0.5 * (other + own) - machine.constant() })
     }
 
     pub fn log_z(&self) -> f64 {
         self.log_z
     }
 
-    /// ⟨x⟩ = mean, ⟨x xᵀ⟩ = P⁻¹ + mean meanᵀ.
-    pub fn stats(&self) -> Stats<f64> {
-        let n = self.n_visible;
-        let column = self.mean.view().insert_axis(ndarray::Axis(1));
-        let second = self.factor.inverse() + column.dot(&column.t());
-        let rows = |mean: ArrayView1<f64>, square: ArrayView1<f64>| {
-            let mut t = Array2::zeros((2, mean.len()));
-            t.row_mut(0).assign(&mean);
-            t.row_mut(1).assign(&square);
-            t
-        };
-        let squares = second.diag();
-        Stats {
-            visible: rows(self.mean.slice(s![..n]), squares.slice(s![..n])),
-            hidden: rows(self.mean.slice(s![n..]), squares.slice(s![n..])),
-            cross: second.slice(s![..n, n..]).to_owned(),
-            weight: 1.0,
-        }
+    pub fn over_visible(&self) -> bool {
+        self.over_visible
     }
 
-    /// mean + L⁻ᵀ z with z standard normal.
-    pub fn sample(&self, rows: usize, key: Key) -> (Array2<f64>, Array2<f64>) {
+    fn pass<'a>(&self, machine: &'a Natural<f64>) -> Pass<'a, f64> {
+        if self.over_visible { machine.up() } else { machine.down() }
+    }
+
+    /// y = γ_y⁻¹(θ_y + W̃ᵀx) + noise of variance γ_y⁻¹, so moments of y follow from those of x.
+    pub fn stats(&self, machine: &Natural<f64>) -> Stats<f64> {
+        let pass = self.pass(machine);
+        let gamma = precision(pass.to);
+        let gain = &pass.weights / &gamma.view().insert_axis(Axis(0));
+        let mean_y = &pass.to.eta().row(0) / &gamma + gain.t().dot(&self.mean);
+        let covariance = self.factor.inverse();
+        let joint = covariance.dot(&gain);
+        let outer = |a: &Array1<f64>, b: &Array1<f64>| {
+            a.view().insert_axis(Axis(1)).dot(&b.view().insert_axis(Axis(0)))
+        };
+        let variance_y = (&gain * &joint).sum_axis(Axis(0)) + gamma.mapv(f64::recip);
+        let stats = Stats {
+            visible: moments(&self.mean, &covariance.diag().to_owned()),
+            hidden: moments(&mean_y, &variance_y),
+            cross: joint + outer(&self.mean, &mean_y),
+            weight: 1.0,
+        };
+        if self.over_visible { stats } else { stats.mirrored() }
+    }
+
+    /// Rows of the smaller layer: mean + L⁻ᵀ z with z standard normal.
+    pub fn sample(&self, rows: usize, key: Key) -> Array2<f64> {
         let size = self.mean.len();
         let mut all = Array2::zeros((rows, size));
         for (r, mut row) in all.rows_mut().into_iter().enumerate() {
             let z: Array1<f64> = (0..size).map(|site| normal(key.uniforms(r as u64, site as u32))).collect();
             row.assign(&(&self.mean + &self.factor.solve_transposed(z.view())));
         }
-        (all.slice(s![.., ..self.n_visible]).to_owned(), all.slice(s![.., self.n_visible..]).to_owned())
+        all
     }
+}
+
+/// ⟨x⟩ and ⟨x²⟩.
+fn moments(mean: &Array1<f64>, variance: &Array1<f64>) -> Array2<f64> {
+    let mut t = Array2::zeros((2, mean.len()));
+    t.row_mut(0).assign(mean);
+    t.row_mut(1).assign(&(variance + mean * mean));
+    t
 }

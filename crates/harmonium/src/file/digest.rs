@@ -1,15 +1,23 @@
-//! digest = SHA-256 over every other metadata pair (sorted by key, each string behind its length) and the data section.
+//! digest = SHA-256 over every other metadata pair, every tensor's name and place (both sorted, each string behind its
+//! length), and the data section: every byte that means something.
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// The metadata key the digest stands under; it is not part of what is hashed.
-pub(super) const KEY: &str = "digest";
+pub(crate) const KEY: &str = "digest";
 
-/// `sha256:` and the hash in hexadecimal.
-pub(super) fn digest(metadata: &BTreeMap<String, String>, data: &[u8]) -> String {
+/// Where a tensor stands, as it is hashed: `F32 [4,3] 0 48` is its type, shape, first and last byte.
+pub(crate) fn place(dtype: safetensors::Dtype, shape: &[usize], begin: usize, end: usize) -> String {
+    let shape = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    format!("{dtype:?} [{shape}] {begin} {end}")
+}
+
+/// `sha256:` and the hash in hexadecimal; `places` has [`place`] of every tensor by name.
+pub(super) fn digest(metadata: &BTreeMap<String, String>, places: &BTreeMap<String, String>, data: &[u8]) -> String {
     let mut hash = Sha256::new();
-    for text in metadata.iter().filter(|(k, _)| *k != KEY).flat_map(|(k, v)| [k, v]) {
+    let pairs = metadata.iter().filter(|(k, _)| *k != KEY).chain(places);
+    for text in pairs.flat_map(|(k, v)| [k, v]) {
         hash.update((text.len() as u64).to_le_bytes());
         hash.update(text.as_bytes());
     }

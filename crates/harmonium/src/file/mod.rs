@@ -1,7 +1,7 @@
 //! Files: the model file, its limits, and the one atomic writer.
 
 pub mod atomic;
-mod digest;
+pub(crate) mod digest;
 mod model;
 pub(crate) mod tensors;
 

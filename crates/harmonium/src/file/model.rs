@@ -6,7 +6,7 @@
 use super::tensors::{self, TensorWriter, lie, numbers};
 use super::{atomic, digest};
 use crate::data::{Binarize, Preprocess};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::model::{Layer, Rbm};
 use crate::real::Real;
 use crate::units::{Kind, Options};
@@ -49,13 +49,14 @@ impl ModelFile {
     }
 
     /// Writes the file atomically.
-    pub fn write(&self, path: &Path) -> Result<()> {
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let bytes = self.to_bytes();
-        atomic::write(path, |w| w.write_all(&bytes))
+        atomic::write(path.as_ref(), |w| w.write_all(&bytes))
     }
 
     /// Reads and validates a file.
-    pub fn read(path: &Path) -> Result<ModelFile> {
+    pub fn read(path: impl AsRef<Path>) -> Result<ModelFile> {
+        let path = path.as_ref();
         let bytes = tensors::read_file(path)?;
         Self::from_bytes(&bytes).map_err(|e| Error::Model { path: path.into(), problem: e.to_string() })
     }
@@ -136,7 +137,7 @@ impl Parts<'_> {
         });
         let (visible_kind, hidden_kind) = (self.kind("visible")?, self.kind("hidden")?);
         if let Some(key) = self.metadata.keys().next() {
-            return Err(lie(format!("unknown metadata key '{key}'")));
+            return Err(lie(format!("unknown metadata key '{}'", shown(key))));
         }
         self.check_names(&visible_kind, &hidden_kind)?;
         let weights = self.matrix("weights")?;
@@ -158,7 +159,7 @@ impl Parts<'_> {
     fn expect(&mut self, key: &str, value: &str) -> Result<()> {
         match self.metadata.remove(key) {
             None => Err(lie(format!("the metadata key '{key}' is missing: not a harmonium model"))),
-            Some(found) if found != value => Err(lie(format!("{key} is '{found}', this program reads '{value}'"))),
+            Some(found) if found != value => Err(lie(format!("{key} is '{}', this program reads '{value}'", shown(&found)))),
             Some(_) => Ok(()),
         }
     }
@@ -183,7 +184,7 @@ impl Parts<'_> {
             known.push(format!("{side}.offset"));
         }
         match self.tensors.names().into_iter().find(|name| !known.iter().any(|k| k == name)) {
-            Some(name) => Err(lie(format!("unknown tensor '{name}'"))),
+            Some(name) => Err(lie(format!("unknown tensor '{}'", shown(name)))),
             None => Ok(()),
         }
     }

@@ -1,13 +1,13 @@
-//! Tensors with metadata in one safetensors file: sorted keys, a digest over everything, nothing believed unchecked.
+//! Tensors with metadata in one safetensors file: sorted keys, a digest over all of it, nothing believed unchecked.
 
 use super::digest;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::real::Real;
-use safetensors::tensor::TensorView;
+use safetensors::tensor::{TensorInfo, TensorView};
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
@@ -18,12 +18,13 @@ pub const MOST_BYTES: u64 = 16 << 30;
 pub(crate) struct TensorWriter {
     metadata: BTreeMap<String, String>,
     header: Map<String, Value>,
+    places: BTreeMap<String, String>,
     data: Vec<u8>,
 }
 
 impl TensorWriter {
     pub fn new(metadata: BTreeMap<String, String>) -> TensorWriter {
-        TensorWriter { metadata, header: Map::new(), data: Vec::new() }
+        TensorWriter { metadata, header: Map::new(), places: BTreeMap::new(), data: Vec::new() }
     }
 
     /// Adds a tensor of numbers.
@@ -37,11 +38,12 @@ impl TensorWriter {
         fill(&mut self.data);
         let tensor = json!({"dtype": dtype, "shape": shape, "data_offsets": [begin, self.data.len()]});
         self.header.insert(name.into(), tensor);
+        self.places.insert(name.into(), digest::place(dtype, shape, begin, self.data.len()));
     }
 
     /// The bytes of the file.
     pub fn finish(mut self) -> Vec<u8> {
-        self.metadata.insert(digest::KEY.into(), digest::digest(&self.metadata, &self.data));
+        self.metadata.insert(digest::KEY.into(), digest::digest(&self.metadata, &self.places, &self.data));
         self.header.insert("__metadata__".into(), json!(self.metadata));
         let mut text = Value::Object(self.header).to_string().into_bytes();
         text.resize(text.len().next_multiple_of(8), b' ');
@@ -56,14 +58,15 @@ impl TensorWriter {
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let failed = |action| move |source| Error::Io { path: path.into(), action, source };
     let refuse = |problem| Error::Model { path: path.into(), problem };
-    let mut file = File::open(path).map_err(failed("opening"))?;
-    let meta = file.metadata().map_err(failed("reading"))?;
+    // Before opening: opening a pipe waits for a writer.
+    let meta = fs::metadata(path).map_err(failed("opening"))?;
     if !meta.is_file() {
         return Err(refuse("not a regular file".into()));
     }
     if meta.len() > MOST_BYTES {
         return Err(refuse(format!("{} bytes is more than the limit of {MOST_BYTES}", meta.len())));
     }
+    let mut file = File::open(path).map_err(failed("opening"))?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(meta.len() as usize).map_err(|_| refuse("does not fit in memory".into()))?;
     file.by_ref().take(meta.len()).read_to_end(&mut bytes).map_err(failed("reading"))?;
@@ -76,10 +79,14 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(BTreeMap<String, String>, SafeTensor
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(refuse)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(refuse)?;
     let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();
-    let data_len = tensors.iter().map(|(_, t)| t.data().len()).sum::<usize>();
-    let data = &bytes[bytes.len() - data_len..];
     if let Some(written) = metadata.get(digest::KEY) {
-        check_digest(written, &digest::digest(&metadata, data))?;
+        let data_len = tensors.iter().map(|(_, t)| t.data().len()).sum::<usize>();
+        let place = |name: String, t: &TensorInfo| {
+            let place = digest::place(t.dtype, &t.shape, t.data_offsets.0, t.data_offsets.1);
+            (name, place)
+        };
+        let places = header.tensors().into_iter().map(|(name, t)| place(name, t)).collect();
+        check_digest(written, &digest::digest(&metadata, &places, &bytes[bytes.len() - data_len..]))?;
     }
     Ok((metadata, tensors))
 }
@@ -91,7 +98,7 @@ fn check_digest(written: &str, actual: &str) -> Result<()> {
     }
     let known = actual.split(':').next() == written.split(':').next();
     let problem = if known { "the digest does not fit the content: the file is damaged" } else { "unknown digest" };
-    Err(lie(format!("{problem} ('{written}')")))
+    Err(lie(format!("{problem} ('{}')", shown(written))))
 }
 
 /// A sentence about a file; the caller adds its name.

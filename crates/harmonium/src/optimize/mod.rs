@@ -1,4 +1,4 @@
-//! From a gradient to a step. **To add an optimiser: write its file, add its line to [`OPTIMIZERS`].**
+//! From a gradient to a step. **To add an optimiser: write its file, add its line to [`optimizers`].**
 
 mod adam;
 mod penalty;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptimizerConfig {
-    /// A name of [`OPTIMIZERS`].
+    /// A name of [`optimizers`].
     pub name: String,
     /// Part of the last step that is kept (sgd), or of the mean gradient (adam).
     pub momentum: f64,

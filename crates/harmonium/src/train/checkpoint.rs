@@ -2,7 +2,7 @@
 
 use super::{Best, State};
 use crate::error::Result;
-use crate::file::ModelFile;
+use crate::file::{ModelFile, digest};
 use crate::file::tensors::{self, TensorWriter, lie, numbers};
 use crate::model::{Gradient, Rbm};
 use crate::real::Real;
@@ -74,6 +74,7 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
     let get = |key: &str| metadata.get(key).ok_or_else(|| lie(format!("the checkpoint has no '{key}'")));
     let number =
         |key: &str| get(key)?.parse::<u64>().map_err(|_| lie(format!("the checkpoint's '{key}' is no number")));
+    get(digest::KEY)?;
     let (stream, seed) = (STREAM_VERSION.to_string(), seed.to_string());
     for (key, want) in [("format", FORMAT), ("version", VERSION), ("stream", &stream), ("seed", &seed)] {
         let found = get(key)?;

@@ -10,7 +10,7 @@
 //! | goodfellow | σ² | μ | Schlüter 2014, section 5 |
 
 use super::{Field, Options, Origin, Scalar, Spec};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::real::Real;
 use crate::rng::normal;
 
@@ -57,7 +57,11 @@ impl Spec for Gaussian {
         let name = options.remove("coupling").unwrap_or_else(|| "cho".into());
         let coupling = Coupling::LIST.iter().find(|c| c.0 == name).map(|c| c.1).ok_or_else(|| Error::UnitOption {
             kind: Self::NAME,
-            problem: format!("there is no coupling '{name}'; known are cho, krizhevsky, goodfellow"),
+            problem: format!(
+                "there is no coupling '{}'; known are {}",
+                shown(&name),
+                Coupling::LIST.map(|c| c.0).join(", ")
+            ),
         })?;
         Ok(Gaussian { coupling })
     }
@@ -117,7 +121,7 @@ impl Scalar for Gaussian {
     fn fit(&self, means: [f64; 2], _: f64, offset: f64) -> [f64; 2] {
         let variance = means[1] - means[0] * means[0];
         let constant = variance <= 1e-12 * means[1];
-        [means[0] - offset, if constant { 0.0 } else { variance.ln() }]
+        [means[0] - offset, if constant { 0.0 } else { variance.ln().clamp(-79.0, 79.0) }]
     }
     fn stats<T: Real>(&self, x: T) -> [T; 2] {
         [x, x * x]

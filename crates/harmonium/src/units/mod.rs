@@ -1,6 +1,6 @@
 //! What a unit is: an exponential family p(x | I) ∝ exp(⟨η, T(x)⟩ + I·x) and a chart of its natural parameters.
 //!
-//! **To add a unit type: write its file, add its line to [`units!`] below.** It is then loadable from files,
+//! **To add a unit type: write its file, add its line to `units!` below.** It is then loadable from files,
 //! selectable by name and under the conformance suite.
 //!
 //! Words used here. A *site* is one unit. It has [`width`](Unit::width) *columns*: 1, or q for a Potts site (one-hot).
@@ -9,7 +9,7 @@
 //! A layer's own energy is U(x) = −⟨η, T(x) − T(reference)⟩, and it couples to the other layer through
 //! φ(x) = (x − origin)/s.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::real::Real;
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2};
 use std::collections::BTreeMap;
@@ -168,13 +168,13 @@ macro_rules! units {
                     $(<$module::$name as Spec>::NAME => Kind::$name(Spec::from_options(&mut rest)?),)*
                     _ => {
                         let known = Kind::LIST.iter().map(|k| k.0).collect::<Vec<_>>().join(", ");
-                        return Err(Error::UnknownKind { name: name.into(), known });
+                        return Err(Error::UnknownKind { name: shown(name), known });
                     }
                 };
                 match rest.pop_first() {
                     None => Ok(kind),
                     Some((key, _)) => {
-                        Err(Error::UnitOption { kind: kind.name(), problem: format!("there is no option '{key}'") })
+                        Err(Error::UnitOption { kind: kind.name(), problem: format!("there is no option '{}'", shown(&key)) })
                     }
                 }
             }

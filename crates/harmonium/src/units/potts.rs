@@ -2,7 +2,7 @@
 //! P(state k) = softmax(η + I)ₖ. Data values are the codes 0 … q−1.
 
 use super::{BIAS, Field, Options, Spec, Unit};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::math::log_sum_exp;
 use crate::real::Real;
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, Zip};
@@ -29,7 +29,7 @@ impl Spec for Potts {
         };
         match text.parse() {
             Ok(states) if (2..=Self::MOST_STATES).contains(&states) => Ok(Potts { states }),
-            _ => fail(format!("the number of states is '{text}', but must be 2 to {}", Self::MOST_STATES)),
+            _ => fail(format!("the number of states is '{}', but must be 2 to {}", shown(&text), Self::MOST_STATES)),
         }
     }
     fn options(&self) -> Options {

@@ -101,11 +101,18 @@ pub fn random_rbm(v: &Kind, n: usize, h: &Kind, m: usize, centred: bool, scale: 
     Rbm::from_parts(v, h, weights).unwrap()
 }
 
-/// Every pair of kinds that can form a machine: one finite layer, or two Gaussian ones with small weights.
+/// Every pair of kinds whose machines can be solved: one finite layer, or two Gaussian ones.
 pub fn pairs() -> Vec<(Kind, Kind)> {
     let all = Kind::examples();
-    let pair = |v: &Kind| all.iter().filter(|h| !h.visible_only()).map(|h| (v.clone(), h.clone())).collect::<Vec<_>>();
-    all.iter().flat_map(pair).collect()
+    let finite = |k: &Kind| k.unit::<f64>().n_states().is_some();
+    let solvable = |v: &Kind, h: &Kind| {
+        finite(v) || finite(h) || (v.unit::<f64>().quadratic() && h.unit::<f64>().quadratic())
+    };
+    let hidden = |v: &Kind| {
+        let fits = |h: &&Kind| !h.visible_only() && solvable(v, h);
+        all.iter().filter(fits).map(|h| (v.clone(), h.clone())).collect::<Vec<_>>()
+    };
+    all.iter().flat_map(hidden).collect()
 }
 
 /// A random normalisable machine for a pair, of 3 × 2 sites.

@@ -16,7 +16,7 @@ fn site(kind: &Kind, seed: u64, spread: f64) -> (Array2<f64>, Vec<f64>) {
     (eta, (0..unit.width()).map(|_| spread * r.normal()).collect())
 }
 
-/// The states are met in order as u grows, and state k occupies an interval of length P(k).
+/// As u grows every state is met once, in an interval as long as its probability.
 #[test]
 fn a_discrete_draw_steps_at_the_cumulative_probabilities() {
     for kind in Kind::examples() {
@@ -29,32 +29,27 @@ fn a_discrete_draw_steps_at_the_cumulative_probabilities() {
                 unit.sample(eta.view(), &input, &[u, 0.5][..unit.n_uniforms()], &mut x);
                 x
             };
-            let states: Vec<Vec<f64>> = (0..q)
-                .map(|k| {
-                    let mut x = vec![0.0; unit.width()];
-                    unit.state(k, &mut x);
-                    x
-                })
-                .collect();
             let log_norm = unit.log_norm(eta.view(), &input);
             let p = |x: &[f64]| {
                 let mut t = Array2::zeros(eta.dim());
                 unit.stats(x, t.view_mut());
                 ((&eta * &t).sum() + x.iter().zip(&input).map(|(x, i)| x * i).sum::<f64>() - log_norm).exp()
             };
-            // The order in which states are met: 1 before 0, +1 before −1, codes in order.
-            let order: Vec<&Vec<f64>> =
-                if unit.width() == 1 { states.iter().rev().collect() } else { states.iter().collect() };
-            let mut from = 0.0;
-            for x in order {
+            // Whatever the order: from the end of one interval, the next state is met, and its end is bisected.
+            let (mut from, mut met) = (0.0, Vec::new());
+            while met.len() < q && from < 1.0 - 1e-9 {
+                let x = draw(from + 1e-12);
                 let (mut lo, mut hi) = (from, 1.0);
                 for _ in 0..60 {
                     let mid = 0.5 * (lo + hi);
-                    if draw(mid) == *x { lo = mid } else { hi = mid }
+                    if mid <= from + 1e-12 || draw(mid) == x { lo = mid } else { hi = mid }
                 }
-                close(lo - from, p(x), 1e-12, &format!("{kind} {x:?}"));
+                close(lo - from, p(&x), 1e-11, &format!("{kind} {x:?}"));
+                assert!(!met.contains(&x), "{kind}: a state has one interval");
+                met.push(x);
                 from = lo;
             }
+            assert!(from > 1.0 - 1e-9, "{kind}: the intervals fill (0, 1)");
         }
     }
 }

@@ -185,3 +185,34 @@ fn data_values_are_in_the_domain_or_refused() {
         assert!(!unit.encode(q as f64 + 7.0, &mut x) && !unit.encode(-7.0, &mut x));
     }
 }
+
+/// `fit` is the inverse of `mean_stats` when there are many rows, and unseen values stay possible when there are few.
+#[test]
+fn fitting_the_means_gives_the_means() {
+    for kind in Kind::examples() {
+        let unit = kind.unit::<f64>();
+        let mut r = Numbers::new(41);
+        let layer = random_layer(&kind, 4, true, &mut r);
+        let n = layer.columns();
+        let natural = |par: &Array2<f64>| {
+            let mut eta = Array2::zeros((unit.n_stats(), n));
+            unit.natural(par.view(), layer.offset(), eta.view_mut(), &mut vec![0.0; n]);
+            eta
+        };
+        let means = |par: &Array2<f64>| {
+            let mut t = Array2::zeros((unit.n_stats(), n));
+            unit.mean_stats(natural(par).view(), &vec![0.0; n], t.view_mut());
+            t
+        };
+        let want = means(&layer.par().to_owned());
+        let mut par = layer.par().to_owned();
+        unit.fit(want.view(), 1e12, layer.offset(), par.view_mut());
+        for (a, b) in means(&par).iter().zip(&want) {
+            close(*a, *b, 1e-9, &format!("{kind}"));
+        }
+        // Ten rows, all alike: finite parameters.
+        let one = Array2::from_shape_fn(want.dim(), |(_, c)| if c % unit.width() == 0 { 1.0 } else { 0.0 });
+        unit.fit(one.view(), 10.0, layer.offset(), par.view_mut());
+        assert!(par.iter().all(|x| x.is_finite() && x.abs() < 79.5), "{kind}: {par}");
+    }
+}

@@ -1,0 +1,177 @@
+//! An axis: numbers to places between 0 and 1, with ticks at round numbers.
+
+use crate::text::{fixed, scientific};
+
+/// Largest number drawn; beyond it differences of two would overflow.
+const LARGEST: f64 = 1e300;
+
+/// One axis of a plot. `lo > hi` turns it round.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// Value at place 0.
+    pub lo: f64,
+    /// Value at place 1.
+    pub hi: f64,
+    /// What the numbers are, with their unit.
+    pub label: String,
+    log: bool,
+    names: Option<Vec<String>>,
+}
+
+/// A mark on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick {
+    /// Where, in the axis' numbers.
+    pub value: f64,
+    /// What stands there.
+    pub label: String,
+}
+
+impl Axis {
+    /// From `lo` to `hi` and no further.
+    pub fn between(lo: f64, hi: f64, label: &str) -> Axis {
+        Axis { lo, hi, label: label.into(), log: false, names: None }
+    }
+
+    /// Holds all finite values with a little room; `None` if there are none.
+    pub fn around(values: impl IntoIterator<Item = f64>, label: &str) -> Option<Axis> {
+        let (lo, hi) = range(values)?;
+        // Equal values stand in the middle of an axis of some size.
+        let room = if hi > lo { 0.04 * (hi - lo) } else { (0.1 * lo.abs()).max(0.1) };
+        Some(Axis::between(lo - room, hi + room, label))
+    }
+
+    /// The same, logarithmic if all values are positive and differ by more than a factor of 50.
+    pub fn around_maybe_log(values: impl IntoIterator<Item = f64> + Clone, label: &str) -> Option<Axis> {
+        let (lo, hi) = range(values.clone())?;
+        if lo <= 0.0 || hi / lo < 50.0 {
+            return Axis::around(values, label);
+        }
+        let room = (hi / lo).powf(0.04);
+        Some(Axis { log: true, ..Axis::between(lo / room, hi * room, label) })
+    }
+
+    /// One place for each name, from the top down when it is a vertical axis.
+    pub fn names(names: Vec<String>) -> Axis {
+        let n = names.len() as f64;
+        Axis { names: Some(names), ..Axis::between(n - 0.5, -0.5, "") }
+    }
+
+    /// Whether it is logarithmic.
+    pub fn is_log(&self) -> bool {
+        self.log
+    }
+
+    /// The place of a value, between 0 and 1 if it is on the axis.
+    pub fn at(&self, value: f64) -> f64 {
+        match self.log {
+            true => (value / self.lo).ln() / (self.hi / self.lo).ln(),
+            false => (value - self.lo) / (self.hi - self.lo),
+        }
+    }
+
+    /// The place of a value, or `None` if it is not on the axis or not a number.
+    pub fn place(&self, value: f64) -> Option<f64> {
+        Some(self.at(value)).filter(|p| (-1e-9..=1.0 + 1e-9).contains(p))
+    }
+
+    /// About `most` ticks at round numbers.
+    pub fn ticks(&self, most: usize) -> Vec<Tick> {
+        match &self.names {
+            Some(names) => {
+                names.iter().enumerate().map(|(i, n)| Tick { value: i as f64, label: n.clone() }).collect()
+            }
+            None if self.log => self.decades(most),
+            None => self.steps(most),
+        }
+    }
+
+    /// Multiples of 1, 2 or 5 times a power of ten.
+    fn steps(&self, most: usize) -> Vec<Tick> {
+        let step = round_step((self.hi - self.lo).abs() / most.max(1) as f64);
+        let (first, last) = ((self.lo.min(self.hi) / step).ceil(), (self.lo.max(self.hi) / step).floor());
+        if !step.is_normal() || last - first > 2.0 * most as f64 {
+            return Vec::new();
+        }
+        let decimals = (-step.log10().floor()).max(0.0) as usize;
+        let largest = self.lo.abs().max(self.hi.abs());
+        // Digits of the mantissa that tell one tick from the next.
+        let digits = ((largest / step).log10().ceil().max(0.0) as usize).min(15);
+        let label = |x: f64| match largest >= 1e6 || decimals > 4 {
+            true if x == 0.0 => "0".into(),
+            true => scientific(x, digits),
+            false => fixed(x, decimals),
+        };
+        let count = (last - first).max(-1.0) as i64;
+        (0..=count).map(|k| (first + k as f64) * step).map(|x| Tick { value: x, label: label(x) }).collect()
+    }
+
+    /// Powers of ten, every so many that not more than `most` are shown; 2 and 5 times them if there is room.
+    fn decades(&self, most: usize) -> Vec<Tick> {
+        let (first, last) = (self.lo.log10().floor() as i32, self.hi.log10().ceil() as i32);
+        let every = ((last - first) as usize).div_ceil(most.max(1)).max(1);
+        let factors: &[f64] = if (last - first) as usize * 3 <= 2 * most { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let values = (first..=last).step_by(every).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e)));
+        let shown = values.filter(|v| (self.lo..=self.hi).contains(v));
+        shown.map(|value| Tick { value, label: crate::text::number(value) }).collect()
+    }
+}
+
+/// Smallest and largest of the values that can be drawn.
+pub fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let drawn = values.into_iter().filter(|v| v.abs() < LARGEST);
+    drawn.fold(None, |r, v| r.map_or(Some((v, v)), |(lo, hi): (f64, f64)| Some((lo.min(v), hi.max(v)))))
+}
+
+/// The smallest of 1, 2, 5 times a power of ten that is at least `x`.
+fn round_step(x: f64) -> f64 {
+    let power = 10f64.powf(x.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * power >= x * (1.0 - 1e-9)).unwrap_or(10.0);
+    factor * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis) -> Vec<String> {
+        axis.ticks(5).into_iter().map(|t| t.label).collect()
+    }
+
+    #[test]
+    fn ticks_stand_at_round_numbers() {
+        assert_eq!(labels(&Axis::between(0.0, 1.0, "")), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(labels(&Axis::between(0.0, 20000.0, "")), ["0", "5,000", "10,000", "15,000", "20,000"]);
+        assert_eq!(labels(&Axis::between(-0.0003, 0.0003, "")).len(), 7);
+        let log = Axis::around_maybe_log([0.01, 100.0], "").unwrap();
+        assert_eq!(labels(&log), ["0.01", "0.1", "1", "10", "100"]);
+    }
+
+    #[test]
+    fn no_values_can_upset_an_axis() {
+        let odd = [
+            vec![],
+            vec![f64::NAN],
+            vec![f64::INFINITY, 1.0],
+            vec![0.0; 3],
+            vec![1e-320, 2e-320],
+            vec![-1e299, 1e299],
+            vec![1e15, 1e15 + 0.25],
+            vec![f64::MIN_POSITIVE, 1e299],
+        ];
+        for values in odd {
+            for axis in
+                [Axis::around(values.clone(), ""), Axis::around_maybe_log(values.clone(), "")].into_iter().flatten()
+            {
+                assert!(axis.hi > axis.lo, "{values:?}");
+                assert!(axis.ticks(5).len() < 12, "{values:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_off_the_axis_has_no_place() {
+        let axis = Axis::between(0.0, 2.0, "");
+        assert_eq!([1.0, 3.0, f64::NAN].map(|v| axis.place(v)), [Some(0.5), None, None]);
+    }
+}

@@ -1,0 +1,265 @@
+//! A plot: two axes, a title and a legend above the drawn area, so that nothing covers the data.
+
+use crate::axis::Axis;
+use crate::figure::{Svg, WIDTH};
+use crate::text::escape;
+use std::fmt::Write as _;
+
+/// Width of a character of tick labels, about.
+const CHARACTER: f64 = 6.1;
+/// Height of a line of text.
+const LINE: f64 = 15.0;
+/// More points than this are thinned to their extremes: two for every half pixel.
+const MOST_POINTS: usize = 1200;
+
+/// What a plot is made of, before anything is drawn into it.
+pub struct Layout {
+    /// What is shown.
+    pub title: String,
+    /// Unit of the vertical axis, after the title.
+    pub unit: String,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// A second horizontal axis, at the top.
+    pub above: Option<Axis>,
+    /// What colours mean.
+    pub legend: Vec<Key>,
+    /// Height of the drawn area; `None` makes it square.
+    pub height: Option<f64>,
+    /// Room at the right.
+    pub right: f64,
+}
+
+/// A line of a legend.
+pub struct Key {
+    /// Class of what it explains: `line …` or `dot …`.
+    pub class: &'static str,
+    /// What that is.
+    pub label: String,
+}
+
+/// A plot that is being drawn.
+pub struct Plot {
+    x: Axis,
+    y: Axis,
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+    below: f64,
+    body: String,
+}
+
+impl Layout {
+    /// A plot with usual sizes.
+    pub fn new(title: &str, unit: &str, x: Axis, y: Axis) -> Layout {
+        let (title, unit) = (title.into(), unit.into());
+        Layout { title, unit, x, y, above: None, legend: Vec::new(), height: Some(150.0), right: 14.0 }
+    }
+
+    /// Draws the frame.
+    pub fn plot(self) -> Plot {
+        let labels = self.y.ticks(5).into_iter().map(|t| t.label.chars().count()).max().unwrap_or(0);
+        // "updates" and "epochs" stand in the left margin.
+        let left = (CHARACTER * labels as f64 + 10.0).max(50.0);
+        let width = WIDTH - left - self.right;
+        let height = self.height.unwrap_or(width);
+        let mut body = format!("<text x=\"0\" y=\"12\" class=\"title\">{}", escape(&self.title));
+        if !self.unit.is_empty() {
+            let _ = write!(body, "<tspan class=\"soft\" dx=\"6\">{}</tspan>", escape(&self.unit));
+        }
+        body += "</text>\n";
+        let mut top = LINE + 4.0;
+        top += legend(&self.legend, top, &mut body);
+        top += if self.above.is_some() { LINE } else { 4.0 };
+        let mut plot = Plot { x: self.x, y: self.y, left, top, width, height, below: 0.0, body };
+        plot.frame(self.above.as_ref());
+        plot
+    }
+}
+
+/// Writes a legend whose first line is at `top`; returns its height.
+fn legend(keys: &[Key], top: f64, body: &mut String) -> f64 {
+    let (mut x, mut y) = (0.0, top);
+    for key in keys {
+        let width = 22.0 + CHARACTER * key.label.chars().count() as f64 + 12.0;
+        if x > 0.0 && x + width > WIDTH {
+            (x, y) = (0.0, y + LINE);
+        }
+        let middle = y + 5.0;
+        let _ = match key.class.starts_with("dot") {
+            true => write!(body, "<circle cx=\"{}\" cy=\"{middle}\" r=\"3\" class=\"{}\"/>", x + 8.0, key.class),
+            false => write!(body, "<path d=\"M{x} {middle}h16\" class=\"{}\"/>", key.class),
+        };
+        let _ = writeln!(body, "<text x=\"{}\" y=\"{}\">{}</text>", x + 21.0, y + 9.0, escape(&key.label));
+        x += width;
+    }
+    if keys.is_empty() { 0.0 } else { y - top + LINE }
+}
+
+impl Plot {
+    fn frame(&mut self, above: Option<&Axis>) {
+        let (left, right, top, bottom) = (self.left, self.left + self.width, self.top, self.top + self.height);
+        for tick in self.y.ticks(if self.height > 200.0 { 7 } else { 5 }) {
+            let Some(p) = self.y.place(tick.value) else { continue };
+            let y = bottom - p * self.height;
+            let _ = writeln!(
+                self.body,
+                "<path d=\"M{left:.1} {y:.1}H{right:.1}\" class=\"grid\"/>\
+                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" class=\"soft\">{}</text>",
+                left - 5.0,
+                y + 3.7,
+                escape(&tick.label)
+            );
+        }
+        let _ = writeln!(self.body, "<path d=\"M{left:.1} {bottom:.1}H{right:.1}\" class=\"frame\"/>");
+        self.horizontal_ticks(&self.x.clone(), bottom, 4.0, bottom + LINE);
+        self.below = bottom + LINE + 4.0;
+        if let Some(above) = above {
+            self.horizontal_ticks(above, top, -3.0, top - 5.0);
+            self.margin_label(&above.label, top - 5.0);
+            self.margin_label(&self.x.label.clone(), bottom + LINE);
+        } else if !self.x.label.is_empty() {
+            let middle = 0.5 * (left + right);
+            let label = escape(&self.x.label);
+            let y = bottom + 2.0 * LINE;
+            let _ =
+                writeln!(self.body, "<text x=\"{middle:.1}\" y=\"{y:.1}\" text-anchor=\"middle\" class=\"soft\">{label}</text>");
+            self.below += LINE;
+        }
+    }
+
+    fn margin_label(&mut self, label: &str, y: f64) {
+        let x = self.left - 8.0;
+        let _ = writeln!(self.body, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\" class=\"soft\">{}</text>", escape(label));
+    }
+
+    fn horizontal_ticks(&mut self, axis: &Axis, line: f64, length: f64, text: f64) {
+        for tick in axis.ticks(5) {
+            let Some(p) = axis.place(tick.value) else { continue };
+            let x = self.left + p * self.width;
+            // The first and last label would leave the drawing.
+            let half = 0.5 * CHARACTER * tick.label.chars().count() as f64;
+            let at = x.clamp(half, WIDTH - half);
+            let _ = writeln!(
+                self.body,
+                "<path d=\"M{x:.1} {line:.1}v{length}\" class=\"frame\"/>\
+                 <text x=\"{at:.1}\" y=\"{text:.1}\" text-anchor=\"middle\" class=\"soft\">{}</text>",
+                escape(&tick.label)
+            );
+        }
+    }
+
+    /// Where a point is drawn, if it is inside.
+    fn point(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+        let (x, y) = (self.x.place(x)?, self.y.place(y)?);
+        Some((self.left + x * self.width, self.top + (1.0 - y) * self.height))
+    }
+
+    /// A line through points in order; it breaks where a number is missing, and a lonely point is a dot.
+    pub fn line(&mut self, points: &[(f64, f64)], class: &str) {
+        let thinned = thin(points);
+        for piece in thinned.split(|p| self.point(p.0, p.1).is_none()) {
+            if let [(x, y)] = piece {
+                self.dot((*x, *y), 2.0, &class.replace("line", "dot"));
+            }
+            let mut path = String::new();
+            for (x, y) in piece.iter().filter_map(|p| self.point(p.0, p.1)) {
+                let _ = write!(path, "{}{x:.1} {y:.1}", if path.is_empty() { 'M' } else { 'L' });
+            }
+            if piece.len() > 1 {
+                let _ = writeln!(self.body, "<path d=\"{path}\" class=\"{class}\"/>");
+            }
+        }
+    }
+
+    /// A dot, if it is inside.
+    pub fn dot(&mut self, (x, y): (f64, f64), radius: f64, class: &str) {
+        if let Some((x, y)) = self.point(x, y) {
+            let _ = writeln!(self.body, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" class=\"{class}\"/>");
+        }
+    }
+
+    /// A vertical line over the whole height, with a text that appears under the pointer.
+    pub fn vertical(&mut self, x: f64, class: &str, about: &str) {
+        let Some(p) = self.x.place(x) else { return };
+        let x = self.left + p * self.width;
+        let _ = writeln!(
+            self.body,
+            "<path d=\"M{x:.1} {:.1}v{:.1}\" class=\"{class}\"><title>{}</title></path>",
+            self.top,
+            self.height,
+            escape(about)
+        );
+    }
+
+    /// A bar from the bottom up to `y`.
+    pub fn bar(&mut self, from: f64, to: f64, y: f64) {
+        if let (Some((x0, y0)), Some((x1, _))) = (self.point(from, y), self.point(to, y)) {
+            let h = self.top + self.height - y0;
+            let _ = writeln!(
+                self.body,
+                "<rect x=\"{:.1}\" y=\"{y0:.1}\" width=\"{:.1}\" height=\"{h:.1}\" class=\"bar\"/>",
+                x0 + 0.5,
+                (x1 - x0 - 1.0).max(0.5)
+            );
+        }
+    }
+
+    /// Something that fills the drawn area, given [x, y, width, height].
+    pub fn fill(&mut self, draw: impl FnOnce([f64; 4]) -> String) {
+        self.body += &draw([self.left, self.top, self.width, self.height]);
+        self.body.push('\n');
+    }
+
+    /// The drawing.
+    pub fn finish(self) -> Svg {
+        Svg { width: WIDTH, height: self.below, body: self.body }
+    }
+}
+
+/// The first, smallest, largest and last point of every group, so that no spike is lost.
+fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if points.len() <= MOST_POINTS {
+        return points.to_vec();
+    }
+    let mut kept = Vec::new();
+    for group in points.chunks(points.len().div_ceil(MOST_POINTS / 4)) {
+        let finite = || group.iter().enumerate().filter(|(_, p)| p.1.is_finite());
+        let low = finite().min_by(|a, b| a.1.1.total_cmp(&b.1.1));
+        let high = finite().max_by(|a, b| a.1.1.total_cmp(&b.1.1));
+        let mut index: Vec<usize> = [low, high].into_iter().flatten().map(|(i, _)| i).collect();
+        index.extend([0, group.len() - 1]);
+        index.sort_unstable();
+        index.dedup();
+        kept.extend(index.into_iter().map(|i| group[i]));
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_the_spikes() {
+        let mut points: Vec<(f64, f64)> = (0..50_000).map(|i| (f64::from(i), 0.0)).collect();
+        points[31_415].1 = 9.0;
+        points[27_182].1 = -9.0;
+        let kept = thin(&points);
+        assert!(kept.len() <= MOST_POINTS && kept.contains(&(31_415.0, 9.0)) && kept.contains(&(27_182.0, -9.0)));
+        assert!(kept.windows(2).all(|w| w[0].0 < w[1].0));
+    }
+
+    #[test]
+    fn a_line_breaks_where_a_number_is_missing() {
+        let axis = || Axis::between(0.0, 4.0, "");
+        let mut plot = Layout::new("", "", axis(), axis()).plot();
+        plot.body.clear();
+        plot.line(&[(0.0, 1.0), (1.0, 1.0), (2.0, f64::NAN), (3.0, 1.0)], "line one");
+        assert_eq!(plot.body.matches("<path").count(), 1);
+        assert_eq!(plot.body.matches("<circle").count(), 1);
+    }
+}

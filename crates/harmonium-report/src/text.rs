@@ -1,0 +1,113 @@
+//! Text for pages: escaped, and numbers as people write them.
+
+/// Text that is safe between tags and inside quotes; characters that XML forbids are left out.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(c),
+            '\u{fffe}' | '\u{ffff}' => {}
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// At most `most` characters, the last an ellipsis if some are missing.
+pub fn shortened(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+        false => text.into(),
+    }
+}
+
+/// Four significant digits: −0.01234, 12.34, 12,340, 1.234×10⁻⁷.
+pub fn number(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return if x == 0.0 { "0".into() } else { "not a number".into() };
+    }
+    let exponent = x.abs().log10().floor() as i32;
+    match exponent {
+        -4..6 => trimmed(&fixed(x, (3 - exponent).max(0) as usize)),
+        _ => scientific(x, 3),
+    }
+}
+
+/// A number with `decimals` digits after the point and commas between thousands.
+pub fn fixed(x: f64, decimals: usize) -> String {
+    let digits = format!("{:.decimals$}", x.abs());
+    let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    let mut text = String::new();
+    for (i, c) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(c);
+    }
+    let negative = x < 0.0 && digits.bytes().any(|b| (b'1'..=b'9').contains(&b));
+    format!("{}{text}{rest}", if negative { "−" } else { "" })
+}
+
+/// 1.5×10⁻⁷, with at most `decimals` digits after the point.
+pub fn scientific(x: f64, decimals: usize) -> String {
+    let text = format!("{x:.decimals$e}");
+    let Some((mantissa, exponent)) = text.split_once('e') else { return text };
+    let raised = exponent.chars().map(|c| match c {
+        '-' => '⁻',
+        c => c.to_digit(10).and_then(|d| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(d as usize)).unwrap_or(c),
+    });
+    let raised: String = raised.collect();
+    match trimmed(mantissa).replace('-', "−").as_str() {
+        "1" => format!("10{raised}"),
+        mantissa => format!("{mantissa}×10{raised}"),
+    }
+}
+
+/// Without zeros at the end of the decimals.
+fn trimmed(text: &str) -> String {
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').into(),
+        false => text.into(),
+    }
+}
+
+/// "1 unit", "12 units".
+pub fn count(n: usize, one: &str) -> String {
+    format!("{} {one}{}", fixed(n as f64, 0), if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_people_write_them() {
+        let cases = [
+            (0.0, "0"),
+            (-0.012345, "−0.01235"),
+            (12.0, "12"),
+            (12345.6, "12,346"),
+            (999999.0, "999,999"),
+            (1e6, "10⁶"),
+            (-1.5e-7, "−1.5×10⁻⁷"),
+            (f64::NAN, "not a number"),
+        ];
+        for (x, text) in cases {
+            assert_eq!(number(x), text);
+        }
+        assert_eq!(fixed(-0.001, 1), "0.0");
+        assert_eq!(count(1, "unit") + &count(1200, "unit"), "1 unit1,200 units");
+    }
+
+    #[test]
+    fn hostile_text_stays_text() {
+        assert_eq!(escape("<a href=\"x\">&'\u{0}\u{1b}"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
+        assert_eq!(shortened("abcdef", 4), "abc…");
+    }
+}

@@ -1,0 +1,146 @@
+//! The same seed gives the same bits: twice, on any number of threads, and however often it is interrupted.
+
+use crate::common::{Numbers, machine, pairs, random_rows};
+use harmonium::events::{Event, Flow, Observer, Reason};
+use harmonium::file::ModelFile;
+use harmonium::optimize::{OptimizerConfig, Schedule};
+use harmonium::units::Kind;
+use harmonium::{Dataset, Rbm, TrainConfig, Trainer, initial_machine};
+use std::path::Path;
+
+fn kind(name: &str) -> Kind {
+    Kind::new(name, &Default::default()).unwrap()
+}
+
+/// Rows that have something to learn: exact samples of a random machine.
+fn rows(visible: &Kind, n: usize, sites: usize) -> Dataset<f32> {
+    let teacher = crate::common::random_rbm(visible, sites, &kind("bernoulli"), 3, false, 1.0, &mut Numbers::new(5));
+    let values = harmonium::Exact::new(&teacher).unwrap().sample(n, harmonium::rng::Key::root(2)).0;
+    Dataset::from_values(teacher.cast().lower().visible(), values.mapv(|x| x as f32).view()).unwrap()
+}
+
+fn config(method: &str, updates: u64) -> TrainConfig {
+    let optimizer = OptimizerConfig { name: "adam".into(), momentum: 0.9, nesterov: false };
+    let small = TrainConfig { chains: 70, batch_size: 40, report_every: 60, ..TrainConfig::default() };
+    TrainConfig { method: method.into(), updates, lr: 0.01, schedule: Schedule::Cosine, optimizer, ..small }
+}
+
+fn trainer(config: &TrainConfig, visible: &Kind) -> Trainer<f32> {
+    let (data, valid) = (rows(visible, 170, 6), rows(visible, 60, 6));
+    let rbm = initial_machine(visible, &kind("bernoulli"), 5, &data, config.centering, config.seed).unwrap();
+    Trainer::new(config.clone(), rbm, data, Some(valid)).unwrap()
+}
+
+fn bytes(rbm: &Rbm<f32>) -> Vec<u8> {
+    ModelFile::new(rbm).to_bytes()
+}
+
+/// Says stop after so many polls, and counts the checkpoints it was told of.
+struct StopAfter(u64);
+
+impl Observer for StopAfter {
+    fn on(&mut self, _: &Event) -> Flow {
+        Flow::Continue
+    }
+    fn poll(&mut self) -> Flow {
+        self.0 = self.0.saturating_sub(1);
+        if self.0 == 0 { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+#[test]
+fn twice_and_on_any_number_of_threads() {
+    for visible in [kind("bernoulli"), kind("gaussian")] {
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut t = trainer(&config("pcd", 120), &visible);
+                t.run(&mut ()).unwrap();
+                bytes(t.rbm())
+            })
+        };
+        let one = run(1);
+        for threads in [1, 2, 3, 8] {
+            assert_eq!(run(threads), one, "{visible} on {threads} threads");
+        }
+    }
+}
+
+/// A run is stopped at random places, thrown away and resumed from its checkpoint until it is done.
+#[test]
+fn interrupted_and_resumed() {
+    let dir = tempfile::tempdir().unwrap();
+    for (method, visible) in [("pcd", kind("bernoulli")), ("cd", kind("spin")), ("pcd", kind("gaussian"))] {
+        let config = TrainConfig { early_stop: Some(1000), ..config(method, 400) };
+        let mut whole = trainer(&config, &visible);
+        assert_eq!(whole.run(&mut ()).unwrap(), Reason::Done);
+        let path = dir.path().join(format!("{method}-{visible}"));
+        let mut r = Numbers::new(3);
+        let mut stops = 0;
+        let pieces = loop {
+            let mut t = trainer(&config, &visible);
+            t.checkpoint_to(path.clone(), 100);
+            if path.exists() {
+                t.resume(&std::fs::read(&path).unwrap()).unwrap();
+            }
+            match t.run(&mut StopAfter(20 + r.below(130) as u64)).unwrap() {
+                Reason::Done => break t,
+                _ => stops += 1,
+            }
+        };
+        assert!(stops >= 2, "{stops} interruptions");
+        assert_eq!(bytes(pieces.rbm()), bytes(whole.rbm()), "{method} {visible}, {stops} interruptions");
+        assert_eq!(pieces.chains(), whole.chains());
+    }
+}
+
+fn checkpoint_of(config: &TrainConfig, visible: &Kind, path: &Path) -> Vec<u8> {
+    let mut t = trainer(config, visible);
+    t.checkpoint_to(path.into(), 50);
+    t.run(&mut ()).unwrap();
+    std::fs::read(path).unwrap()
+}
+
+/// Truncated, bit-flipped, of another seed, kind or optimiser: refused with a sentence, never a panic.
+#[test]
+fn checkpoints_that_do_not_fit_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = config("pcd", 100);
+    let good = checkpoint_of(&config, &kind("bernoulli"), &dir.path().join("c"));
+    let mut t = trainer(&config, &kind("bernoulli"));
+    t.resume(&good).unwrap();
+    for n in (0..good.len()).step_by(7) {
+        assert!(t.resume(&good[..n]).is_err());
+    }
+    for k in (0..good.len() * 8).step_by(13) {
+        let mut flipped = good.clone();
+        flipped[k / 8] ^= 1 << (k % 8);
+        assert!(t.resume(&flipped).is_err(), "bit {k}");
+    }
+    let other_seed = TrainConfig { seed: 7, ..config.clone() };
+    assert!(trainer(&other_seed, &kind("bernoulli")).resume(&good).unwrap_err().to_string().contains("seed"));
+    assert!(trainer(&config, &kind("spin")).resume(&good).unwrap_err().to_string().contains("another kind"));
+    let mut sgd = config.clone();
+    sgd.optimizer.name = "sgd".into();
+    assert!(trainer(&sgd, &kind("bernoulli")).resume(&good).is_err());
+}
+
+/// Every pair of layers, every estimator, centred and not: some updates, all parameters finite, likelihood not worse
+/// than where it began by more than noise.
+#[test]
+fn every_pair_and_every_estimator_trains() {
+    for (k, (v, h)) in pairs().into_iter().enumerate() {
+        let rows = random_rows(machine(&v, &h, false, k as u64).visible(), 50, &mut Numbers::new(k as u64));
+        for entry in harmonium::estimate::estimators::<f32>() {
+            for centering in [true, false] {
+                let plain: Rbm<f32> = Rbm::new(v.clone(), 3, h.clone(), 2).unwrap();
+                let data = Dataset::from_values(plain.lower().visible(), rows.mapv(|x| x as f32).view()).unwrap();
+                let rbm = initial_machine(&v, &h, 2, &data, centering, 1).unwrap();
+                let config = TrainConfig { centering, ..config(entry.name, 100) };
+                let mut t = Trainer::new(config, rbm.clone(), data, None).unwrap();
+                t.run(&mut ()).unwrap();
+                assert_ne!(bytes(t.rbm()), bytes(&rbm), "{v} with {h}, {}: something was learned", entry.name);
+            }
+        }
+    }
+}
