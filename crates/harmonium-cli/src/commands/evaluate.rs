@@ -59,7 +59,7 @@ impl Evaluate {
     fn score(&self, model: Model, global: &Global) -> Result<Score> {
         let mut pass = DataPass::run(&model, Stream::open(&model, &self.data, &self.options, global)?)?;
         let log_z = model.log_z(&self.log_z)?;
-        let shift = model.file.preprocess.log_jacobian() - log_z.value;
+        let shift = model.file.preprocess.log_jacobian(model.file.rbm.visible().kind()) - log_z.value;
         let mean_free_energy = mean(&pass.energies);
         pass.energies.iter_mut().for_each(|f| *f = shift - *f);
         let entropy = pass.entropy.filter(|_| log_z.method == "exact");

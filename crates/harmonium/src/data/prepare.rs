@@ -2,6 +2,7 @@
 
 use super::Binarize;
 use crate::error::{Error, Result};
+use crate::units::Kind;
 use ndarray::{Array1, Array2, Axis};
 
 /// The preprocessing a model file remembers; by default nothing.
@@ -52,8 +53,11 @@ impl Preprocess {
         }
     }
 
-    /// −Σ log scale: what the change of units adds to a log density.
-    pub fn log_jacobian(&self) -> f64 {
+    /// −Σ log scale: what the change of units adds to a log density. A probability of finite units has no units to change.
+    pub fn log_jacobian(&self, visible: &Kind) -> f64 {
+        if visible.unit::<f64>().n_states().is_some() {
+            return 0.0;
+        }
         self.scale.as_ref().map_or(0.0, |s| -s.iter().map(|x| x.ln()).sum::<f64>())
     }
 }

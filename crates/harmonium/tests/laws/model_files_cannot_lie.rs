@@ -86,11 +86,21 @@ fn golden_files_of_every_version_are_read_and_written_again_as_they_are() {
         close(exact.log_z(), golden.log_z, 1e-11, "log Z");
         let mut rows = matrix(&golden.data);
         file.preprocess.standardize(&mut rows);
-        let log_p = exact.log_likelihood(rows.view()).unwrap() + file.preprocess.log_jacobian();
+        let log_p = exact.log_likelihood(rows.view()).unwrap() + file.preprocess.log_jacobian(rbm.visible().kind());
         all_close(&log_p, &golden.log_likelihood, 1e-11, "log p");
         file.preprocess.restore(&mut rows);
         all_close(&rows, &matrix(&golden.data), 1e-14, "data restored");
         assert_eq!(file.to_bytes(), std::fs::read(&path).unwrap(), "{path:?}: the same machine is the same bytes");
+    }
+}
+
+/// A scale changes the units of a density, not a probability.
+#[test]
+fn a_scale_counts_for_continuous_units_only() {
+    let scaled = Preprocess { scale: Some(ndarray::arr1(&[2.0, 4.0])), ..Preprocess::default() };
+    for (name, want) in [("gaussian", -(8f64.ln())), ("bernoulli", 0.0), ("spin", 0.0)] {
+        let kind = harmonium::units::Kind::new(name, &Default::default()).unwrap();
+        close(scaled.log_jacobian(&kind), want, 1e-15, name);
     }
 }
 
