@@ -78,9 +78,7 @@ impl Axis {
     /// About `most` ticks at round numbers.
     pub fn ticks(&self, most: usize) -> Vec<Tick> {
         match &self.names {
-            Some(names) => {
-                names.iter().enumerate().map(|(i, n)| Tick { value: i as f64, label: n.clone() }).collect()
-            }
+            Some(names) => names.iter().enumerate().map(|(i, n)| Tick { value: i as f64, label: n.clone() }).collect(),
             None if self.log => self.decades(most),
             None => self.steps(most),
         }

@@ -32,7 +32,8 @@ pub fn diverging(t: f64) -> [u8; 3] {
     let x = 2.0 * t.clamp(0.0, 1.0) - 1.0;
     let hue = if x < 0.0 { 268f64 } else { 33f64 }.to_radians();
     let chroma = 58.0 * x.abs();
-    srgb([97.0 - 62.0 * x.abs(), chroma * hue.cos(), chroma * hue.sin()]).map(|c| (255.0 * c.clamp(0.0, 1.0)).round() as u8)
+    srgb([97.0 - 62.0 * x.abs(), chroma * hue.cos(), chroma * hue.sin()])
+        .map(|c| (255.0 * c.clamp(0.0, 1.0)).round() as u8)
 }
 
 /// The white of CIELAB in sRGB: D65.

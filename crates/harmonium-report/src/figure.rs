@@ -91,7 +91,14 @@ impl Figure {
     }
 
     /// A picture made of pixels, with a title above and what the colours mean below; wide ones are larger.
-    pub fn of_pixels(name: &str, title: &str, raster: &Raster, bar: Option<&Bar>, wide: bool, caption: String) -> Figure {
+    pub fn of_pixels(
+        name: &str,
+        title: &str,
+        raster: &Raster,
+        bar: Option<&Bar>,
+        wide: bool,
+        caption: String,
+    ) -> Figure {
         let (width, line) = if wide { (WIDE, 18.0) } else { (WIDTH, 15.0) };
         let scale = (width / raster.width as f64).min(width / raster.height as f64).min(1.0);
         let (w, h) = (scale * raster.width as f64, scale * raster.height as f64);
@@ -122,8 +129,14 @@ impl Bar {
         let colours = Raster::new(1, 128, |_, i| (self.map)(i as f64 / 127.0)).png("");
         let mut body = image(&colours, [x, y + 2.0, w, 0.6 * line]);
         let below = y + 1.6 * line + 2.0;
-        for (x, anchor, text) in [(x, "start", &self.lo), (x + 0.5 * w, "middle", &self.label), (x + w, "end", &self.hi)] {
-            let _ = write!(body, "\n<text x=\"{x:.1}\" y=\"{below:.1}\" text-anchor=\"{anchor}\" class=\"soft\">{}</text>", escape(text));
+        for (x, anchor, text) in
+            [(x, "start", &self.lo), (x + 0.5 * w, "middle", &self.label), (x + w, "end", &self.hi)]
+        {
+            let _ = write!(
+                body,
+                "\n<text x=\"{x:.1}\" y=\"{below:.1}\" text-anchor=\"{anchor}\" class=\"soft\">{}</text>",
+                escape(text)
+            );
         }
         body + "\n"
     }
@@ -133,7 +146,8 @@ impl Bar {
         let colours = Raster::new(128, 1, |i, _| (self.map)(1.0 - i as f64 / 127.0)).png("");
         let mut body = image(&colours, [x, y, w, h]);
         for (y, text) in [(y + 8.0, &self.hi), (y + h, &self.lo)] {
-            let _ = write!(body, "\n<text x=\"{:.1}\" y=\"{y:.1}\" class=\"soft\">{}</text>", x + w + 4.0, escape(text));
+            let _ =
+                write!(body, "\n<text x=\"{:.1}\" y=\"{y:.1}\" class=\"soft\">{}</text>", x + w + 4.0, escape(text));
         }
         let (tx, ty) = (x + w + 12.0, y + 0.5 * h);
         let _ = writeln!(

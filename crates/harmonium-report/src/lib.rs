@@ -72,14 +72,8 @@ pub struct Rendered {
 }
 
 /// The sections of the page, in order; each is left out when there is nothing to show.
-const SECTIONS: &[fn(&Report) -> Option<Section>] = &[
-    curves::section,
-    plane::section,
-    images::section,
-    moments::section,
-    weights::section,
-    activity::section,
-];
+const SECTIONS: &[fn(&Report) -> Option<Section>] =
+    &[curves::section, plane::section, images::section, moments::section, weights::section, activity::section];
 
 /// The page and its pictures.
 pub fn render(report: &Report) -> Rendered {
@@ -114,7 +108,8 @@ impl Report<'_> {
 
     /// (shift, scale) of a site: a unit's value x stood for x·scale + shift in the data.
     fn unprepared(&self, site: usize) -> (f64, f64) {
-        let get = |a: &Option<ndarray::Array1<f64>>, none| a.as_ref().and_then(|a| a.get(site).copied()).unwrap_or(none);
+        let get =
+            |a: &Option<ndarray::Array1<f64>>, none| a.as_ref().and_then(|a| a.get(site).copied()).unwrap_or(none);
         (get(&self.preprocess.shift, 0.0), get(&self.preprocess.scale, 1.0))
     }
 

@@ -125,15 +125,21 @@ impl Plot {
             let middle = 0.5 * (left + right);
             let label = escape(&self.x.label);
             let y = bottom + 2.0 * LINE;
-            let _ =
-                writeln!(self.body, "<text x=\"{middle:.1}\" y=\"{y:.1}\" text-anchor=\"middle\" class=\"soft\">{label}</text>");
+            let _ = writeln!(
+                self.body,
+                "<text x=\"{middle:.1}\" y=\"{y:.1}\" text-anchor=\"middle\" class=\"soft\">{label}</text>"
+            );
             self.below += LINE;
         }
     }
 
     fn margin_label(&mut self, label: &str, y: f64) {
         let x = self.left - 8.0;
-        let _ = writeln!(self.body, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\" class=\"soft\">{}</text>", escape(label));
+        let _ = writeln!(
+            self.body,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\" class=\"soft\">{}</text>",
+            escape(label)
+        );
     }
 
     fn horizontal_ticks(&mut self, axis: &Axis, line: f64, length: f64, text: f64) {

@@ -1,0 +1,103 @@
+//! Activity: how often each hidden unit is on over the data, and how many never change.
+
+use crate::Report;
+use crate::axis::{Axis, range};
+use crate::figure::{Figure, Section};
+use crate::plot::Layout;
+use crate::text::count;
+use ndarray::{Array1, Array2, ArrayView1, Axis as Dimension, s};
+
+/// Bars of the histogram.
+const BARS: usize = 20;
+/// A unit whose mean is this close to the end of its range, as a part of the range, is nearly always off or on.
+const NEARLY: f64 = 0.02;
+/// Products of a row with the weights that are worth a histogram: about a second.
+const MOST_PRODUCTS: usize = 500_000_000;
+
+/// Histogram of the mean activities.
+pub fn section(report: &Report) -> Option<Section> {
+    let means = hidden_means(report)?;
+    let activity = means.mean_axis(Dimension(0))?;
+    let (lo, hi) = hidden_range(report, activity.view())?;
+    let bars = histogram(activity.view(), lo, hi);
+    let most = bars.iter().copied().max().unwrap_or(0);
+    let x = Axis::between(lo, hi, "mean activity over the rows");
+    let y = Axis::between(0.0, 1.05 * most.max(1) as f64, "");
+    let mut plot = Layout::new("Hidden units by mean activity", "number of units", x, y).plot();
+    for (i, bar) in bars.iter().enumerate().filter(|b| *b.1 > 0) {
+        let edge = |i: usize| lo + (hi - lo) * i as f64 / BARS as f64;
+        plot.bar(edge(i), edge(i + 1), *bar as f64);
+    }
+    let caption = in_words(report, activity.view(), &means, (lo, hi));
+    let figure = Figure { name: "activity".into(), caption, svg: plot.finish(), png: None };
+    Some(Section { heading: "Hidden units", notes: Vec::new(), figures: vec![figure] })
+}
+
+/// h̄ of some rows of the data, rows × hidden columns.
+fn hidden_means(report: &Report) -> Option<Array2<f32>> {
+    let (n, m) = report.rbm.weights().dim();
+    let rows = report.data.nrows().min((MOST_PRODUCTS / (n * m).max(1)).max(1));
+    let machine = report.rbm.lower();
+    let x = machine.visible().encode(report.data.slice(s![..rows, ..]), 1).ok()?;
+    (rows > 0).then(|| machine.up().means(x.view()))
+}
+
+/// The values a hidden unit can have: between its smallest and largest state, or what was seen.
+fn hidden_range(report: &Report, activity: ArrayView1<f32>) -> Option<(f64, f64)> {
+    let unit = report.rbm.hidden().kind().unit::<f32>();
+    let mut columns = vec![0.0; unit.width()];
+    let mut states = Vec::new();
+    for state in 0..unit.n_states().unwrap_or(0) {
+        unit.state(state, &mut columns);
+        states.extend(columns.iter().map(|x| f64::from(*x)));
+    }
+    range(states).or_else(|| Axis::around(activity.iter().map(|x| f64::from(*x)), "").map(|a| (a.lo, a.hi)))
+}
+
+fn histogram(values: ArrayView1<f32>, lo: f64, hi: f64) -> Vec<usize> {
+    let mut bars = vec![0; BARS];
+    for value in values.iter().filter(|v| v.is_finite()) {
+        let place = (f64::from(*value) - lo) / (hi - lo) * BARS as f64;
+        bars[(place.max(0.0) as usize).min(BARS - 1)] += 1;
+    }
+    bars
+}
+
+fn in_words(report: &Report, activity: ArrayView1<f32>, means: &Array2<f32>, (lo, hi): (f64, f64)) -> String {
+    let near = |end: f64| activity.iter().filter(|a| (f64::from(**a) - end).abs() < NEARLY * (hi - lo)).count();
+    let spread: Array1<f32> = means.map_axis(Dimension(0), |h| {
+        let seen = range(h.iter().map(|x| f64::from(*x)));
+        seen.map_or(0.0, |(lo, hi)| (hi - lo) as f32)
+    });
+    let still = spread.iter().filter(|s| f64::from(**s) < NEARLY * (hi - lo)).count();
+    let rows = count(means.nrows(), "row");
+    // A single row cannot tell who reacts.
+    let react = match means.nrows() {
+        1 => String::new(),
+        _ => format!("; {still} hardly react to which of the {rows} they see"),
+    };
+    let units = if report.rbm.hidden().kind().unit::<f32>().width() == 1 { "hidden unit" } else { "hidden column" };
+    let all = count(activity.len(), units);
+    match report.rbm.hidden().kind().unit::<f32>().n_states() {
+        Some(_) => format!(
+            "Of {all}, {} nearly always off and {} nearly always on (within {:.0} % of the range){react}.",
+            near(lo),
+            near(hi),
+            100.0 * NEARLY
+        ),
+        None => format!("Means of {all} over {rows}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_finite_value_is_in_one_bar() {
+        let values = ndarray::array![0.0, 1.0, 0.5, 0.051, f32::NAN];
+        let bars = histogram(values.view(), 0.0, 1.0);
+        assert_eq!(bars.iter().sum::<usize>(), 4);
+        assert_eq!((bars[0], bars[1], bars[10], bars[19]), (1, 1, 1, 1));
+    }
+}

@@ -1,0 +1,62 @@
+//! The page: heading, summary, facts, sections, and the configuration folded at the end.
+
+use crate::Report;
+use crate::figure::{Figure, STYLE, Section};
+use crate::text::escape;
+
+/// Style of the page around the drawings.
+const PAGE: &str = include_str!("page.css");
+
+/// The whole page. It is also well-formed XML, which the tests use.
+pub fn html(report: &Report, sections: &[Section]) -> String {
+    let title = escape(&report.title);
+    let summary = paragraphs("summary", &report.summary);
+    let sections: String = sections.iter().map(section).collect();
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
+         <title>{title}</title>\n<style>\n{PAGE}{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <h1>{title}</h1>\n{summary}{}{sections}{}</main>\n</body>\n</html>\n",
+        facts(&report.facts),
+        configuration(report.config_toml)
+    )
+}
+
+fn paragraphs(class: &str, sentences: &[String]) -> String {
+    sentences.iter().map(|s| format!("<p class=\"{class}\">{}</p>\n", escape(s))).collect()
+}
+
+fn facts(facts: &[(String, String)]) -> String {
+    if facts.is_empty() {
+        return String::new();
+    }
+    let row =
+        |(name, value): &(String, String)| format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value));
+    format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(row).collect::<String>())
+}
+
+fn section(section: &Section) -> String {
+    let figures: String = section.figures.iter().map(figure).collect();
+    format!(
+        "<section>\n<h2>{}</h2>\n{}<div class=\"figures\">\n{figures}</div>\n</section>\n",
+        escape(section.heading),
+        paragraphs("note", &section.notes)
+    )
+}
+
+fn figure(figure: &Figure) -> String {
+    let class = if figure.svg.width > crate::figure::WIDTH { " class=\"wide\"" } else { "" };
+    format!(
+        "<figure{class}>\n{}\n<figcaption>{}</figcaption>\n</figure>\n",
+        figure.svg.inline(&figure.caption),
+        escape(&figure.caption)
+    )
+}
+
+fn configuration(toml: &str) -> String {
+    match toml.trim().is_empty() {
+        true => String::new(),
+        false => format!("<details>\n<summary>Configuration</summary>\n<pre>{}</pre>\n</details>\n", escape(toml)),
+    }
+}

@@ -1,0 +1,179 @@
+//! Two continuous columns: the density p(v) over the plane, with data and samples, and what each hidden unit sees.
+
+use crate::Report;
+use crate::axis::{Axis, range};
+use crate::colour::{magma, viridis};
+use crate::figure::{Bar, Figure, Section, image};
+use crate::images::fraction;
+use crate::plot::Layout;
+use crate::raster::{Raster, Tiles};
+use crate::text::{count, number};
+use crate::weights::strongest;
+use harmonium::{Exact, Natural};
+use ndarray::{Array1, Array2, ArrayView2, s};
+
+/// Points of the density along each axis, and along each axis of a hidden unit's picture.
+const FINE: usize = 180;
+const COARSE: usize = 56;
+/// Hidden units shown at most.
+const MOST_UNITS: usize = 16;
+/// Points drawn at most, of each kind.
+const MOST_POINTS: usize = 500;
+/// Decades of a logarithmic density; below them everything is black.
+const DECADES: f64 = 6.0;
+/// States times columns up to which the normalising constant is computed: about a second.
+const CHEAP: f64 = 3e8;
+
+/// The part of the plane that is shown: that of the data, with some room.
+struct Plane<'a> {
+    report: &'a Report<'a>,
+    machine: Natural<f64>,
+    lo: [f64; 2],
+    hi: [f64; 2],
+}
+
+/// Density and hidden means, if there are two continuous columns.
+pub fn section(report: &Report) -> Option<Section> {
+    let unit = report.rbm.visible().kind().unit::<f32>();
+    if unit.n_states().is_some() || report.rbm.visible().sites() != 2 || report.image().is_some() {
+        return None;
+    }
+    let plane = Plane::new(report)?;
+    let mut figures = plane.densities()?;
+    figures.extend(plane.hidden_means());
+    Some(Section { heading: "Density", notes: Vec::new(), figures })
+}
+
+impl<'a> Plane<'a> {
+    fn new(report: &'a Report<'a>) -> Option<Plane<'a>> {
+        let rows = [report.data, report.samples].into_iter().find(|rows| report.fits(*rows))?;
+        let ranges = [0, 1].map(|i| Axis::around(rows.column(i).iter().map(|x| f64::from(*x)), ""));
+        let [Some(x), Some(y)] = ranges else { return None };
+        // Twelve percent of room beyond the data: the tails are where a bad fit shows.
+        let room = |a: &Axis| 0.12 * (a.hi - a.lo);
+        let (lo, hi) = ([x.lo - room(&x), y.lo - room(&y)], [x.hi + room(&x), y.hi + room(&y)]);
+        Some(Plane { report, machine: report.rbm.lower().widen(), lo, hi })
+    }
+
+    /// Rows of unit values at the middles of n × n cells, from the top left.
+    fn grid(&self, n: usize) -> Array2<f64> {
+        let at = |axis: usize, k: usize| self.lo[axis] + (self.hi[axis] - self.lo[axis]) * (k as f64 + 0.5) / n as f64;
+        Array2::from_shape_fn((n * n, 2), |(r, axis)| if axis == 0 { at(0, r % n) } else { at(1, n - 1 - r / n) })
+    }
+
+    /// log p(v) of the data as given at every point of the grid, in nats, and whether it is normalised.
+    fn log_density(&self, n: usize) -> (Array1<f64>, bool) {
+        let cheap = Exact::cost(&self.machine).is_some_and(|cost| cost <= CHEAP);
+        let log_z = cheap.then(|| Exact::new(self.report.rbm).ok()).flatten().map(|e| e.log_z());
+        let grid = self.grid(n);
+        // A few rows at a time: many hidden units times all points would not fit into memory.
+        let mut free = Vec::with_capacity(n * n);
+        for first in (0..n * n).step_by(n) {
+            free.extend(self.machine.up().free_energy(grid.slice(s![first..first + n, ..])));
+        }
+        let jacobian: f64 = (0..2).map(|i| -self.report.unprepared(i).1.ln()).sum();
+        (free.into_iter().map(|f| jacobian - f - log_z.unwrap_or(0.0)).collect(), log_z.is_some())
+    }
+
+    /// The density with the data on it, linear; and with samples on it, logarithmic.
+    fn densities(&self) -> Option<Vec<Figure>> {
+        let n = if self.machine.hidden().columns() > 2000 { FINE / 3 } else { FINE };
+        let (log_p, exact) = self.log_density(n);
+        let (_, most) = range(log_p.iter().copied())?;
+        let linear = Raster::new(n, n, |y, x| magma((log_p[y * n + x] - most).exp()));
+        let decades = |log_p: f64| 1.0 + (log_p - most) / (DECADES * std::f64::consts::LN_10);
+        let log = Raster::new(n, n, |y, x| magma(decades(log_p[y * n + x])));
+        let what = if exact { "p(v), normalised exactly" } else { "exp(−F(v)), not normalised" };
+        let top = |factor: f64| if exact { number(most.exp() * factor) } else { number(factor) };
+        let unit = if exact { "per unit of area" } else { "relative to the largest" };
+        let bar = |lo: String| Bar { map: magma, lo, hi: top(1.0), label: unit.into() };
+        let data = format!("The density {what}, on a linear scale, and {}.", self.points(self.report.data, "row").1);
+        let samples = format!(
+            "The same on a logarithmic scale of {DECADES} decades, and {}.",
+            self.points(self.report.samples, "sample").1
+        );
+        Some(vec![
+            self.over("density", "Density and data", &linear, &bar("0".into()), self.report.data, data),
+            self.over(
+                "log-density",
+                "Density (logarithmic) and samples",
+                &log,
+                &bar(top(10f64.powf(-DECADES))),
+                self.report.samples,
+                samples,
+            ),
+        ])
+    }
+
+    /// The first rows that are drawn, and how many those are.
+    fn points(&self, rows: ArrayView2<f32>, what: &str) -> (Vec<(f64, f64)>, String) {
+        if !self.report.fits(rows) {
+            return (Vec::new(), format!("no {what}s"));
+        }
+        let scaled = |row: ndarray::ArrayView1<f32>| (self.original(0, row[0].into()), self.original(1, row[1].into()));
+        let points: Vec<_> = rows.rows().into_iter().take(MOST_POINTS).map(scaled).collect();
+        let text = count(points.len(), what);
+        (points, text)
+    }
+
+    /// A unit's value as it was in the data.
+    fn original(&self, axis: usize, value: f64) -> f64 {
+        let (shift, scale) = self.report.unprepared(axis);
+        value * scale + shift
+    }
+
+    fn axis(&self, axis: usize) -> Axis {
+        let ends = [self.lo, self.hi].map(|end| self.original(axis, end[axis]));
+        Axis::between(ends[0], ends[1], &self.report.column(axis))
+    }
+
+    /// Points over a raster.
+    fn over(
+        &self,
+        name: &str,
+        title: &str,
+        raster: &Raster,
+        bar: &Bar,
+        rows: ArrayView2<f32>,
+        caption: String,
+    ) -> Figure {
+        let y = self.axis(1);
+        let mut layout = Layout::new(title, &format!("{} ↑", y.label), self.axis(0), y);
+        (layout.height, layout.right) = (None, 62.0);
+        let png = raster.png(&caption);
+        let mut plot = layout.plot();
+        plot.fill(|place| image(&png, place));
+        self.points(rows, "").0.into_iter().for_each(|p| plot.dot(p, 1.7, "dot over"));
+        plot.fill(|[x, y, w, h]| bar.upright([x + w + 8.0, y, 10.0, h]));
+        Figure { name: name.into(), caption, svg: plot.finish(), png: Some(png) }
+    }
+
+    /// ⟨h_j | v⟩ over the same part of the plane, one picture per unit.
+    fn hidden_means(&self) -> Option<Figure> {
+        let order = strongest(self.report.rbm);
+        let tiles = Tiles::new(order.len().min(MOST_UNITS), (COARSE, COARSE), None)?;
+        let means = self.machine.up().means(self.grid(COARSE).view());
+        let shown: Vec<_> = order.iter().take(tiles.count()).map(|&j| means.column(j)).collect();
+        let (lo, hi) = self.hidden_range(&shown)?;
+        let raster = tiles.draw(|j, y, x| viridis(fraction(shown[j][y * COARSE + x], lo, hi)));
+        let caption = format!(
+            "Mean of {} of {} given v, over the same part of the plane, strongest first from the top left.",
+            count(shown.len(), "hidden unit"),
+            order.len()
+        );
+        let bar = Bar { map: viridis, lo: number(lo), hi: number(hi), label: "mean of h given v".into() };
+        Some(Figure::of_pixels("hidden-means", "Hidden units over the plane", &raster, Some(&bar), false, caption))
+    }
+
+    /// From the smallest to the largest state, or what is seen.
+    fn hidden_range(&self, shown: &[ndarray::ArrayView1<f64>]) -> Option<(f64, f64)> {
+        let unit = self.machine.hidden().unit();
+        let mut states = Vec::new();
+        let mut columns = vec![0.0; unit.width()];
+        for k in 0..unit.n_states().unwrap_or(0) {
+            unit.state(k, &mut columns);
+            states.extend_from_slice(&columns);
+        }
+        range(states).or_else(|| range(shown.iter().flatten().copied()))
+    }
+}

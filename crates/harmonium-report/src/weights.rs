@@ -1,0 +1,154 @@
+//! Weights: the image each hidden unit looks for, or the matrix W itself.
+
+use crate::Report;
+use crate::colour::diverging;
+use crate::figure::{Bar, Figure, Section};
+use crate::raster::{Raster, Tiles};
+use crate::text::{count, number};
+use harmonium::Rbm;
+use ndarray::{Array1, Array2, Axis};
+
+/// Filters shown at most.
+const MOST_FILTERS: usize = 100;
+/// Visible columns beyond which a matrix of weights cannot be read.
+const MOST_ROWS: usize = 256;
+/// Hidden columns of the matrix shown at most.
+const MOST_COLUMNS: usize = 256;
+/// The part of the weights that the colours tell apart; the largest few would make all others pale.
+const SHOWN: f64 = 0.998;
+
+/// Filters if rows are images, otherwise the matrix if it can be read.
+pub fn section(report: &Report) -> Option<Section> {
+    let figure = match report.image() {
+        Some(size) => filters(report, size),
+        None => matrix(report),
+    }?;
+    Some(Section { heading: "Weights", notes: Vec::new(), figures: vec![figure] })
+}
+
+/// Hidden columns in the order of the length of their weights, longest first.
+pub fn strongest(rbm: &Rbm<f32>) -> Vec<usize> {
+    let lengths: Array1<f64> = rbm.weights().map_axis(Axis(0), |w| w.iter().map(|x| f64::from(*x).powi(2)).sum());
+    let mut order: Vec<usize> = (0..lengths.len()).collect();
+    order.sort_by(|&i, &j| lengths[j].total_cmp(&lengths[i]).then(i.cmp(&j)));
+    order
+}
+
+fn filters(report: &Report, size: (usize, usize)) -> Option<Figure> {
+    let order = strongest(report.rbm);
+    let tiles = Tiles::new(order.len().min(MOST_FILTERS), size, None)?;
+    let shown = per_site(report.rbm, &order[..tiles.count()]);
+    let (scale, saturated) = symmetric_scale(&shown);
+    let raster = tiles.draw(|j, y, x| colour(shown[[y * size.1 + x, j]], scale));
+    let slope = match report.rbm.visible().kind().unit::<f32>().width() {
+        1 => "",
+        _ => " A pixel shows how its weights grow from state to state.",
+    };
+    let caption = format!(
+        "Weights of {} of {}, strongest first (by the length of the weights), all on one scale.{slope}{saturated}",
+        count(tiles.count(), "hidden unit"),
+        order.len()
+    );
+    Some(Figure::of_pixels("filters", "Filters", &raster, Some(&bar(scale)), true, caption))
+}
+
+fn matrix(report: &Report) -> Option<Figure> {
+    let rbm = report.rbm;
+    let rows = rbm.weights().nrows();
+    if rows > MOST_ROWS {
+        return None;
+    }
+    let order = strongest(rbm);
+    let shown = order.len().min(MOST_COLUMNS);
+    let weights = rbm.weights().select(Axis(1), &order[..shown]).mapv(f64::from);
+    let (scale, saturated) = symmetric_scale(&weights);
+    let (down, across) = ((320 / rows).clamp(1, 24), (560 / shown).clamp(1, 24));
+    let raster = Raster::new(rows * down, shown * across, |y, x| colour(weights[[y / down, x / across]], scale));
+    let caption = format!(
+        "One line per visible column (from the top: {} … {}), one column per hidden unit: the {shown} strongest of {}, \
+         strongest first.{saturated}",
+        report.column(0),
+        report.column(rbm.visible().sites() - 1),
+        order.len()
+    );
+    Some(Figure::of_pixels("weights", "Weight matrix", &raster, Some(&bar(scale)), true, caption))
+}
+
+fn colour(weight: f64, scale: f64) -> [u8; 3] {
+    diverging(0.5 + 0.5 * weight / scale)
+}
+
+fn bar(scale: f64) -> Bar {
+    Bar { map: diverging, lo: number(-scale), hi: number(scale), label: "weight".into() }
+}
+
+/// Weights of these hidden columns, one row per site. A site of several states has the slope of its weights over the
+/// states, since its pixel is as bright as its state's number.
+fn per_site(rbm: &Rbm<f32>, order: &[usize]) -> Array2<f64> {
+    let q = rbm.visible().kind().unit::<f32>().width();
+    let weights = rbm.weights();
+    if q == 1 {
+        return weights.select(Axis(1), order).mapv(f64::from);
+    }
+    let centred: Vec<f64> = (0..q).map(|k| k as f64 - 0.5 * (q - 1) as f64).collect();
+    let norm: f64 = centred.iter().map(|c| c * c).sum();
+    Array2::from_shape_fn((rbm.visible().sites(), order.len()), |(site, j)| {
+        centred.iter().enumerate().map(|(k, c)| c * f64::from(weights[[site * q + k, order[j]]])).sum::<f64>() / norm
+    })
+}
+
+/// The size that gets the strongest colour, and a sentence if some weights are larger.
+fn symmetric_scale(weights: &Array2<f64>) -> (f64, String) {
+    let mut sizes: Vec<f64> = weights.iter().map(|w| w.abs()).filter(|w| w.is_finite()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let largest = sizes.last().copied().unwrap_or(0.0);
+    let usual = sizes.get((SHOWN * sizes.len() as f64) as usize).copied().unwrap_or(largest);
+    if largest == 0.0 {
+        return (1.0, " All weights are 0.".into());
+    }
+    match usual > 0.0 && largest > 1.3 * usual {
+        true => (
+            usual,
+            format!(" The largest have size {} and are drawn as if they were {}.", number(largest), number(usual)),
+        ),
+        false => (largest, String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use harmonium::Layer;
+    use harmonium::units::Kind;
+
+    fn machine(weights: Array2<f32>) -> Rbm<f32> {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let layer = |n| Layer::new(kind.clone(), n);
+        Rbm::from_parts(layer(weights.nrows()), layer(weights.ncols()), weights).unwrap()
+    }
+
+    #[test]
+    fn the_strongest_come_first_and_equals_keep_their_order() {
+        let rbm = machine(ndarray::array![[1.0, -3.0, 1.0], [0.0, 0.0, 0.0]]);
+        assert_eq!(strongest(&rbm), [1, 0, 2]);
+    }
+
+    #[test]
+    fn one_outlier_does_not_make_the_rest_pale() {
+        let mut weights = Array2::from_elem((100, 10), 0.5);
+        weights[[3, 3]] = -40.0;
+        let (scale, text) = symmetric_scale(&weights);
+        assert_eq!(scale, 0.5);
+        assert!(text.contains("40"));
+        assert_eq!(symmetric_scale(&Array2::zeros((2, 2))).0, 1.0);
+    }
+
+    #[test]
+    fn potts_sites_show_the_slope_over_their_states() {
+        let options = [("states".to_string(), "3".to_string())].into();
+        let potts = Layer::new(Kind::new("potts", &options).unwrap(), 1);
+        let hidden = Layer::new(Kind::new("bernoulli", &Default::default()).unwrap(), 1);
+        let rbm = Rbm::from_parts(potts, hidden, ndarray::array![[1.0], [3.0], [5.0]]).unwrap();
+        assert_eq!(per_site(&rbm, &[0]), ndarray::array![[2.0]]);
+    }
+}
