@@ -5,7 +5,8 @@ use crate::axis::{Axis, range};
 use crate::figure::{Figure, Section};
 use crate::plot::Layout;
 use crate::text::count;
-use ndarray::{Array1, Array2, ArrayView1, Axis as Dimension, s};
+use crate::values::{column_range, rows_between};
+use ndarray::{Array1, Array2, ArrayView1, Axis as Dimension};
 
 /// Bars of the histogram.
 const BARS: usize = 20;
@@ -38,20 +39,14 @@ fn hidden_means(report: &Report) -> Option<Array2<f32>> {
     let (n, m) = report.rbm.weights().dim();
     let rows = report.data.nrows().min((MOST_PRODUCTS / (n * m).max(1)).max(1));
     let machine = report.rbm.lower();
-    let x = machine.visible().encode(report.data.slice(s![..rows, ..]), 1).ok()?;
+    let x = machine.visible().encode(rows_between(report.data, 0, rows), 1).ok()?;
     (rows > 0).then(|| machine.up().means(x.view()))
 }
 
 /// The values a hidden unit can have: between its smallest and largest state, or what was seen.
 fn hidden_range(report: &Report, activity: ArrayView1<f32>) -> Option<(f64, f64)> {
-    let unit = report.rbm.hidden().kind().unit::<f32>();
-    let mut columns = vec![0.0; unit.width()];
-    let mut states = Vec::new();
-    for state in 0..unit.n_states().unwrap_or(0) {
-        unit.state(state, &mut columns);
-        states.extend(columns.iter().map(|x| f64::from(*x)));
-    }
-    range(states).or_else(|| Axis::around(activity.iter().map(|x| f64::from(*x)), "").map(|a| (a.lo, a.hi)))
+    let seen = || Axis::around(activity.iter().map(|x| f64::from(*x)), "");
+    column_range(report.rbm.hidden().kind()).or_else(|| seen().map(|a| (a.lo, a.hi)))
 }
 
 fn histogram(values: ArrayView1<f32>, lo: f64, hi: f64) -> Vec<usize> {

@@ -76,6 +76,9 @@ const CURVES: &[Curve] = &[
     },
 ];
 
+/// A line of a plot: class, name and points.
+type Line = (&'static str, &'static str, Vec<(f64, f64)>);
+
 /// A run as it counts: measurements in the order of updates, where a repeated stretch replaces the abandoned one.
 struct Run<'a> {
     progress: BTreeMap<u64, &'a Progress>,
@@ -120,8 +123,8 @@ impl Run<'_> {
             .then(|| Axis::between(0.0, per_update * self.updates().hi, "epochs"))
     }
 
-    /// The lines of a curve: class, name and points; lines without any number are left out.
-    fn lines(&self, curve: &Curve) -> Vec<(&'static str, &'static str, Vec<(f64, f64)>)> {
+    /// The lines of a curve; those without any number are left out.
+    fn lines(&self, curve: &Curve) -> Vec<Line> {
         let points = |value: &dyn Fn(&Progress) -> Option<f64>| -> Vec<(f64, f64)> {
             self.progress.iter().map(|(u, p)| (*u as f64, value(p).unwrap_or(f64::NAN))).collect()
         };
@@ -160,7 +163,7 @@ impl Run<'_> {
     }
 
     /// What each line is, and where it ended.
-    fn legend(&self, lines: &[(&'static str, &'static str, Vec<(f64, f64)>)], baseline: Option<f64>) -> Vec<Key> {
+    fn legend(&self, lines: &[Line], baseline: Option<f64>) -> Vec<Key> {
         let last = |points: &[(f64, f64)]| points.iter().rev().find(|p| p.1.is_finite()).map_or(f64::NAN, |p| p.1);
         let key = |class, name: &str, value| Key { class, label: format!("{name} {}", number(value)).trim().into() };
         let mut keys: Vec<Key> = lines.iter().map(|(class, name, points)| key(class, name, last(points))).collect();

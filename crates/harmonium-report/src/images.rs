@@ -6,6 +6,7 @@ use crate::colour::grey;
 use crate::figure::{Bar, Figure, Section};
 use crate::raster::Tiles;
 use crate::text::{count, number};
+use crate::values::{fraction, value_range};
 use ndarray::ArrayView2;
 
 /// Images in a grid at most.
@@ -14,7 +15,7 @@ const MOST: usize = 64;
 /// Data, reconstructions and samples side by side, if rows are images.
 pub fn section(report: &Report) -> Option<Section> {
     let size = report.image()?;
-    let (lo, hi) = value_range(report);
+    let (lo, hi) = black_and_white(report);
     let grids = [
         ("data", "Data", report.data, "Rows of the data."),
         (
@@ -40,20 +41,9 @@ pub fn section(report: &Report) -> Option<Section> {
     (!figures.is_empty()).then(|| Section { heading: "Data and samples", notes: Vec::new(), figures })
 }
 
-/// Where a value lies between two others; the middle if they are equal.
-pub fn fraction(value: f64, lo: f64, hi: f64) -> f64 {
-    if hi > lo { (value - lo) / (hi - lo) } else { 0.5 }
-}
-
 /// What is black and what is white: the smallest and largest state, or the range of the data shown.
-fn value_range(report: &Report) -> (f64, f64) {
-    let unit = report.rbm.visible().kind().unit::<f32>();
-    let mut columns = vec![0.0; unit.width()];
-    let mut states = Vec::new();
-    for state in 0..unit.n_states().unwrap_or(0) {
-        unit.state(state, &mut columns);
-        states.push(f64::from(unit.decode(&columns)));
-    }
+fn black_and_white(report: &Report) -> (f64, f64) {
     let shown = |rows: ArrayView2<f32>| range(rows.rows().into_iter().take(MOST).flatten().map(|x| f64::from(*x)));
-    range(states).or_else(|| shown(report.data)).or_else(|| shown(report.samples)).unwrap_or((0.0, 1.0))
+    let states = value_range(report.rbm.visible().kind());
+    states.or_else(|| shown(report.data)).or_else(|| shown(report.samples)).unwrap_or((0.0, 1.0))
 }

@@ -17,6 +17,7 @@ mod plane;
 mod plot;
 mod raster;
 mod text;
+mod values;
 mod weights;
 
 use figure::Section;

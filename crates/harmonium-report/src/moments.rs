@@ -5,7 +5,8 @@ use crate::axis::{Axis, range};
 use crate::figure::{Figure, Section};
 use crate::plot::{Key, Layout};
 use crate::text::{number, shortened};
-use ndarray::{Array2, ArrayView1, ArrayView2, s};
+use crate::values::rows_between;
+use ndarray::{Array2, ArrayView1, ArrayView2};
 
 /// Columns of a dot plot at most; more are drawn as one point each, data against samples.
 const MOST_NAMES: usize = 32;
@@ -51,7 +52,7 @@ impl Tables {
         let width = side.unit().width();
         let (shift, scale): (Vec<f64>, Vec<f64>) = (0..side.sites()).map(|i| report.unprepared(i)).unzip();
         let columns = |rows: ArrayView2<f32>| -> Option<Array2<f64>> {
-            let rows = rows.slice(s![..rows.nrows().min(MOST_ROWS), ..]);
+            let rows = rows_between(rows, 0, rows.nrows().min(MOST_ROWS));
             let mut x = side.encode(rows, 1).ok()?.mapv(f64::from);
             if width == 1 {
                 x.indexed_iter_mut().for_each(|((_, i), x)| *x = *x * scale[i] + shift[i]);

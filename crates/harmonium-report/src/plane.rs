@@ -4,13 +4,13 @@ use crate::Report;
 use crate::axis::{Axis, range};
 use crate::colour::{magma, viridis};
 use crate::figure::{Bar, Figure, Section, image};
-use crate::images::fraction;
 use crate::plot::Layout;
 use crate::raster::{Raster, Tiles};
 use crate::text::{count, number};
+use crate::values::{column_range, fraction, rows_between};
 use crate::weights::strongest;
 use harmonium::{Exact, Natural};
-use ndarray::{Array1, Array2, ArrayView2, s};
+use ndarray::{Array1, Array2, ArrayView2};
 
 /// Points of the density along each axis, and along each axis of a hidden unit's picture.
 const FINE: usize = 180;
@@ -25,8 +25,8 @@ const DECADES: f64 = 6.0;
 const CHEAP: f64 = 3e8;
 
 /// The part of the plane that is shown: that of the data, with some room.
-struct Plane<'a> {
-    report: &'a Report<'a>,
+struct Plane<'a, 'b> {
+    report: &'a Report<'b>,
     machine: Natural<f64>,
     lo: [f64; 2],
     hi: [f64; 2],
@@ -44,8 +44,8 @@ pub fn section(report: &Report) -> Option<Section> {
     Some(Section { heading: "Density", notes: Vec::new(), figures })
 }
 
-impl<'a> Plane<'a> {
-    fn new(report: &'a Report<'a>) -> Option<Plane<'a>> {
+impl<'a, 'b> Plane<'a, 'b> {
+    fn new(report: &'a Report<'b>) -> Option<Plane<'a, 'b>> {
         let rows = [report.data, report.samples].into_iter().find(|rows| report.fits(*rows))?;
         let ranges = [0, 1].map(|i| Axis::around(rows.column(i).iter().map(|x| f64::from(*x)), ""));
         let [Some(x), Some(y)] = ranges else { return None };
@@ -69,7 +69,7 @@ impl<'a> Plane<'a> {
         // A few rows at a time: many hidden units times all points would not fit into memory.
         let mut free = Vec::with_capacity(n * n);
         for first in (0..n * n).step_by(n) {
-            free.extend(self.machine.up().free_energy(grid.slice(s![first..first + n, ..])));
+            free.extend(self.machine.up().free_energy(rows_between(grid.view(), first, first + n)));
         }
         let jacobian: f64 = (0..2).map(|i| -self.report.unprepared(i).1.ln()).sum();
         (free.into_iter().map(|f| jacobian - f - log_z.unwrap_or(0.0)).collect(), log_z.is_some())
@@ -167,13 +167,6 @@ impl<'a> Plane<'a> {
 
     /// From the smallest to the largest state, or what is seen.
     fn hidden_range(&self, shown: &[ndarray::ArrayView1<f64>]) -> Option<(f64, f64)> {
-        let unit = self.machine.hidden().unit();
-        let mut states = Vec::new();
-        let mut columns = vec![0.0; unit.width()];
-        for k in 0..unit.n_states().unwrap_or(0) {
-            unit.state(k, &mut columns);
-            states.extend_from_slice(&columns);
-        }
-        range(states).or_else(|| range(shown.iter().flatten().copied()))
+        column_range(self.machine.hidden().kind()).or_else(|| range(shown.iter().flatten().copied()))
     }
 }

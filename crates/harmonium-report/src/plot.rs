@@ -166,18 +166,20 @@ impl Plot {
 
     /// A line through points in order; it breaks where a number is missing, and a lonely point is a dot.
     pub fn line(&mut self, points: &[(f64, f64)], class: &str) {
-        let thinned = thin(points);
-        for piece in thinned.split(|p| self.point(p.0, p.1).is_none()) {
-            if let [(x, y)] = piece {
-                self.dot((*x, *y), 2.0, &class.replace("line", "dot"));
-            }
+        let places: Vec<_> = thin(points).into_iter().map(|(x, y)| self.point(x, y)).collect();
+        for piece in places.split(Option::is_none) {
             let mut path = String::new();
-            for (x, y) in piece.iter().filter_map(|p| self.point(p.0, p.1)) {
+            for (x, y) in piece.iter().flatten() {
                 let _ = write!(path, "{}{x:.1} {y:.1}", if path.is_empty() { 'M' } else { 'L' });
             }
-            if piece.len() > 1 {
-                let _ = writeln!(self.body, "<path d=\"{path}\" class=\"{class}\"/>");
-            }
+            let _ = match piece {
+                [] => Ok(()),
+                [Some((x, y))] => {
+                    let class = class.replace("line", "dot");
+                    writeln!(self.body, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\" class=\"{class}\"/>")
+                }
+                _ => writeln!(self.body, "<path d=\"{path}\" class=\"{class}\"/>"),
+            };
         }
     }
 

@@ -30,6 +30,8 @@ pub enum Purpose {
     Monitor = 9,
     /// Grey data values drawn as 0 or 1.
     Binarize = 6,
+    /// Built-in data.
+    Builtin = 10,
 }
 
 /// A Philox key: one independent family of random numbers.

@@ -4,14 +4,20 @@
 //! file; [`Rows`] prepares them (shift, scale, binarise) and encodes them for the units of a layer.
 
 mod binarize;
+mod builtin;
 mod csv;
 mod entropy;
+mod memory;
 pub mod npy;
+mod options;
 mod prepare;
 mod rows;
 
 pub use binarize::{Binarize, Binarizer, takes_probabilities};
+pub use builtin::{BUILTINS, Builtin, find as find_builtin};
 pub use entropy::RowCounts;
+pub use memory::Memory;
+pub use options::ReadOptions;
 pub use prepare::Preprocess;
 pub use rows::{Block, Rows};
 
@@ -29,6 +35,11 @@ pub trait Source: Send {
 
     /// Number of rows, if it is known before reading.
     fn rows(&self) -> Option<u64>;
+
+    /// Height × width, if the rows are images.
+    fn image(&self) -> Option<(usize, usize)> {
+        None
+    }
 
     /// The next rows, at most `n` (and at least one); `None` at the end.
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>>;
@@ -64,6 +75,19 @@ pub const FORMATS: &[Format] = &[
 
 /// Opens a data file in the format its extension tells.
 pub fn open(path: &Path) -> Result<Box<dyn Source>> {
+    open_path(path, &ReadOptions::default())
+}
+
+/// Opens DATA: a path, `file.npz:NAME` for one array of several, or `builtin:NAME`.
+pub fn open_with(spec: &str, options: &ReadOptions) -> Result<Box<dyn Source>> {
+    open_path(Path::new(spec), options)
+}
+
+fn open_path(path: &Path, _options: &ReadOptions) -> Result<Box<dyn Source>> {
+    if let Some((spec, found)) = path.to_str().and_then(|spec| Some((spec, builtin::find(spec)?))) {
+        let (builtin, argument) = found?;
+        return builtin::open(spec, builtin, argument);
+    }
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
     match FORMATS.iter().find(|f| f.extensions.contains(&extension.as_str())) {
         Some(format) => (format.open)(path),

@@ -77,9 +77,8 @@ impl Joint {
         let mean_y = &pass.to.eta().row(0) / &gamma + gain.t().dot(&self.mean);
         let covariance = self.factor.inverse();
         let joint = covariance.dot(&gain);
-        let outer = |a: &Array1<f64>, b: &Array1<f64>| {
-            a.view().insert_axis(Axis(1)).dot(&b.view().insert_axis(Axis(0)))
-        };
+        let outer =
+            |a: &Array1<f64>, b: &Array1<f64>| a.view().insert_axis(Axis(1)).dot(&b.view().insert_axis(Axis(0)));
         let variance_y = (&gain * &joint).sum_axis(Axis(0)) + gamma.mapv(f64::recip);
         let stats = Stats {
             visible: moments(&self.mean, &covariance.diag().to_owned()),

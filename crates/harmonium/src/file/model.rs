@@ -159,7 +159,9 @@ impl Parts<'_> {
     fn expect(&mut self, key: &str, value: &str) -> Result<()> {
         match self.metadata.remove(key) {
             None => Err(lie(format!("the metadata key '{key}' is missing: not a harmonium model"))),
-            Some(found) if found != value => Err(lie(format!("{key} is '{}', this program reads '{value}'", shown(&found)))),
+            Some(found) if found != value => {
+                Err(lie(format!("{key} is '{}', this program reads '{value}'", shown(&found))))
+            }
             Some(_) => Ok(()),
         }
     }

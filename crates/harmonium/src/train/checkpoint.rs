@@ -2,8 +2,8 @@
 
 use super::{Best, State};
 use crate::error::Result;
-use crate::file::{ModelFile, digest};
 use crate::file::tensors::{self, TensorWriter, lie, numbers};
+use crate::file::{ModelFile, digest};
 use crate::model::{Gradient, Rbm};
 use crate::real::Real;
 use crate::rng::STREAM_VERSION;

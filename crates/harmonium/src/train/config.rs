@@ -51,7 +51,7 @@ impl Default for TrainConfig {
             chains: 100,
             batch_size: 100,
             updates: 10_000,
-            lr: 0.05,
+            lr: 0.005,
             schedule: Schedule::Cosine,
             variance_rate: 0.1,
             centering: true,
@@ -59,7 +59,7 @@ impl Default for TrainConfig {
             early_stop: None,
             report_every: 200,
             likelihood: true,
-            optimizer: OptimizerConfig { name: "sgd".into(), momentum: 0.5, nesterov: false },
+            optimizer: OptimizerConfig { name: "adam".into(), momentum: 0.9, nesterov: false },
             penalty: Penalty::default(),
         }
     }

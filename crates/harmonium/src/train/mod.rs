@@ -33,7 +33,7 @@ pub const SNAPSHOT_EVERY: u64 = 50;
 /// Failed updates that are mended before a run gives up.
 pub const MOST_FAILURES: u32 = 8;
 /// Mean energy per unit beyond which a machine has exploded; energies of sensible machines are of order 1 per unit.
-const LARGEST_ENERGY: f64 = 1e4;
+const LARGEST_ENERGY: f64 = 1e3;
 
 /// What the next update needs.
 #[derive(Clone)]
@@ -398,13 +398,13 @@ enum Trouble {
     Seen(String),
 }
 
-/// ⟨E⟩ per unit, from the statistics: −⟨η,T⟩ − W̃·⟨vhᵀ⟩.
+/// ⟨E⟩ per unit, from the statistics: constant − ⟨η,T⟩ − W̃·⟨vhᵀ⟩.
 fn mean_energy<T: Real>(machine: &crate::Natural<T>, stats: &Stats<T>) -> f64 {
     let dot = |a: ndarray::ArrayView2<T>, b: &Array2<T>| a.iter().zip(b).map(|(a, b)| a.f64() * b.f64()).sum::<f64>();
     let sum = dot(machine.visible().eta(), &stats.visible)
         + dot(machine.hidden().eta(), &stats.hidden)
         + dot(machine.weights(), &stats.cross);
-    -sum / stats.weight / (machine.visible().columns() + machine.hidden().columns()) as f64
+    (machine.constant() - sum / stats.weight) / (machine.visible().columns() + machine.hidden().columns()) as f64
 }
 
 /// Chains begin at rows drawn from the data: after one sweep of a machine that knows nothing they are its samples.

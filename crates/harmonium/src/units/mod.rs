@@ -466,6 +466,32 @@ mod tests {
             assert_eq!(draws[i], unit.sample(e, input[i], [own[0], own[S::UNIFORMS - 1]]));
         }
         assert!((unit.log_norm_row(eta.view(), &input) - sum).abs() < 1e-13 * sum.abs());
+        if S::STATES.is_some() {
+            rows_step_where_sites_step(unit, &eta, &input);
+        }
+    }
+
+    /// The uniform at which the one-number draw changes is where the row's draw changes, to 1e-12.
+    fn rows_step_where_sites_step<S: Scalar>(unit: &S, eta: &Array2<f64>, input: &[f64]) {
+        let first = |i: usize, u: f64| unit.sample(pick(&eta.view(), i), input[i], [u, 0.5]);
+        let steps: Vec<f64> = (0..input.len())
+            .map(|i| {
+                let (mut lo, mut hi) = (0.0, 1.0);
+                for _ in 0..60 {
+                    let mid = 0.5 * (lo + hi);
+                    if first(i, mid) == first(i, 0.0) { lo = mid } else { hi = mid }
+                }
+                lo
+            })
+            .collect();
+        for shift in [-1e-12, 1e-12] {
+            let u: Vec<f64> = steps.iter().map(|u| u + shift).collect();
+            let mut draws = vec![0.0; input.len()];
+            unit.sample_row(eta.view(), input, &u, &mut draws);
+            for (i, draw) in draws.iter().enumerate() {
+                assert_eq!(*draw, first(i, u[i]), "site {i} at {}", u[i]);
+            }
+        }
     }
 
     #[test]

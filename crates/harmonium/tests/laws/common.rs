@@ -105,9 +105,8 @@ pub fn random_rbm(v: &Kind, n: usize, h: &Kind, m: usize, centred: bool, scale: 
 pub fn pairs() -> Vec<(Kind, Kind)> {
     let all = Kind::examples();
     let finite = |k: &Kind| k.unit::<f64>().n_states().is_some();
-    let solvable = |v: &Kind, h: &Kind| {
-        finite(v) || finite(h) || (v.unit::<f64>().quadratic() && h.unit::<f64>().quadratic())
-    };
+    let solvable =
+        |v: &Kind, h: &Kind| finite(v) || finite(h) || (v.unit::<f64>().quadratic() && h.unit::<f64>().quadratic());
     let hidden = |v: &Kind| {
         let fits = |h: &&Kind| !h.visible_only() && solvable(v, h);
         all.iter().filter(fits).map(|h| (v.clone(), h.clone())).collect::<Vec<_>>()

@@ -55,7 +55,9 @@ fn a_mixture_of_four_is_fitted_by_every_coupling() {
     let (sigma, n) = (0.4, 2000);
     let key = Key::root(11);
     let corner = |k: usize| [[-1.5, -1.5], [-1.5, 1.5], [1.5, -1.5], [1.5, 1.5]][k];
-    let rows = Array2::from_shape_fn((n, 2), |(r, c)| corner(r % 4)[c] + sigma * normal::<f64>(key.uniforms(r as u64, c as u32)));
+    let rows = Array2::from_shape_fn((n, 2), |(r, c)| {
+        corner(r % 4)[c] + sigma * normal::<f64>(key.uniforms(r as u64, c as u32))
+    });
     let density = |x: &[f64]| {
         let one = |k: usize| {
             let d: f64 = (0..2).map(|c| (x[c] - corner(k)[c]).powi(2)).sum();
@@ -129,7 +131,8 @@ fn an_exploding_run_goes_back_and_slows_down_or_says_why_not() {
     let data = Dataset::from_values(plain.lower().visible(), rows.view()).unwrap();
     let run = |lr: f64| {
         let rbm = initial_machine(&visible, &bernoulli(), 4, &data, true, 1).unwrap();
-        let config = TrainConfig { lr, updates: 300, schedule: Schedule::Constant, ..Default::default() };
+        let optimizer = OptimizerConfig { name: "sgd".into(), momentum: 0.5, nesterov: false };
+        let config = TrainConfig { lr, updates: 300, schedule: Schedule::Constant, optimizer, ..Default::default() };
         let mut t = Trainer::new(config, rbm, data.clone(), None).unwrap();
         let mut seen = Recoveries::default();
         (t.run(&mut seen).map(|_| t.rbm().clone()), seen.0)

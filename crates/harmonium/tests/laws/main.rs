@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // in helpers too: a failed helper is a failed test
 
 mod agrees_with_the_oracle;
+mod backends_compute_what_the_machine_says;
 mod common;
 mod draws_follow_the_conditionals;
 mod errata;

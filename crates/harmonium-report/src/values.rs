@@ -1,0 +1,50 @@
+//! The values that units can have: what is black and what is white.
+
+use crate::axis::range;
+use harmonium::units::Kind;
+use ndarray::{ArrayView2, Axis, Slice};
+
+/// Smallest and largest data value of a finite unit.
+pub fn value_range(kind: &Kind) -> Option<(f64, f64)> {
+    let unit = kind.unit::<f64>();
+    range(states(kind).iter().map(|state| unit.decode(state)))
+}
+
+/// Smallest and largest entry of a finite unit's columns.
+pub fn column_range(kind: &Kind) -> Option<(f64, f64)> {
+    range(states(kind).into_iter().flatten())
+}
+
+/// The columns of every state; none for a continuous unit.
+fn states(kind: &Kind) -> Vec<Vec<f64>> {
+    let unit = kind.unit::<f64>();
+    let columns = |state| {
+        let mut x = vec![0.0; unit.width()];
+        unit.state(state, &mut x);
+        x
+    };
+    (0..unit.n_states().unwrap_or(0)).map(columns).collect()
+}
+
+/// Where a value lies between two others; the middle if they are equal.
+pub fn fraction(value: f64, lo: f64, hi: f64) -> f64 {
+    if hi > lo { (value - lo) / (hi - lo) } else { 0.5 }
+}
+
+/// Rows `from..to`.
+pub fn rows_between<T>(rows: ArrayView2<T>, from: usize, to: usize) -> ArrayView2<T> {
+    rows.slice_axis_move(Axis(0), Slice::from(from..to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_those_of_the_states() {
+        let potts = Kind::new("potts", &[("states".to_string(), "4".to_string())].into()).unwrap();
+        assert_eq!((value_range(&potts), column_range(&potts)), (Some((0.0, 3.0)), Some((0.0, 1.0))));
+        let [spin, gaussian] = ["spin", "gaussian"].map(|k| Kind::new(k, &Default::default()).unwrap());
+        assert_eq!((value_range(&spin), value_range(&gaussian)), (Some((-1.0, 1.0)), None));
+    }
+}

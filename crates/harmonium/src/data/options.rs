@@ -1,0 +1,13 @@
+//! How to read a text table: lines to skip, columns to take, the column that is no data.
+
+/// How to read a text table.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct ReadOptions {
+    /// Lines skipped at the top.
+    pub skip_rows: u64,
+    /// Columns to take, in this order: numbers and ranges counted from 1 such as `1-4,7`, or names of the header.
+    pub columns: Option<String>,
+    /// The column left out of the data: `first`, `last`, a number counted from 1, or a name of the header.
+    pub label_column: Option<String>,
+}
