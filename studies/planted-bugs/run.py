@@ -40,7 +40,7 @@ BUGS = [
     ("units/potts.rs", "u >= cumulative", "u > cumulative + 1e-6", "Potts: threshold moved by 1e-6"),
     ("units/potts.rs", "*total = (eta[[0, c]] + input[c]).f64();", "*total = (eta[[0, columns.start]] + input[c]).f64();", "Potts: every state has the first state's field"),
     ("units/potts.rs", "code < self.states as f64 && code.fract() == 0.0", "code <= self.states as f64 && code.fract() == 0.0", "Potts: code q accepted"),
-    ("units/mod.rs", "put(&mut d_par, i, [old[0] + d[0], old[1] + d[1]]);", "put(&mut d_par, i, [old[0] + d[0], old[1] - d[1]]);", "scalar units: sign of the second field's gradient"),
+    ("units/scalar.rs", "put(&mut d_par, i, [old[0] + d[0], old[1] + d[1]]);", "put(&mut d_par, i, [old[0] + d[0], old[1] - d[1]]);", "scalar units: sign of the second field's gradient"),
     ("model.rs", "*w /= s_v[i] * s_h[j]", "*w /= s_v[i]", "lowering: hidden scale forgotten in W̃"),
     ("model.rs", "let constant = own_v + own_h - o_v.dot(&d_v);", "let constant = own_v + own_h + o_v.dot(&d_v);", "lowering: sign of the offsets' product in the constant"),
     ("model.rs", "let constant = own_v + own_h - o_v.dot(&d_v);", "let constant = own_v - o_v.dot(&d_v);", "lowering: hidden part of the constant forgotten"),

@@ -3,24 +3,31 @@
 use crate::commands::Command;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser};
-use harmonium::data::{self, Binarize};
+use harmonium::data::{self, Binarize, ReadOptions, Source};
 use harmonium::logz;
 use std::path::PathBuf;
 
 /// Restricted Boltzmann Machines, exact where they can be exact.
+///
+/// Without a command it shows what it can do: see `harmonium demo`.
 #[derive(Parser)]
-#[command(name = "harmonium", version, arg_required_else_help = true, max_term_width = 100, after_help = after_help())]
+#[command(name = "harmonium", version, max_term_width = 100, after_help = after_help())]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 fn after_help() -> String {
     let formats: Vec<String> =
         data::FORMATS.iter().map(|f| format!("  {:8} {}: {}", extensions(f).join(" "), f.name, f.about)).collect();
-    format!("DATA files:\n{}\n\nExample:\n  harmonium inspect model.safetensors", formats.join("\n"))
+    let builtins: Vec<String> = data::BUILTINS.iter().map(|b| format!("  builtin:{:8} {}", b.name, b.about)).collect();
+    let (formats, builtins) = (formats.join("\n"), builtins.join("\n"));
+    format!(
+        "DATA files:\n{formats}\n\nDATA that needs no file:\n{builtins}\n\nExamples:\n  \
+         harmonium train builtin:bars:3 -o bars\n  harmonium inspect bars/model.safetensors"
+    )
 }
 
 fn extensions(format: &data::Format) -> Vec<String> {
@@ -29,7 +36,8 @@ fn extensions(format: &data::Format) -> Vec<String> {
 
 /// What DATA can be, for help.
 pub fn data_help() -> String {
-    format!("Data file ({})", data::FORMATS.iter().flat_map(extensions).collect::<Vec<_>>().join(", "))
+    let files = data::FORMATS.iter().flat_map(extensions).collect::<Vec<_>>().join(", ");
+    format!("Data: a file ({files}) or builtin:NAME")
 }
 
 /// Options of every command.
@@ -39,32 +47,71 @@ pub struct Global {
     /// Print one JSON object on stdout
     #[arg(long, global = true)]
     pub json: bool,
-    /// Seed of everything random
-    #[arg(long, global = true, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
+    /// Seed of everything random [default: 0]
+    #[arg(long, global = true, value_name = "N")]
+    pub seed: Option<u64>,
     /// Threads to use [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 }
 
 /// Options of every command that takes DATA; what the model file remembers applies by default.
-#[derive(Args)]
+#[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Data options")]
 pub struct DataOptions {
-    /// How values between 0 and 1 become 0 or 1: auto, none, threshold, threshold:T or sample
+    /// How values between 0 and 1 become 0 or 1: auto, none, threshold, threshold:T or sample [default: auto]
     ///
     /// auto: as the model file remembers; otherwise, for Bernoulli units, threshold:0.5 as soon as there is a value
     /// strictly between 0 and 1. none: values are probabilities of a 1. threshold:T: 1 above T. sample: 1 with the
     /// value as its probability, by --seed.
-    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = parse_binarize)]
-    pub binarize: Asked,
+    #[arg(long, value_name = "HOW", value_parser = parse_binarize)]
+    pub binarize: Option<Asked>,
+    /// Lines of a text file to skip at the top
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 62))]
+    pub skip_rows: Option<u64>,
+    /// Columns of a text file to take: numbers and ranges from 1, such as 1-4,7, or names of its header
+    #[arg(long, value_name = "LIST")]
+    pub columns: Option<String>,
+    /// Column of a text file to leave out: first, last, a number from 1, or a name of its header
+    #[arg(long, value_name = "COLUMN")]
+    pub label_column: Option<String>,
+}
+
+impl Global {
+    /// The seed, also when none was typed.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+}
+
+impl DataOptions {
+    /// The binarisation asked for; none for `auto`.
+    pub fn binarize(&self) -> Option<Binarize> {
+        self.binarize.and_then(|asked| asked.0)
+    }
+
+    /// Opens DATA.
+    pub fn open(&self, spec: &str) -> harmonium::Result<Box<dyn Source>> {
+        let (columns, label_column) = (self.columns.clone(), self.label_column.clone());
+        data::open_with(spec, &ReadOptions { skip_rows: self.skip_rows.unwrap_or(0), columns, label_column })
+    }
 }
 
 /// The binarisation asked for; none for `auto`.
 #[derive(Clone, Copy)]
 pub struct Asked(pub Option<Binarize>);
 
-fn parse_binarize(text: &str) -> Result<Asked, String> {
+impl std::fmt::Display for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self.0 {
+            None => f.write_str("auto"),
+            Some(rule) => rule.fmt(f),
+        }
+    }
+}
+
+/// What `--binarize` takes.
+pub fn parse_binarize(text: &str) -> Result<Asked, String> {
     match text {
         "auto" => Ok(Asked(None)),
         _ => Binarize::parse(text)

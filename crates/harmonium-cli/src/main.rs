@@ -10,6 +10,7 @@ mod model;
 mod progress;
 mod report;
 mod stream;
+mod train;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -29,5 +30,6 @@ fn run(cli: &args::Cli) -> anyhow::Result<()> {
     if let Some(threads) = cli.global.threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
     }
-    cli.command.run(&cli.global)?.print(cli.global.json)
+    let demo = commands::Command::default();
+    cli.command.as_ref().unwrap_or(&demo).run(&cli.global)?.print(cli.global.json)
 }

@@ -4,8 +4,8 @@ use crate::args::{DataOptions, Global};
 use crate::model::Model;
 use crate::progress::Meter;
 use crate::report::say;
-use harmonium::data::{self, Block, Rows};
-use harmonium::{Error, Result};
+use harmonium::data::{self, Binarize, Block, Preprocess, Rows};
+use harmonium::{Error, Result, Side};
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -13,25 +13,43 @@ use std::path::{Path, PathBuf};
 /// Rows that one thread takes at a time. It is fixed, so that results do not depend on the number of threads.
 const CHUNK_ROWS: usize = 128;
 
-/// What to do about values that are neither 0 nor 1 nor between.
-const HINT: &str = "; --binarize threshold:T makes values 0 or 1";
-
 /// The rows of a data file as a model sees them.
 pub struct Stream<'a> {
     rows: Rows<'a>,
     path: PathBuf,
-    hint: &'static str,
+    hint: Box<dyn Fn() -> String + 'a>,
     meter: Meter,
     told: bool,
 }
 
 impl<'a> Stream<'a> {
-    pub fn open(model: &'a Model, path: &Path, options: &DataOptions, global: &Global) -> Result<Stream<'a>> {
-        let (side, preprocess) = (model.machine.visible(), &model.file.preprocess);
-        let rows = Rows::new(data::open(path)?, side, preprocess, options.binarize.0, global.seed);
-        let hint = if data::takes_probabilities(side.unit()) { HINT } else { "" };
-        let rows = rows.map_err(|e| locate(path, "", e))?;
-        Ok(Stream { rows, path: path.into(), hint, meter: Meter::new("rows"), told: false })
+    pub fn open(model: &'a Model, data: &str, options: &DataOptions, global: &Global) -> Result<Stream<'a>> {
+        let side = model.machine.visible();
+        let hint = || match data::takes_probabilities(side.unit()) {
+            true => "; --binarize threshold:T makes values 0 or 1".into(),
+            false => String::new(),
+        };
+        Self::new(side, &model.file.preprocess, data, options, global.seed(), Box::new(hint))
+    }
+
+    /// The rows of `data` for the units of a layer; `hint` is what to do about a value outside their domain.
+    pub fn new(
+        side: &'a Side<f64>,
+        preprocess: &'a Preprocess,
+        data: &str,
+        options: &DataOptions,
+        seed: u64,
+        hint: Box<dyn Fn() -> String + 'a>,
+    ) -> Result<Stream<'a>> {
+        let path = PathBuf::from(data);
+        let rows = Rows::new(options.open(data)?, side, preprocess, options.binarize(), seed);
+        let rows = rows.map_err(|e| locate(&path, &String::new, e))?;
+        Ok(Stream { rows, path, hint, meter: Meter::new("rows"), told: false })
+    }
+
+    /// The binarisation that the data itself has brought about so far.
+    pub fn decided_by_data(&self) -> Option<Binarize> {
+        self.rows.decided_by_data()
     }
 
     /// Number of rows, if it is known.
@@ -41,7 +59,7 @@ impl<'a> Stream<'a> {
 
     /// The next block; `None` at the end.
     pub fn read(&mut self) -> Result<Option<Block>> {
-        let block = self.rows.read().map_err(|e| locate(&self.path, self.hint, e))?;
+        let block = self.rows.read().map_err(|e| locate(&self.path, &self.hint, e))?;
         if let Some(rule) = self.rows.decided_by_data().filter(|_| !self.told) {
             self.told = true;
             let path = self.path.display();
@@ -82,10 +100,10 @@ fn by_chunks(x: ArrayView2<f64>, columns: usize, f: impl Fn(ArrayView2<f64>) -> 
 }
 
 /// Names the file in errors that know only a row or a number of columns; a number outside the domain gets a hint.
-fn locate(path: &Path, hint: &str, error: Error) -> Error {
+fn locate(path: &Path, hint: &dyn Fn() -> String, error: Error) -> Error {
     let hint = match &error {
-        Error::Columns { .. } => "",
-        Error::Domain { value, .. } => Some(hint).filter(|_| value.is_finite()).unwrap_or_default(),
+        Error::Domain { value, .. } if value.is_finite() => hint(),
+        Error::Columns { .. } | Error::Domain { .. } => String::new(),
         _ => return error,
     };
     Error::Data { path: path.into(), problem: format!("{error}{hint}") }

@@ -60,7 +60,7 @@ fn bars(n: usize, n_hidden: usize) -> Example {
         columns: Vec::new(),
         preprocess: Preprocess::default(),
         n_hidden,
-        config: TrainConfig { updates: 6000, report_every: 50, lr: 0.1, ..TrainConfig::default() },
+        config: TrainConfig { updates: 6000, report_every: 50, lr: 0.01, ..TrainConfig::default() },
     }
 }
 
@@ -80,7 +80,7 @@ fn mixture() -> Example {
         columns: vec!["width, mm".into(), "height, mm".into()],
         preprocess: Preprocess { shift: Some(array![5.0, 12.0]), scale: Some(array![2.0, 2.0]), binarize: None },
         n_hidden: 12,
-        config: TrainConfig { updates: 8000, report_every: 100, lr: 0.05, ..TrainConfig::default() },
+        config: TrainConfig { updates: 8000, report_every: 100, lr: 0.01, ..TrainConfig::default() },
     }
 }
 
@@ -101,13 +101,7 @@ fn table() -> Example {
         columns: (0..16).map(|i| format!("question {}", i + 1)).collect(),
         preprocess: Preprocess::default(),
         n_hidden: 10,
-        config: TrainConfig {
-            updates: 6000,
-            report_every: 50,
-            early_stop: Some(30),
-            likelihood: true,
-            ..TrainConfig::default()
-        },
+        config: TrainConfig { updates: 6000, report_every: 50, early_stop: Some(30), ..TrainConfig::default() },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Report;
 use crate::axis::{Axis, range};
-use crate::figure::{Figure, Section};
+use crate::figure::Figure;
 use crate::plot::Layout;
 use crate::text::count;
 use crate::values::{column_range, rows_between};
@@ -16,22 +16,21 @@ const NEARLY: f64 = 0.02;
 const MOST_PRODUCTS: usize = 500_000_000;
 
 /// Histogram of the mean activities.
-pub fn section(report: &Report) -> Option<Section> {
+pub fn figure(report: &Report) -> Option<Figure> {
     let means = hidden_means(report)?;
     let activity = means.mean_axis(Dimension(0))?;
     let (lo, hi) = hidden_range(report, activity.view())?;
     let bars = histogram(activity.view(), lo, hi);
     let most = bars.iter().copied().max().unwrap_or(0);
     let x = Axis::between(lo, hi, "mean activity over the rows");
-    let y = Axis::between(0.0, 1.05 * most.max(1) as f64, "");
+    let y = Axis::counts(most);
     let mut plot = Layout::new("Hidden units by mean activity", "number of units", x, y).plot();
     for (i, bar) in bars.iter().enumerate().filter(|b| *b.1 > 0) {
         let edge = |i: usize| lo + (hi - lo) * i as f64 / BARS as f64;
         plot.bar(edge(i), edge(i + 1), *bar as f64);
     }
     let caption = in_words(report, activity.view(), &means, (lo, hi));
-    let figure = Figure { name: "activity".into(), caption, svg: plot.finish(), png: None };
-    Some(Section { heading: "Hidden units", notes: Vec::new(), figures: vec![figure] })
+    Some(Figure { name: "activity".into(), caption, svg: plot.finish(), png: None })
 }
 
 /// h̄ of some rows of the data, rows × hidden columns.

@@ -15,6 +15,7 @@ pub struct Axis {
     /// What the numbers are, with their unit.
     pub label: String,
     log: bool,
+    whole: bool,
     names: Option<Vec<String>>,
 }
 
@@ -30,7 +31,7 @@ pub struct Tick {
 impl Axis {
     /// From `lo` to `hi` and no further.
     pub fn between(lo: f64, hi: f64, label: &str) -> Axis {
-        Axis { lo, hi, label: label.into(), log: false, names: None }
+        Axis { lo, hi, label: label.into(), log: false, whole: false, names: None }
     }
 
     /// Holds all finite values with a little room; `None` if there are none.
@@ -49,6 +50,11 @@ impl Axis {
         }
         let room = (hi / lo).powf(0.04);
         Some(Axis { log: true, ..Axis::between(lo / room, hi * room, label) })
+    }
+
+    /// From 0 up to a number of things, with ticks at whole numbers.
+    pub fn counts(most: usize) -> Axis {
+        Axis { whole: true, ..Axis::between(0.0, 1.05 * most.max(1) as f64, "") }
     }
 
     /// One place for each name, from the top down when it is a vertical axis.
@@ -87,6 +93,7 @@ impl Axis {
     /// Multiples of 1, 2 or 5 times a power of ten.
     fn steps(&self, most: usize) -> Vec<Tick> {
         let step = round_step((self.hi - self.lo).abs() / most.max(1) as f64);
+        let step = if self.whole { step.max(1.0) } else { step };
         let (first, last) = ((self.lo.min(self.hi) / step).ceil(), (self.lo.max(self.hi) / step).floor());
         if !step.is_normal() || last - first > 2.0 * most as f64 {
             return Vec::new();
@@ -107,7 +114,7 @@ impl Axis {
     /// Powers of ten, every so many that not more than `most` are shown; 2 and 5 times them if there is room.
     fn decades(&self, most: usize) -> Vec<Tick> {
         let (first, last) = (self.lo.log10().floor() as i32, self.hi.log10().ceil() as i32);
-        let every = ((last - first) as usize).div_ceil(most.max(1)).max(1);
+        let every = (last.saturating_sub(first).max(0) as usize).div_ceil(most.max(1)).max(1);
         let factors: &[f64] = if (last - first) as usize * 3 <= 2 * most { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let values = (first..=last).step_by(every).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e)));
         let shown = values.filter(|v| (self.lo..=self.hi).contains(v));
@@ -121,10 +128,16 @@ pub fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     drawn.fold(None, |r, v| r.map_or(Some((v, v)), |(lo, hi): (f64, f64)| Some((lo.min(v), hi.max(v)))))
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that is at least `x`.
+/// The number nearest to `x`, in ratio, that is 1, 2 or 5 times a power of ten.
 fn round_step(x: f64) -> f64 {
     let power = 10f64.powf(x.log10().floor());
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * power >= x * (1.0 - 1e-9)).unwrap_or(10.0);
+    // From each factor to the next the border is their geometric mean: √2, √10, √50.
+    let factor = match x / power {
+        r if r < 2f64.sqrt() => 1.0,
+        r if r < 10f64.sqrt() => 2.0,
+        r if r < 50f64.sqrt() => 5.0,
+        _ => 10.0,
+    };
     factor * power
 }
 

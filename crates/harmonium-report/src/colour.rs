@@ -24,14 +24,14 @@ pub fn viridis(t: f64) -> [u8; 3] {
 /// Blue over white (at ½) to red, for signed numbers.
 ///
 /// Both arms lose lightness and gain chroma linearly in CIELAB, so equal sizes look equally strong; the end points
-/// (L* 35, chroma 58, hues 268° and 33°) are as strong as sRGB can show on both sides.
+/// (L* 35, chroma 54, hues 286° and 33°) are about as strong as sRGB can show on both sides.
 pub fn diverging(t: f64) -> [u8; 3] {
     if t.is_nan() {
         return NOTHING;
     }
     let x = 2.0 * t.clamp(0.0, 1.0) - 1.0;
-    let hue = if x < 0.0 { 268f64 } else { 33f64 }.to_radians();
-    let chroma = 58.0 * x.abs();
+    let hue = if x < 0.0 { 286f64 } else { 33f64 }.to_radians();
+    let chroma = 54.0 * x.abs();
     srgb([97.0 - 62.0 * x.abs(), chroma * hue.cos(), chroma * hue.sin()])
         .map(|c| (255.0 * c.clamp(0.0, 1.0)).round() as u8)
 }

@@ -133,7 +133,7 @@ impl Run<'_> {
                 ("line one", "training rows", points(&|p| of(&p.train))),
                 ("line two", "held-out rows", points(&|p| p.valid.as_ref().and_then(of))),
             ],
-            Value::Run(of) => vec![("line one", "", points(&|p| Some(of(p))))],
+            Value::Run(of) => vec![("line one", "at the end", points(&|p| Some(of(p))))],
         };
         lines.into_iter().filter(|l| l.2.iter().any(|p| p.1.is_finite())).collect()
     }
@@ -165,7 +165,7 @@ impl Run<'_> {
     /// What each line is, and where it ended.
     fn legend(&self, lines: &[Line], baseline: Option<f64>) -> Vec<Key> {
         let last = |points: &[(f64, f64)]| points.iter().rev().find(|p| p.1.is_finite()).map_or(f64::NAN, |p| p.1);
-        let key = |class, name: &str, value| Key { class, label: format!("{name} {}", number(value)).trim().into() };
+        let key = |class, name: &str, value| Key { class, label: format!("{name} {}", number(value)) };
         let mut keys: Vec<Key> = lines.iter().map(|(class, name, points)| key(class, name, last(points))).collect();
         keys.extend(baseline.map(|b| key("line base", "independent units", b)));
         if self.kept.is_some() {

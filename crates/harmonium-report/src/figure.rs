@@ -72,7 +72,7 @@ impl Svg {
     fn element(&self, label: &str, xmlns: &str, style: &str) -> String {
         let (w, h) = (self.width, self.height);
         // A wide drawing shrinks on a phone: its text begins larger.
-        let font = if w > WIDTH { 14 } else { 11 };
+        let font = if w > WIDTH { 14 } else { 12 };
         format!(
             "<svg{xmlns} class=\"drawing\" viewBox=\"0 0 {w} {h:.0}\" width=\"{w}\" height=\"{h:.0}\" \
              font-size=\"{font}\" role=\"img\" aria-label=\"{}\">{style}\n{}</svg>",
@@ -99,8 +99,9 @@ impl Figure {
         wide: bool,
         caption: String,
     ) -> Figure {
-        let (width, line) = if wide { (WIDE, 18.0) } else { (WIDTH, 15.0) };
-        let scale = (width / raster.width as f64).min(width / raster.height as f64).min(1.0);
+        let (width, line) = if wide { (WIDE, 18.0) } else { (WIDTH, 16.0) };
+        // Small grids of large pixels may grow, but not to posters.
+        let scale = (width / raster.width as f64).min(width / raster.height as f64).min(1.4);
         let (w, h) = (scale * raster.width as f64, scale * raster.height as f64);
         let png = raster.png(&caption);
         let mut body = format!("<text x=\"0\" y=\"{:.0}\" class=\"title\">{}</text>\n", 0.8 * line, escape(title));
@@ -108,7 +109,7 @@ impl Figure {
         let _ = writeln!(body, "{}", image(&png, [0.0, top, w, h]));
         let mut height = top + h + 4.0;
         if let Some(bar) = bar {
-            body += &bar.across([0.0, height, width.min(320.0), line]);
+            body += &bar.across([0.0, height, w.clamp(200.0, 340.0), line]);
             height += 2.2 * line;
         }
         Figure { name: name.into(), caption, svg: Svg { width, height, body }, png: Some(png) }

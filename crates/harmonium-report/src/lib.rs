@@ -74,7 +74,13 @@ pub struct Rendered {
 
 /// The sections of the page, in order; each is left out when there is nothing to show.
 const SECTIONS: &[fn(&Report) -> Option<Section>] =
-    &[curves::section, plane::section, images::section, moments::section, weights::section, activity::section];
+    &[curves::section, plane::section, images::section, moments::section, hidden_units];
+
+/// What the hidden units look for, and how often they find it.
+fn hidden_units(report: &Report) -> Option<Section> {
+    let figures: Vec<_> = [weights::figure(report), activity::figure(report)].into_iter().flatten().collect();
+    (!figures.is_empty()).then(|| Section { heading: "Hidden units", notes: Vec::new(), figures })
+}
 
 /// The page and its pictures.
 pub fn render(report: &Report) -> Rendered {

@@ -12,6 +12,8 @@ use ndarray::{Array2, ArrayView1, ArrayView2};
 const MOST_NAMES: usize = 32;
 /// Pairs of columns whose correlation is drawn at most.
 const MOST_PAIRS: usize = 2000;
+/// Fewer pairs than this are no cloud.
+const FEWEST_PAIRS: usize = 3;
 /// Columns drawn at most.
 const MOST_COLUMNS: usize = 2000;
 /// Rows whose moments are taken at most.
@@ -108,6 +110,9 @@ impl Tables {
             Some((of(&self.data)?, of(&self.samples)?))
         };
         let points: Vec<(f64, f64)> = pairs.iter().filter_map(both).collect();
+        if points.len() < FEWEST_PAIRS {
+            return None;
+        }
         let square = points.iter().map(|(a, b)| (a - b).powi(2)).sum::<f64>() / points.len() as f64;
         let noise = (1.0 / self.data.nrows() as f64 + 1.0 / self.samples.nrows() as f64).sqrt();
         let caption = self.caption("Pairs of columns")

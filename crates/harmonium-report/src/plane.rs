@@ -6,15 +6,15 @@ use crate::colour::{magma, viridis};
 use crate::figure::{Bar, Figure, Section, image};
 use crate::plot::Layout;
 use crate::raster::{Raster, Tiles};
-use crate::text::{count, number};
+use crate::text::{count, number, short};
 use crate::values::{column_range, fraction, rows_between};
-use crate::weights::strongest;
+use crate::weights::{shown_of, strongest};
 use harmonium::{Exact, Natural};
 use ndarray::{Array1, Array2, ArrayView2};
 
 /// Points of the density along each axis, and along each axis of a hidden unit's picture.
 const FINE: usize = 180;
-const COARSE: usize = 56;
+const COARSE: usize = 80;
 /// Hidden units shown at most.
 const MOST_UNITS: usize = 16;
 /// Points drawn at most, of each kind.
@@ -84,8 +84,8 @@ impl<'a, 'b> Plane<'a, 'b> {
         let decades = |log_p: f64| 1.0 + (log_p - most) / (DECADES * std::f64::consts::LN_10);
         let log = Raster::new(n, n, |y, x| magma(decades(log_p[y * n + x])));
         let what = if exact { "p(v), normalised exactly" } else { "exp(−F(v)), not normalised" };
-        let top = |factor: f64| if exact { number(most.exp() * factor) } else { number(factor) };
-        let unit = if exact { "per unit of area" } else { "relative to the largest" };
+        let top = |factor: f64| if exact { short(most.exp() * factor) } else { short(factor) };
+        let unit = if exact { "probability per unit of area" } else { "relative to the largest" };
         let bar = |lo: String| Bar { map: magma, lo, hi: top(1.0), label: unit.into() };
         let data = format!("The density {what}, on a linear scale, and {}.", self.points(self.report.data, "row").1);
         let samples = format!(
@@ -139,7 +139,7 @@ impl<'a, 'b> Plane<'a, 'b> {
     ) -> Figure {
         let y = self.axis(1);
         let mut layout = Layout::new(title, &format!("{} ↑", y.label), self.axis(0), y);
-        (layout.height, layout.right) = (None, 62.0);
+        (layout.height, layout.right) = (None, 78.0);
         let png = raster.png(&caption);
         let mut plot = layout.plot();
         plot.fill(|place| image(&png, place));
@@ -157,9 +157,8 @@ impl<'a, 'b> Plane<'a, 'b> {
         let (lo, hi) = self.hidden_range(&shown)?;
         let raster = tiles.draw(|j, y, x| viridis(fraction(shown[j][y * COARSE + x], lo, hi)));
         let caption = format!(
-            "Mean of {} of {} given v, over the same part of the plane, strongest first from the top left.",
-            count(shown.len(), "hidden unit"),
-            order.len()
+            "Means of {} given v, over the same part of the plane; the longest weights are at the top left.",
+            shown_of(shown.len(), order.len())
         );
         let bar = Bar { map: viridis, lo: number(lo), hi: number(hi), label: "mean of h given v".into() };
         Some(Figure::of_pixels("hidden-means", "Hidden units over the plane", &raster, Some(&bar), false, caption))

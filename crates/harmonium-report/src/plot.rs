@@ -6,9 +6,9 @@ use crate::text::escape;
 use std::fmt::Write as _;
 
 /// Width of a character of tick labels, about.
-const CHARACTER: f64 = 6.1;
+const CHARACTER: f64 = 6.7;
 /// Height of a line of text.
-const LINE: f64 = 15.0;
+const LINE: f64 = 16.0;
 /// More points than this are thinned to their extremes: two for every half pixel.
 const MOST_POINTS: usize = 1200;
 
@@ -63,10 +63,10 @@ impl Layout {
     pub fn plot(self) -> Plot {
         let labels = self.y.ticks(5).into_iter().map(|t| t.label.chars().count()).max().unwrap_or(0);
         // "updates" and "epochs" stand in the left margin.
-        let left = (CHARACTER * labels as f64 + 10.0).max(50.0);
+        let left = (CHARACTER * labels as f64 + 10.0).max(58.0);
         let width = WIDTH - left - self.right;
         let height = self.height.unwrap_or(width);
-        let mut body = format!("<text x=\"0\" y=\"12\" class=\"title\">{}", escape(&self.title));
+        let mut body = format!("<text x=\"0\" y=\"13\" class=\"title\">{}", escape(&self.title));
         if !self.unit.is_empty() {
             let _ = write!(body, "<tspan class=\"soft\" dx=\"6\">{}</tspan>", escape(&self.unit));
         }
@@ -143,7 +143,7 @@ impl Plot {
     }
 
     fn horizontal_ticks(&mut self, axis: &Axis, line: f64, length: f64, text: f64) {
-        for tick in axis.ticks(5) {
+        for tick in axis.ticks(4) {
             let Some(p) = axis.place(tick.value) else { continue };
             let x = self.left + p * self.width;
             // The first and last label would leave the drawing.

@@ -29,13 +29,22 @@ pub fn shortened(text: &str, most: usize) -> String {
 
 /// Four significant digits: −0.01234, 12.34, 12,340, 1.234×10⁻⁷.
 pub fn number(x: f64) -> String {
+    rounded(x, 4)
+}
+
+/// Two significant digits, where there is little room.
+pub fn short(x: f64) -> String {
+    rounded(x, 2)
+}
+
+fn rounded(x: f64, digits: i32) -> String {
     if x == 0.0 || !x.is_finite() {
         return if x == 0.0 { "0".into() } else { "not a number".into() };
     }
     let exponent = x.abs().log10().floor() as i32;
     match exponent {
-        -4..6 => trimmed(&fixed(x, (3 - exponent).max(0) as usize)),
-        _ => scientific(x, 3),
+        -4..6 => trimmed(&fixed(x, (digits - 1 - exponent).max(0) as usize)),
+        _ => scientific(x, digits as usize - 1),
     }
 }
 

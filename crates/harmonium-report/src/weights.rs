@@ -2,7 +2,7 @@
 
 use crate::Report;
 use crate::colour::diverging;
-use crate::figure::{Bar, Figure, Section};
+use crate::figure::{Bar, Figure};
 use crate::raster::{Raster, Tiles};
 use crate::text::{count, number};
 use harmonium::Rbm;
@@ -18,12 +18,20 @@ const MOST_COLUMNS: usize = 256;
 const SHOWN: f64 = 0.998;
 
 /// Filters if rows are images, otherwise the matrix if it can be read.
-pub fn section(report: &Report) -> Option<Section> {
-    let figure = match report.image() {
+pub fn figure(report: &Report) -> Option<Figure> {
+    match report.image() {
         Some(size) => filters(report, size),
         None => matrix(report),
-    }?;
-    Some(Section { heading: "Weights", notes: Vec::new(), figures: vec![figure] })
+    }
+}
+
+/// "all 12 hidden units", "the 100 strongest of 500 hidden units".
+pub fn shown_of(shown: usize, all: usize) -> String {
+    match shown < all {
+        true => format!("the {shown} strongest of {}", count(all, "hidden unit")),
+        false if all == 1 => "the only hidden unit".into(),
+        false => format!("all {}", count(all, "hidden unit")),
+    }
 }
 
 /// Hidden columns in the order of the length of their weights, longest first.
@@ -45,9 +53,8 @@ fn filters(report: &Report, size: (usize, usize)) -> Option<Figure> {
         _ => " A pixel shows how its weights grow from state to state.",
     };
     let caption = format!(
-        "Weights of {} of {}, strongest first (by the length of the weights), all on one scale.{slope}{saturated}",
-        count(tiles.count(), "hidden unit"),
-        order.len()
+        "Weights of {}, in the order of their length, all on one scale.{slope}{saturated}",
+        shown_of(tiles.count(), order.len())
     );
     Some(Figure::of_pixels("filters", "Filters", &raster, Some(&bar(scale)), true, caption))
 }
@@ -65,11 +72,11 @@ fn matrix(report: &Report) -> Option<Figure> {
     let (down, across) = ((320 / rows).clamp(1, 24), (560 / shown).clamp(1, 24));
     let raster = Raster::new(rows * down, shown * across, |y, x| colour(weights[[y / down, x / across]], scale));
     let caption = format!(
-        "One line per visible column (from the top: {} … {}), one column per hidden unit: the {shown} strongest of {}, \
-         strongest first.{saturated}",
+        "One line per visible column (from the top: {} … {}), one column per hidden unit: {}, \
+         in the order of their length.{saturated}",
         report.column(0),
         report.column(rbm.visible().sites() - 1),
-        order.len()
+        shown_of(shown, order.len())
     );
     Some(Figure::of_pixels("weights", "Weight matrix", &raster, Some(&bar(scale)), true, caption))
 }

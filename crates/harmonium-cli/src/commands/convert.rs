@@ -46,7 +46,7 @@ pub struct Convert {
 #[derive(Clone)]
 enum Offsets {
     Zero,
-    Data(PathBuf),
+    Data(String),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -100,7 +100,7 @@ impl Convert {
         match &self.offsets {
             None => Ok((visible.offset().to_owned(), hidden.offset().to_owned())),
             Some(Offsets::Zero) => Ok((Array1::zeros(visible.columns()), Array1::zeros(hidden.columns()))),
-            Some(Offsets::Data(path)) => means(model, Stream::open(model, path, &self.options, global)?),
+            Some(Offsets::Data(data)) => means(model, Stream::open(model, data, &self.options, global)?),
         }
     }
 }

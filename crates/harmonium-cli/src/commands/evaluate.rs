@@ -26,7 +26,7 @@ pub struct Evaluate {
     #[arg(required = true, num_args = 1.., value_name = "MODEL")]
     models: Vec<PathBuf>,
     #[arg(required = true, help = data_help())]
-    data: PathBuf,
+    data: String,
     /// How log Z is computed
     #[arg(long, default_value = "auto", value_name = "METHOD", value_parser = log_z_methods())]
     log_z: String,
@@ -74,7 +74,7 @@ impl Evaluate {
     }
 
     fn one(&self, score: &Score) -> Report {
-        let title = format!("{} on {}", score.model.display(), self.data.display());
+        let title = format!("{} on {}", score.model.display(), self.data);
         let report = Report::new(title)
             .line("rows", score.log_likelihoods.len().to_string())
             .line(
@@ -91,7 +91,7 @@ impl Evaluate {
 
     fn several(&self, scores: &[Score]) -> Report {
         let rows = scores.first().map_or(0, |s| s.log_likelihoods.len());
-        let title = format!("log likelihood of {}, {rows} rows, in nats per row", self.data.display());
+        let title = format!("log likelihood of {}, {rows} rows, in nats per row", self.data);
         let models: Vec<Value> = scores.iter().map(|s| s.json().into()).collect();
         let report = Report::new(title).field("rows", rows).field("models", models);
         scores.iter().fold(report, |report, score| {

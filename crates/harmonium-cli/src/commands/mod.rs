@@ -12,6 +12,7 @@ macro_rules! commands {
 
         /// Every command: the one list.
         #[derive(Subcommand)]
+        #[allow(clippy::large_enum_variant)] // one exists per process
         pub enum Command { $($name($module::$name)),* }
 
         impl Command {
@@ -24,6 +25,8 @@ macro_rules! commands {
 }
 
 commands! {
+    demo::Demo,
+    train::Train,
     inspect::Inspect,
     log_z::LogZ,
     evaluate::Evaluate,
@@ -33,13 +36,20 @@ commands! {
     convert::Convert,
 }
 
+/// Nothing typed is the demo.
+impl Default for Command {
+    fn default() -> Command {
+        Command::Demo(demo::Demo::default())
+    }
+}
+
 /// What a command needs that makes one row out of every row of DATA.
 #[derive(Args)]
 struct RowsToFile {
     /// Model file (.safetensors)
     model: PathBuf,
     #[arg(help = data_help())]
-    data: PathBuf,
+    data: String,
     /// File to write (.npy)
     #[arg(short, long, value_name = "FILE", value_parser = parse_output)]
     output: PathBuf,

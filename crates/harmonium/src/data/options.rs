@@ -1,5 +1,8 @@
 //! How to read a text table: lines to skip, columns to take, the column that is no data.
 
+use crate::error::{Error, Result};
+use std::path::Path;
+
 /// How to read a text table.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
@@ -10,4 +13,15 @@ pub struct ReadOptions {
     pub columns: Option<String>,
     /// The column left out of the data: `first`, `last`, a number counted from 1, or a name of the header.
     pub label_column: Option<String>,
+}
+
+impl ReadOptions {
+    /// Refuses options on data that is no text, instead of not heeding them.
+    pub(super) fn refuse_for(&self, path: &Path, what: &str) -> Result<()> {
+        if *self == ReadOptions::default() {
+            return Ok(());
+        }
+        let problem = format!("rows to skip, columns and a label column can be chosen in text tables, not in {what}");
+        Err(Error::Data { path: path.into(), problem })
+    }
 }

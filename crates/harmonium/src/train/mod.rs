@@ -8,6 +8,7 @@ mod checkpoint;
 mod config;
 mod init;
 mod monitor;
+mod update;
 
 pub use config::TrainConfig;
 pub use init::{initial_machine, log_variance_limits};
@@ -15,7 +16,7 @@ pub use init::{initial_machine, log_variance_limits};
 use crate::backend::{Backend, Cpu};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::estimate::{self, Context, Estimator};
+use crate::estimate::{self, Estimator};
 use crate::events::{Event, Flow, Observer, Progress, Reason};
 use crate::file::atomic;
 use crate::model::{Gradient, Rbm};
@@ -23,17 +24,15 @@ use crate::optimize::{self, Optimizer};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
-use crate::stats::Stats;
 use monitor::Monitor;
-use ndarray::{Array1, Array2};
+use ndarray::Array1;
 use std::path::PathBuf;
+use update::Trouble;
 
 /// Updates between snapshots of the state.
 pub const SNAPSHOT_EVERY: u64 = 50;
 /// Failed updates that are mended before a run gives up.
 pub const MOST_FAILURES: u32 = 8;
-/// Mean energy per unit beyond which a machine has exploded; energies of sensible machines are of order 1 per unit.
-const LARGEST_ENERGY: f64 = 1e3;
 
 /// What the next update needs.
 #[derive(Clone)]
@@ -196,98 +195,6 @@ impl<T: Real> Trainer<T> {
         }
     }
 
-    /// One update; on trouble the machine may be half changed and must be restored.
-    fn step(&mut self) -> std::result::Result<(), Trouble> {
-        let batch = self.batch();
-        let data = self.backend.stats(batch.states(), batch.weights());
-        if data.weight == 0.0 {
-            return Ok(());
-        }
-        let cx = Context {
-            rbm: &self.rbm,
-            backend: self.backend.as_mut(),
-            batch: &batch,
-            key: self.key,
-            update: self.update,
-        };
-        let model = self.estimator.model_stats(cx).map_err(Trouble::Error)?;
-        let energy = mean_energy(self.backend.machine(), &model);
-        if energy.is_nan() || energy.abs() > LARGEST_ENERGY {
-            return Err(Trouble::Seen(format!("the mean energy of the chains was {energy:.3e} per unit")));
-        }
-        let mut gradient = self.rbm.gradient(self.backend.machine(), &data.minus(&model));
-        self.config.penalty.apply(&self.rbm, &data, &mut gradient);
-        self.gradient_norm = gradient.norm();
-        if !self.gradient_norm.is_finite() {
-            return Err(Trouble::Seen("the gradient was not finite".into()));
-        }
-        let mut step = self.optimizer.direction(gradient);
-        self.slow_variances(&mut step);
-        self.rbm.step(T::of(self.learning_rate()), &step);
-        self.config.penalty.project(&mut self.rbm);
-        self.limit_variances();
-        if self.config.centering {
-            self.recenter(&data).map_err(Trouble::Error)?;
-        }
-        let all = [self.rbm.weights(), self.rbm.visible().par(), self.rbm.hidden().par()];
-        if !all.iter().flatten().all(|x| x.is_finite()) {
-            return Err(Trouble::Seen("a parameter was not finite".into()));
-        }
-        self.backend.update(self.rbm.lower());
-        Ok(())
-    }
-
-    /// The learning rate of this update.
-    fn learning_rate(&self) -> f64 {
-        let t = self.update as f64 / self.config.updates.max(1) as f64;
-        self.config.lr * self.config.schedule.factor(t) * self.rate_factor
-    }
-
-    /// The rows of this update: epochs are permutations of all rows, the last batch of an epoch may be smaller.
-    fn batch(&mut self) -> Dataset<T> {
-        let per_epoch = self.config.updates_per_epoch(self.data.len());
-        let (epoch, within) = (self.update / per_epoch, (self.update % per_epoch) as usize);
-        if self.permutation.0 != epoch {
-            self.permutation = (epoch, shuffled(self.data.len(), self.key.of(Purpose::Shuffle).step(epoch)));
-        }
-        let first = within * self.config.batch_size;
-        let last = (first + self.config.batch_size).min(self.data.len());
-        self.data.select(&self.permutation.1[first..last])
-    }
-
-    /// Log-variances learn more slowly: their gradient is a difference of squares and the noisiest of all.
-    fn slow_variances(&self, step: &mut Gradient<T>) {
-        let factor = T::of(self.config.variance_rate);
-        for (layer, rows) in [(self.rbm.visible(), &mut step.visible), (self.rbm.hidden(), &mut step.hidden)] {
-            let fields = layer.kind().unit::<T>().fields();
-            for (_, mut row) in fields.iter().zip(rows.rows_mut()).filter(|(f, _)| f.name == "log_variance") {
-                row.mapv_inplace(|x| x * factor);
-            }
-        }
-    }
-
-    /// Visible log-variances stay in a range around those of the data.
-    fn limit_variances(&mut self) {
-        let Some((low, high)) = &self.limits else { return };
-        let (visible, _, _) = self.rbm.parts_mut();
-        let (_, par, _) = visible.parts_mut();
-        for (i, z) in par.row_mut(1).iter_mut().enumerate() {
-            *z = z.max(low[i]).min(high[i]);
-        }
-    }
-
-    /// Offsets follow the means of the batch.
-    fn recenter(&mut self, data: &Stats<T>) -> Result<()> {
-        let (rate, n) = (self.config.offset_rate, data.weight);
-        let follow = |offset: ndarray::ArrayView1<T>, sums: &Array2<T>| -> Array1<T> {
-            let moved = offset.iter().zip(sums.row(0)).map(|(o, s)| o.f64() + rate * (s.f64() / n - o.f64()));
-            moved.map(T::of).collect()
-        };
-        let alpha = follow(self.rbm.visible().offset(), &data.visible);
-        let beta = follow(self.rbm.hidden().offset(), &data.hidden);
-        self.rbm.recenter(alpha.view(), beta.view())
-    }
-
     fn measure(&self) -> Result<Progress> {
         let per_epoch = self.config.updates_per_epoch(self.data.len());
         let mut progress = self.monitor.measure(&self.rbm, self.backend.as_ref())?;
@@ -390,21 +297,6 @@ impl<T: Real> Trainer<T> {
         self.set_state(state);
         Ok(())
     }
-}
-
-/// Why an update failed: an error, or something seen that a smaller learning rate may mend.
-enum Trouble {
-    Error(Error),
-    Seen(String),
-}
-
-/// ⟨E⟩ per unit, from the statistics: constant − ⟨η,T⟩ − W̃·⟨vhᵀ⟩.
-fn mean_energy<T: Real>(machine: &crate::Natural<T>, stats: &Stats<T>) -> f64 {
-    let dot = |a: ndarray::ArrayView2<T>, b: &Array2<T>| a.iter().zip(b).map(|(a, b)| a.f64() * b.f64()).sum::<f64>();
-    let sum = dot(machine.visible().eta(), &stats.visible)
-        + dot(machine.hidden().eta(), &stats.hidden)
-        + dot(machine.weights(), &stats.cross);
-    (machine.constant() - sum / stats.weight) / (machine.visible().columns() + machine.hidden().columns()) as f64
 }
 
 /// Chains begin at rows drawn from the data: after one sweep of a machine that knows nothing they are its samples.

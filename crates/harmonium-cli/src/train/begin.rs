@@ -1,0 +1,128 @@
+//! Where a run begins: settings completed by what the data are, rows packed, the first machine made.
+
+use super::input::{self, Input};
+use super::settings::{Machine, Settings, default_hidden, default_updates, lookup};
+use anyhow::{Result, bail};
+use harmonium::backend::{Backend, Cpu};
+use harmonium::data::{Preprocess, find_builtin};
+use harmonium::file::ModelFile;
+use harmonium::units::Kind;
+use harmonium::{Dataset, Rbm, States, initial_machine};
+use ndarray::Array1;
+use sha2::{Digest, Sha256};
+use toml::Table;
+
+/// Everything a run begins with.
+pub struct Begin {
+    pub input: Input,
+    pub rbm: Rbm<f32>,
+    pub preprocess: Preprocess,
+    pub image: Option<(usize, usize)>,
+    pub columns: usize,
+    pub digest: String,
+}
+
+/// Reads the data and completes the settings; `asked` tells which of them were asked for.
+pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Result<Begin> {
+    if settings.data.source.is_empty() {
+        bail!("there is no data: give DATA, a file or builtin:NAME");
+    }
+    let options = settings.data.options()?;
+    let (columns, own_image) = input::shape(&settings.data.source, &options)?;
+    let image = input::image(settings, columns, own_image)?;
+    let init = settings.machine.init.clone().map(ModelFile::read).transpose()?;
+    match &init {
+        Some(file) => take_over(&mut settings.machine, asked, &file.rbm)?,
+        None => complete_machine(settings, asked, columns)?,
+    }
+    let (visible, hidden) = settings.machine.kinds()?;
+    let mut preprocess = match &init {
+        Some(file) => file.preprocess.clone(),
+        None => input::standardization(settings, &visible)?,
+    };
+    let input = input::read(settings, &visible, columns, &mut preprocess)?;
+    let config = &mut settings.train;
+    if let Some(epochs) = epochs {
+        config.updates = (epochs * config.updates_per_epoch(input.train.len()) as f64).ceil() as u64;
+    } else if lookup(asked, "train.updates").is_none() {
+        config.updates = default_updates(input.train.len(), config.batch_size);
+    }
+    config.check(input.train.len(), input.valid.as_ref().is_some_and(|v| !v.is_empty()))?;
+    let (centering, n_hidden) = (config.centering, settings.machine.n_hidden);
+    let rbm = match init {
+        Some(file) => adopted(&file.rbm.cast(), &input.train, centering)?,
+        None => initial_machine(&visible, &hidden, n_hidden, &input.train, centering, config.seed)?,
+    };
+    let digest = digest(&input, &rbm);
+    Ok(Begin { input, rbm, preprocess, image, columns, digest })
+}
+
+/// The machine that was not asked for: built-in data know their units, codes their number of states.
+fn complete_machine(settings: &mut Settings, asked: &Table, columns: usize) -> Result<()> {
+    let (data, machine) = (&settings.data, &mut settings.machine);
+    let has = |key| lookup(asked, key).is_some();
+    if let Some(found) = find_builtin(&data.source).filter(|_| !has("machine.visible")) {
+        machine.visible = found?.0.visible.into();
+    }
+    if !has("machine.n_hidden") {
+        machine.n_hidden = default_hidden(columns);
+    }
+    // Options that say nothing about a Potts layer fail to make it, so that only there the data is looked through.
+    if machine.visible == "potts" && machine.states.is_none() {
+        let found = input::look(&data.source, &data.options()?)?;
+        machine.states = Some((found.largest.max(0.0) as u64).saturating_add(1).max(2));
+    }
+    let (visible, hidden) = machine.kinds()?;
+    machine.set_kinds(&visible, &hidden);
+    Ok(())
+}
+
+/// The machine of `--init` as settings; what was asked for besides must be what it is.
+fn take_over(machine: &mut Machine, asked: &Table, rbm: &Rbm<f64>) -> Result<()> {
+    machine.set_kinds(rbm.visible().kind(), rbm.hidden().kind());
+    machine.n_hidden = rbm.hidden().sites();
+    let found = Table::try_from(&*machine)?;
+    let asked = lookup(asked, "machine").and_then(|m| m.as_table()).into_iter().flatten();
+    for (key, value) in asked {
+        if found.get(key) != Some(value) {
+            let is = found.get(key).map_or("none".to_string(), ToString::to_string);
+            bail!("machine.{key}: is {value}, but the model of init has {is}");
+        }
+    }
+    Ok(())
+}
+
+/// A machine that goes on with other data: offsets at their means, or none.
+fn adopted(rbm: &Rbm<f32>, data: &Dataset<f32>, centering: bool) -> Result<Rbm<f32>> {
+    if !centering {
+        return Ok(rbm.folded());
+    }
+    let mut rbm = rbm.clone();
+    let stats = Cpu::new(rbm.lower()).stats(data.states(), data.weights());
+    let mean = |sums: ndarray::ArrayView1<f32>| -> Array1<f32> { sums.mapv(|s| (f64::from(s) / stats.weight) as f32) };
+    rbm.recenter(mean(stats.visible.row(0)).view(), mean(stats.hidden.row(0)).view())?;
+    Ok(rbm)
+}
+
+/// SHA-256 of all rows, their weights and the first machine: two runs with equal digests and settings are the same run.
+fn digest(input: &Input, rbm: &Rbm<f32>) -> String {
+    let mut hash = Sha256::new();
+    for part in [Some(&input.train), input.valid.as_ref()].into_iter().flatten() {
+        hash.update((part.len() as u64).to_le_bytes());
+        match part.states() {
+            States::Bits(b) => b.words().iter().for_each(|w| hash.update(w.to_le_bytes())),
+            States::Codes(c) => c.iter().for_each(|c| hash.update(c.to_le_bytes())),
+            States::Real(x) => x.iter().for_each(|x| hash.update(x.to_le_bytes())),
+        }
+        part.weights().iter().for_each(|w| hash.update(w.to_le_bytes()));
+    }
+    hash.update(ModelFile::new(rbm).to_bytes());
+    let hex: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+/// Words for a pair of layers: `64 bernoulli × 20 bernoulli`.
+pub fn machine_in_words(rbm: &Rbm<f32>) -> String {
+    let layer = |l: &harmonium::Layer<f32>| format!("{} {}", l.sites(), l.kind() as &Kind);
+    format!("{} × {}", layer(rbm.visible()), layer(rbm.hidden()))
+}

@@ -1,0 +1,202 @@
+//! From DATA to rows packed for the units, read block by block: first what must be known of all of them, then they.
+
+use super::settings::Settings;
+use crate::args::DataOptions;
+use crate::stream::Stream;
+use anyhow::{Context, Result, bail};
+use harmonium::data::Preprocess;
+use harmonium::rng::{Key, Purpose};
+use harmonium::train::shuffled;
+use harmonium::units::{Kind, Options};
+use harmonium::{Dataset, Error, Natural, Rbm, Side};
+use ndarray::Array1;
+
+/// Rows that are looked through at a time before they are packed.
+const LOOK_ROWS: usize = 4096;
+/// Number of states up to which Potts units are worth suggesting.
+const MOST_SUGGESTED_STATES: f64 = 256.0;
+/// Standard deviation over |mean| below which a column is constant but for rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// The rows of a run.
+pub struct Input {
+    pub train: Dataset<f32>,
+    pub valid: Option<Dataset<f32>>,
+}
+
+/// Packs the rows of a run. Binarisation that the data bring about is remembered in `preprocess`.
+pub fn read(settings: &Settings, visible: &Kind, columns: usize, preprocess: &mut Preprocess) -> Result<Input> {
+    let (data, seed) = (&settings.data, settings.train.seed);
+    let options = data.options()?;
+    let units = Units::new(visible, columns)?;
+    preprocess.binarize = options.binarize().or(preprocess.binarize);
+    let (mut train, decided) = units.read(&data.source, &options, preprocess, seed)?;
+    preprocess.binarize = preprocess.binarize.or(decided);
+    if let Some(weights) = &data.weights {
+        let numbers = one_column(weights)?;
+        train.set_weights(&numbers).map_err(|e| refused(weights, e))?;
+    }
+    let (train, valid) = match (&data.valid, data.valid_fraction) {
+        (Some(valid), _) => (train, Some(units.read(valid, &options, preprocess, seed)?.0)),
+        (None, Some(fraction)) => split(&train, fraction, seed)?,
+        (None, None) => (train, None),
+    };
+    Ok(Input { train, valid })
+}
+
+/// A machine of no importance, whose visible side tells how rows are encoded.
+struct Units {
+    wide: Natural<f64>,
+    narrow: Natural<f32>,
+}
+
+impl Units {
+    fn new(visible: &Kind, columns: usize) -> Result<Units> {
+        let hidden = Kind::new("bernoulli", &Options::new())?;
+        let rbm: Rbm<f64> = Rbm::new(visible.clone(), columns, hidden, 1)?;
+        Ok(Units { wide: rbm.lower(), narrow: rbm.cast::<f32>().lower() })
+    }
+
+    fn read(
+        &self,
+        source: &str,
+        options: &DataOptions,
+        preprocess: &Preprocess,
+        seed: u64,
+    ) -> Result<(Dataset<f32>, Option<harmonium::data::Binarize>)> {
+        let (wide, narrow) = (self.wide.visible(), self.narrow.visible());
+        let hint = || suggestion(source, options, wide);
+        let mut stream = Stream::new(wide, preprocess, source, options, seed, Box::new(hint))?;
+        let mut rows = Dataset::new(narrow);
+        while let Some(block) = stream.read()? {
+            let columns = block.columns.mapv(|x| x as f32);
+            if let Some(((r, _), x)) = columns.indexed_iter().find(|(_, x)| !x.is_finite()) {
+                let problem = format!("data row {}: a value is {x} in single precision", block.first + r as u64);
+                return Err(Error::Data { path: source.into(), problem }.into());
+            }
+            rows.push(narrow, columns.view());
+        }
+        Ok((rows, stream.decided_by_data()))
+    }
+}
+
+/// What is known of a table before it is packed.
+pub struct Look {
+    pub rows: u64,
+    pub largest: f64,
+    pub mean: Array1<f64>,
+    /// Standard deviation; 1 for constant columns.
+    pub deviation: Array1<f64>,
+}
+
+/// Looks through a whole table: mean and variance of every column by Welford's update, and the largest number.
+pub fn look(source: &str, options: &DataOptions) -> Result<Look> {
+    let mut table = options.open(source)?;
+    let mut mean = Array1::<f64>::zeros(table.columns());
+    let mut square = mean.clone();
+    let (mut rows, mut largest) = (0u64, f64::NEG_INFINITY);
+    while let Some(block) = table.read(LOOK_ROWS)? {
+        for row in block.rows() {
+            rows += 1;
+            for (c, &x) in row.iter().enumerate() {
+                if !x.is_finite() {
+                    let problem = format!("data row {rows}, column {}: {x} is not a finite number", c + 1);
+                    return Err(Error::Data { path: source.into(), problem }.into());
+                }
+                let before = x - mean[c];
+                mean[c] += before / rows as f64;
+                square[c] += before * (x - mean[c]);
+                largest = largest.max(x);
+            }
+        }
+    }
+    let deviation = square.iter().zip(&mean).map(|(s, m): (&f64, &f64)| {
+        let deviation = (s / rows as f64).sqrt();
+        if deviation > ROUNDING * m.abs() && deviation.is_finite() { deviation } else { 1.0 }
+    });
+    Ok(Look { rows, largest, deviation: deviation.collect(), mean })
+}
+
+/// The kinds of visible units that would take every number of a table, as advice; empty if there are none.
+fn suggestion(source: &str, options: &DataOptions, side: &Side<f64>) -> String {
+    let Ok(found) = look(source, options) else { return String::new() };
+    let states = if found.largest < MOST_SUGGESTED_STATES { (found.largest as u64 + 1).max(2) } else { 2 };
+    let with_states: Options = [("states".to_string(), states.to_string())].into();
+    let make = |name: &str| Kind::new(name, &Options::new()).or_else(|_| Kind::new(name, &with_states)).ok();
+    let mut kinds: Vec<Kind> = Kind::LIST.iter().filter_map(|k| make(k.0)).collect();
+    kinds.retain(|k| k.name() != side.kind().name());
+    let Ok(mut table) = options.open(source) else { return String::new() };
+    while let Ok(Some(block)) = table.read(LOOK_ROWS) {
+        kinds.retain(|kind| {
+            let unit = kind.unit::<f64>();
+            let mut site = vec![0.0; unit.width()];
+            block.iter().all(|x| unit.encode(*x, &mut site))
+        });
+    }
+    let names: Vec<String> = kinds.iter().map(|k| format!("--visible {}", k.name())).collect();
+    if names.is_empty() { String::new() } else { format!("; {} would fit this data", names.join(" or ")) }
+}
+
+/// The numbers of a table of one column, or of one row.
+fn one_column(source: &str) -> Result<Vec<f64>> {
+    let mut table = DataOptions::default().open(source)?;
+    let columns = table.columns();
+    let mut numbers = Vec::new();
+    while let Some(block) = table.read(LOOK_ROWS)? {
+        numbers.extend(block);
+    }
+    if columns != 1 && numbers.len() != columns {
+        bail!("{source}: row weights are one column of numbers, but this table has {columns} columns");
+    }
+    Ok(numbers)
+}
+
+/// Rows to learn from and rows to judge by, chosen by seed; each part keeps the order of the file.
+fn split(all: &Dataset<f32>, fraction: f64, seed: u64) -> Result<(Dataset<f32>, Option<Dataset<f32>>)> {
+    let n = all.len();
+    let held_out = (fraction * n as f64).round() as usize;
+    if held_out == 0 || held_out == n {
+        bail!("valid-fraction: {fraction} of {n} rows holds out {held_out}, but both parts must have rows");
+    }
+    // Epochs are shuffled under their own numbers, of which this is one that no run reaches.
+    let mut order = shuffled(n, Key::root(seed).of(Purpose::Shuffle).step(u64::MAX));
+    let mut judge = order.split_off(n - held_out);
+    order.sort_unstable();
+    judge.sort_unstable();
+    Ok((all.select(&order), Some(all.select(&judge))))
+}
+
+fn refused(source: &str, error: Error) -> anyhow::Error {
+    anyhow::Error::from(error).context(source.to_string())
+}
+
+/// Number of columns, and the size of the images that the rows are, if they are.
+pub fn shape(source: &str, options: &DataOptions) -> Result<(usize, Option<(usize, usize)>)> {
+    let table = options.open(source)?;
+    Ok((table.columns(), table.image()))
+}
+
+/// Height and width of the rows: as asked, as the source says, or a square of at least 4 × 4.
+pub fn image(settings: &Settings, columns: usize, own: Option<(usize, usize)>) -> Result<Option<(usize, usize)>> {
+    if let Some((h, w)) = settings.image()? {
+        if h.checked_mul(w) != Some(columns) {
+            bail!("image: {h}x{w} has {} pixels, but the data has {columns} columns", h.saturating_mul(w));
+        }
+        return Ok(Some((h, w)));
+    }
+    let side = columns.isqrt();
+    let square = (side >= 4 && side * side == columns).then_some((side, side));
+    Ok(own.filter(|(h, w)| h.checked_mul(*w) == Some(columns)).or(square))
+}
+
+/// (x − mean)/deviation for every column; only where numbers have units.
+pub fn standardization(settings: &Settings, visible: &Kind) -> Result<Preprocess> {
+    if !settings.data.standardize {
+        return Ok(Preprocess::default());
+    }
+    if visible.unit::<f64>().n_states().is_some() {
+        bail!("standardize: is for continuous visible units such as gaussian, but these are {visible}");
+    }
+    let found = look(&settings.data.source, &settings.data.options()?).context("standardize")?;
+    Ok(Preprocess { binarize: None, shift: Some(found.mean), scale: Some(found.deviation) })
+}

@@ -1,0 +1,90 @@
+//! events.jsonl: one event per line, written as it happens; a resumed run goes on where its checkpoint is.
+
+use anyhow::{Context, Result};
+use harmonium::events::Event;
+use harmonium::file::atomic;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The log of a run. What cannot be written is remembered, and ends the run.
+pub struct Log {
+    path: PathBuf,
+    file: File,
+    failure: Option<std::io::Error>,
+}
+
+impl Log {
+    /// Goes on with a log, keeping what happened up to `update`; `None` begins a new one.
+    pub fn open(path: PathBuf, update: Option<u64>) -> Result<Log> {
+        let kept = match update {
+            Some(update) if path.exists() => lines_until(&path, update)?,
+            _ => String::new(),
+        };
+        atomic::write(&path, |w| w.write_all(kept.as_bytes()))?;
+        let file = OpenOptions::new().append(true).open(&path).with_context(|| path.display().to_string())?;
+        Ok(Log { path, file, failure: None })
+    }
+
+    /// Writes a line in one piece; false if it could not be written.
+    pub fn write(&mut self, event: &Event) -> bool {
+        let written = serde_json::to_string(event).map_err(std::io::Error::from);
+        let written = written.and_then(|line| self.file.write_all(format!("{line}\n").as_bytes()));
+        if let Err(e) = written {
+            self.failure.get_or_insert(e);
+        }
+        self.failure.is_none()
+    }
+
+    /// The failure, if there was one.
+    pub fn finish(self) -> Result<()> {
+        match self.failure {
+            Some(e) => Err(e).with_context(|| format!("{}: writing", self.path.display())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Every event of a log; a line that is damaged, as the last one of a killed run may be, is left out.
+pub fn read(path: &Path) -> Result<Vec<Event>> {
+    Ok(text(path)?.lines().filter_map(|l| serde_json::from_str(l).ok()).collect())
+}
+
+fn lines_until(path: &Path, update: u64) -> Result<String> {
+    let until = |line: &&str| serde_json::from_str(line).is_ok_and(|event: Event| update_of(&event) <= update);
+    Ok(text(path)?.lines().filter(until).flat_map(|line| [line, "\n"]).collect())
+}
+
+fn text(path: &Path) -> Result<String> {
+    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The update an event belongs to.
+fn update_of(event: &Event) -> u64 {
+    match event {
+        Event::Started { update, .. } | Event::Checkpoint { update } => *update,
+        Event::Recovered { update, .. } | Event::Finished { update, .. } => *update,
+        Event::Progress(p) => p.update,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_after_the_checkpoint_and_half_lines_are_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let line = |update: u64| format!("{{\"event\":\"checkpoint\",\"update\":{update}}}\n");
+        std::fs::write(&path, [line(50), line(100), line(150), "{\"event\":\"checkp".into()].concat()).unwrap();
+        let mut log = Log::open(path.clone(), Some(100)).unwrap();
+        assert!(log.write(&Event::Checkpoint { update: 120 }));
+        log.finish().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), [line(50), line(100), line(120)].concat());
+        Log::open(path.clone(), None).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"");
+    }
+}

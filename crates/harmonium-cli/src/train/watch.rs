@@ -1,0 +1,107 @@
+//! Who watches a run: the log, a progress bar on a terminal (a few lines elsewhere), and whoever presses Ctrl-C.
+
+use super::interrupt;
+use super::log::Log;
+use crate::report::say;
+use harmonium::events::{Event, Flow, Measures, Observer, Progress};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// Lines at most about a run that nobody sees a bar of.
+const LINES: u64 = 10;
+/// A run that is over sooner needs no lines.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The observer of a run.
+pub struct Watch {
+    pub log: Log,
+    bar: Option<ProgressBar>,
+    begin: Instant,
+    updates: u64,
+    next_line: u64,
+}
+
+impl Watch {
+    pub fn new(log: Log) -> Watch {
+        Watch { log, bar: None, begin: Instant::now(), updates: 0, next_line: 0 }
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn started(&mut self, update: u64, updates: u64) {
+        self.updates = updates;
+        if std::io::stderr().is_terminal() {
+            let template = "{percent:>3} % {bar:24} {per_sec}, {eta} left{msg}";
+            let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            let style = style.with_key("per_sec", |s: &indicatif::ProgressState, w: &mut dyn std::fmt::Write| {
+                let _ = write!(w, "{:.0} updates/s", s.per_sec());
+            });
+            let bar = ProgressBar::new(updates).with_style(style);
+            bar.set_position(update);
+            bar.reset_eta();
+            self.bar = Some(bar);
+        }
+    }
+
+    fn progress(&mut self, p: &Progress) {
+        let text = in_words(p);
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(p.update);
+                bar.set_message(format!("; {text}"));
+            }
+            None if self.begin.elapsed() > PATIENCE && p.update >= self.next_line => {
+                let seconds = self.begin.elapsed().as_secs_f64();
+                say(&format!("update {} of {}", p.update, self.updates), &format!("{text}, {seconds:.0} s"));
+                self.next_line = p.update + self.updates.div_ceil(LINES);
+            }
+            None => (),
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| say("warning", text)),
+            None => say("warning", text),
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn on(&mut self, event: &Event) -> Flow {
+        match event {
+            Event::Started { update, updates, .. } => self.started(*update, *updates),
+            Event::Progress(progress) => self.progress(progress),
+            Event::Recovered { update, back_to, reason, rate_factor } => self.warn(&format!(
+                "update {update}: {reason}; went back to update {back_to}, learning rate × {rate_factor} from now on"
+            )),
+            _ => (),
+        }
+        if self.log.write(event) { Flow::Continue } else { Flow::Stop }
+    }
+
+    fn poll(&mut self) -> Flow {
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+        if interrupt::wished() { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+/// The likelihood, or the best that is known instead of it, and the reconstruction error.
+fn in_words(p: &Progress) -> String {
+    let one = |m: &Measures| match (m.log_likelihood, m.pseudo_log_likelihood) {
+        (Some(l), _) => Some(("log likelihood", l)),
+        (None, Some(l)) => Some(("log pseudo-likelihood", l)),
+        (None, None) => None,
+    };
+    let held_out = p.valid.as_ref().and_then(one).map_or(String::new(), |(_, l)| format!(" (held out {l:.2})"));
+    let fit = one(&p.train).map_or(String::new(), |(what, l)| format!("{what} {l:.2}{held_out}, "));
+    format!("{fit}reconstruction error {:.4}", p.train.reconstruction_error)
+}

@@ -1,0 +1,237 @@
+//! Whatever the run was, its report is a well-formed page with the figures that make sense, and the same every time.
+
+use harmonium::data::Preprocess;
+use harmonium::events::{Event, Measures, Progress, Reason};
+use harmonium::units::Kind;
+use harmonium::{Layer, Rbm};
+use harmonium_report::{Picture, Rendered, Report, html, pictures, render};
+use ndarray::{Array2, array};
+
+/// A machine and rows, to be bent by a test.
+struct Case {
+    rbm: Rbm<f32>,
+    data: Array2<f32>,
+    samples: Array2<f32>,
+    image: Option<(usize, usize)>,
+    events: Vec<Event>,
+    preprocess: Preprocess,
+}
+
+fn kind(name: &str) -> Kind {
+    let options = if name == "potts" { [("states".to_string(), "4".to_string())].into() } else { Default::default() };
+    Kind::new(name, &options).unwrap()
+}
+
+/// Numbers between −1 and 1 that look like nothing.
+fn noise(i: usize, j: usize) -> f32 {
+    ((i * 31 + j * 17 + 1) as f32).sin()
+}
+
+fn case(visible: &str, n: usize, hidden: &str, m: usize, rows: usize) -> Case {
+    let (v, h) = (Layer::new(kind(visible), n), Layer::new(kind(hidden), m));
+    let weights = Array2::from_shape_fn((v.columns(), h.columns()), |(i, j)| 0.1 * noise(i, j));
+    let value = |i: usize, j: usize| match visible {
+        "gaussian" => noise(i, j),
+        "spin" => noise(i, j).signum(),
+        "potts" => ((i + j) % 4) as f32,
+        _ => f32::from(noise(i, j) > 0.0),
+    };
+    Case {
+        rbm: Rbm::from_parts(v, h, weights).unwrap(),
+        data: Array2::from_shape_fn((rows, n), |(i, j)| value(i, j)),
+        samples: Array2::from_shape_fn((rows, n), |(i, j)| value(i + 7, j)),
+        image: None,
+        events: (1..40).map(progress).collect(),
+        preprocess: Preprocess::default(),
+    }
+}
+
+fn progress(k: u64) -> Event {
+    let measures = |gap: f64| Measures {
+        rows: 10,
+        reconstruction_error: 1.0 / k as f64,
+        free_energy: -(k as f64) + gap,
+        log_likelihood: Some(-20.0 / k as f64 - gap),
+        pseudo_log_likelihood: None,
+    };
+    let (train, valid) = (measures(0.0), Some(measures(0.5)));
+    Event::Progress(Progress {
+        update: 50 * k,
+        epoch: 5.0 * k as f64,
+        learning_rate: 0.1,
+        gradient_norm: 2.0,
+        train,
+        valid,
+    })
+}
+
+impl Case {
+    fn with<A>(&self, f: impl FnOnce(&Report) -> A) -> A {
+        f(&Report {
+            title: "A <run> & \"more\"".into(),
+            summary: vec!["It went well.\u{0}".into()],
+            facts: vec![("rows".into(), "10".into())],
+            events: &self.events,
+            config_toml: "seed = 1 # <&>",
+            rbm: &self.rbm,
+            data: self.data.view(),
+            samples: self.samples.view(),
+            reconstructions: self.data.view(),
+            image: self.image,
+            columns: &["first".into()],
+            preprocess: &self.preprocess,
+        })
+    }
+
+    /// Renders, and checks what holds for every report; gives back the names of the pictures.
+    fn check(&self) -> Vec<String> {
+        let Rendered { html, pictures } = self.with(render);
+        well_formed(&html);
+        for address in ["src=\"http", "href=\"http", "url(", "<script", "@import"] {
+            assert!(!html.contains(address), "the page needs the network or runs a script: {address}");
+        }
+        for not_drawn in ["NaN", "inf "] {
+            assert!(!html.contains(not_drawn), "{not_drawn} in the page");
+        }
+        for Picture { name, bytes } in &pictures {
+            match name.ends_with(".svg") {
+                true => well_formed(std::str::from_utf8(bytes).unwrap()),
+                false => decodes(bytes),
+            }
+        }
+        let mut names: Vec<String> = pictures.into_iter().map(|p| p.name).collect();
+        names.sort_unstable();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all, "two pictures have the same name");
+        names
+    }
+
+    fn has(&self, picture: &str) -> bool {
+        self.check().iter().any(|name| name == picture)
+    }
+}
+
+fn well_formed(text: &str) {
+    let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+    roxmltree::Document::parse_with_options(text, options).unwrap();
+}
+
+fn decodes(png: &[u8]) {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut pixels).unwrap();
+}
+
+#[test]
+fn every_pair_of_layers_has_a_report() {
+    for visible in ["bernoulli", "spin", "gaussian", "potts"] {
+        for hidden in ["bernoulli", "spin", "gaussian", "potts"] {
+            let mut case = case(visible, 12, hidden, 5, 30);
+            for image in [None, Some((3, 4)), Some((1, 12)), Some((12, 1)), Some((5, 5)), Some((0, 12))] {
+                case.image = image;
+                let is_image = image.is_some_and(|(h, w)| h * w == 12);
+                assert_eq!(case.has("filters.png"), is_image);
+                assert_eq!(case.has("correlations.svg"), !is_image);
+                assert!(case.has("log-likelihood.svg") && case.has("activity.svg"));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_run_has_the_same_bytes() {
+    let mut case = case("gaussian", 2, "bernoulli", 6, 40);
+    let first = case.with(render);
+    assert_eq!(first, case.with(render));
+    assert_eq!((first.html, first.pictures), (case.with(html), case.with(pictures)));
+    case.image = Some((1, 2));
+    assert_eq!(case.with(render), case.with(render));
+}
+
+#[test]
+fn a_plane_shows_its_density_exact_or_not() {
+    let small = case("gaussian", 2, "bernoulli", 6, 40);
+    assert!(small.has("density.svg") && small.has("log-density.png") && small.has("hidden-means.png"));
+    assert!(small.with(html).contains("normalised exactly"));
+    let large = case("gaussian", 2, "bernoulli", 60, 40);
+    assert!(large.with(html).contains("not normalised"));
+    assert!(!case("bernoulli", 2, "bernoulli", 6, 40).has("density.svg"));
+}
+
+/// The picture's largest density, in the data's own units, is that of the formula.
+#[test]
+fn a_density_is_one_of_the_data_as_given() {
+    let mut case = case("gaussian", 2, "bernoulli", 1, 40);
+    case.rbm = Rbm::new(kind("gaussian"), 2, kind("bernoulli"), 1).unwrap();
+    case.data = array![[-1.0, -1.0], [1.0, 1.0]];
+    case.preprocess = Preprocess { shift: Some(array![5.0, 7.0]), scale: Some(array![0.1, 0.1]), binarize: None };
+    // A normal density at its mean, 1/2π, per (1/10)².
+    assert!(case.with(html).contains(">16</text>"));
+}
+
+#[test]
+fn nothing_upsets_a_report() {
+    let mut odd = case("bernoulli", 4, "bernoulli", 1, 1);
+    odd.check();
+    odd.events = Vec::new();
+    odd.check();
+    odd.samples = Array2::zeros((0, 4));
+    odd.check();
+    odd.data = Array2::zeros((0, 4));
+    odd.check();
+    odd.data = Array2::zeros((3, 9));
+    odd.check();
+    let constant =
+        Case { data: Array2::ones((5, 4)), samples: Array2::ones((5, 4)), ..case("gaussian", 4, "spin", 2, 5) };
+    constant.check();
+    let plane = Case { data: Array2::ones((5, 2)), samples: Array2::ones((5, 2)), ..case("gaussian", 2, "spin", 2, 5) };
+    assert!(plane.has("density.svg"));
+    let mut missing = case("gaussian", 2, "spin", 2, 5);
+    missing.data[[0, 0]] = f32::NAN;
+    missing.samples[[1, 1]] = f32::INFINITY;
+    missing.check();
+    missing.image = Some((2, 1));
+    missing.check();
+}
+
+#[test]
+fn numbers_that_are_missing_leave_gaps_and_no_more() {
+    let mut case = case("bernoulli", 4, "bernoulli", 3, 5);
+    for (i, event) in case.events.iter_mut().enumerate() {
+        let Event::Progress(p) = event else { continue };
+        p.valid = None;
+        p.train.free_energy = [f64::NAN, f64::INFINITY, 1.0, f64::MAX, -1e300][i % 5];
+        p.train.reconstruction_error = f64::NAN;
+        p.train.log_likelihood = None;
+        p.gradient_norm = [0.0, 1e-300, 1e300][i % 3];
+    }
+    assert!(case.has("free-energy.svg") && !case.has("reconstruction-error.svg") && !case.has("log-likelihood.svg"));
+    case.events.truncate(1);
+    case.check();
+}
+
+#[test]
+fn what_happened_is_marked_and_told() {
+    let mut case = case("bernoulli", 4, "bernoulli", 3, 5);
+    let reason = "the gradient was <not> finite".to_string();
+    case.events.push(Event::Recovered { update: 320, back_to: 300, reason, rate_factor: 0.5 });
+    case.events.push(Event::Finished { update: 1950, reason: Reason::EarlyStop, kept: 900 });
+    case.check();
+    let page = case.with(html);
+    assert!(page.contains("Update 320: the gradient was &lt;not&gt; finite; the run went back to update 300"));
+    assert!(page.contains("mended update") && page.contains("kept machine"));
+    assert!(
+        page.contains("<h1>A &lt;run&gt; &amp; &quot;more&quot;</h1>") && page.contains("seed = 1 # &lt;&amp;&gt;")
+    );
+}
+
+#[test]
+fn large_machines_have_small_reports() {
+    let mut case = case("bernoulli", 784, "bernoulli", 10_000, 20);
+    for image in [Some((28, 28)), Some((1, 784)), None] {
+        case.image = image;
+        case.check();
+        assert!(case.with(html).len() < 2_000_000);
+    }
+}

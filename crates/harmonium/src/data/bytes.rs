@@ -1,0 +1,120 @@
+//! A data file as a stream of bytes: a regular file, unpacked if it begins as gzip does, whatever its name.
+
+use crate::error::{Error, Result};
+use flate2::bufread::MultiGzDecoder;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Packed data may unpack to this many bytes at any ratio…
+const ALWAYS_ALLOWED: u64 = 1 << 30;
+/// …and to this many times its own size. Deflate cannot exceed 1032, which only bombs and constant tables come near.
+const MOST_RATIO: u64 = 1000;
+
+/// Bytes to read from the first to the last.
+pub(super) struct Bytes {
+    /// The file, for messages.
+    pub path: PathBuf,
+    /// What gives the bytes.
+    pub reader: Box<dyn BufRead + Send>,
+    /// Where the bytes stand as they are, unless they are packed.
+    pub plain: Option<Plain>,
+}
+
+/// A part of a file that can be read at any place.
+pub(super) struct Plain {
+    pub file: File,
+    pub start: u64,
+    pub length: u64,
+}
+
+impl Bytes {
+    /// Opens a file.
+    pub fn open(path: &Path) -> Result<Bytes> {
+        let failed = |source| Error::Io { path: path.into(), action: "reading", source };
+        let (file, length) = regular(path)?;
+        let plain = Plain { file: file.try_clone().map_err(failed)?, start: 0, length };
+        let mut reader = BufReader::with_capacity(1 << 16, file);
+        if !reader.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
+            return Ok(Bytes { path: path.into(), reader: Box::new(reader), plain: Some(plain) });
+        }
+        Ok(Bytes { path: path.into(), reader: gunzip(reader, length), plain: None })
+    }
+
+    /// The reading that failed, with the file's name.
+    pub fn failed(&self, source: io::Error) -> Error {
+        Error::Io { path: self.path.clone(), action: "reading", source }
+    }
+
+    /// The refusal of the file.
+    pub fn refuse(&self, problem: impl Into<String>) -> Error {
+        Error::Data { path: self.path.clone(), problem: problem.into() }
+    }
+}
+
+/// Opens a regular file and says its length. A directory cannot be read, and opening a named pipe would wait for ever.
+pub(super) fn regular(path: &Path) -> Result<(File, u64)> {
+    let failed = |source| Error::Io { path: path.into(), action: "opening", source };
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(Error::Data { path: path.into(), problem: "not a regular file".into() });
+    }
+    let file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    Ok((file, length))
+}
+
+/// The bytes behind gzip data of `packed` bytes.
+pub(super) fn gunzip(reader: impl BufRead + Send + 'static, packed: u64) -> Box<dyn BufRead + Send> {
+    Box::new(BufReader::with_capacity(1 << 16, Unpacked::new(MultiGzDecoder::new(reader), "gzip", packed)))
+}
+
+/// A decoder that says what is wrong with its data and stops at the limit.
+pub(super) struct Unpacked<R> {
+    decoder: R,
+    what: &'static str,
+    packed: u64,
+    done: u64,
+}
+
+impl<R> Unpacked<R> {
+    /// For `what` data of `packed` bytes.
+    pub fn new(decoder: R, what: &'static str, packed: u64) -> Unpacked<R> {
+        Unpacked { decoder, what, packed, done: 0 }
+    }
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let what = self.what;
+        let n = self.decoder.read(bytes).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => io::Error::other(format!("the {what} data ends too early")),
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                io::Error::other(format!("the {what} data is damaged ({e})"))
+            }
+            _ => e,
+        })?;
+        self.done += n as u64;
+        if self.done > ALWAYS_ALLOWED.max(self.packed.saturating_mul(MOST_RATIO)) {
+            let problem = format!("the {what} data unpacks to more than 1 GiB and {MOST_RATIO} times its size");
+            return Err(io::Error::other(problem));
+        }
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(packed: u64, bytes: u64) -> io::Result<u64> {
+        let mut reader = Unpacked::new(io::repeat(0).take(bytes), "gzip", packed);
+        io::copy(&mut reader, &mut io::sink())
+    }
+
+    #[test]
+    fn bombs_are_stopped_and_large_honest_files_are_not() {
+        assert_eq!(drain(10, ALWAYS_ALLOWED).unwrap(), ALWAYS_ALLOWED);
+        assert!(drain(10, ALWAYS_ALLOWED + 1).unwrap_err().to_string().contains("1 GiB and 1000 times"));
+        assert_eq!(drain(1 << 21, ALWAYS_ALLOWED + 1).unwrap(), ALWAYS_ALLOWED + 1);
+    }
+}

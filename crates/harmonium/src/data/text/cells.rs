@@ -1,0 +1,172 @@
+//! Cells of a line: split at the separator, without the white space and the quotes around them.
+
+/// What stands between two cells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Separator {
+    /// This byte.
+    Byte(u8),
+    /// White space, any amount.
+    Space,
+}
+
+/// The separators a table can have; of equals the first is taken.
+const SEPARATORS: [Separator; 4] =
+    [Separator::Byte(b','), Separator::Byte(b'\t'), Separator::Byte(b';'), Separator::Space];
+/// A line that is longer than this is judged by its beginning.
+const GUESS_BYTES: usize = 1 << 16;
+
+impl Separator {
+    /// The separator that makes the most numbers (or missing ones) of a line.
+    pub fn guess(line: &[u8]) -> Separator {
+        let line = &line[..line.len().min(GUESS_BYTES)];
+        let numbers = |s: &Separator| s.cells(line).filter(|cell| !matches!(number(cell), Cell::Text)).count();
+        // The last of equals is what `max_by_key` returns.
+        SEPARATORS.into_iter().rev().max_by_key(numbers).unwrap_or(Separator::Space)
+    }
+
+    /// The cells of a line.
+    pub fn cells(self, line: &[u8]) -> Cells<'_> {
+        Cells { separator: self, rest: Some(line) }
+    }
+
+    /// Whether a byte may pad a cell.
+    fn pads(self, byte: u8) -> bool {
+        byte.is_ascii_whitespace() && self != Separator::Byte(byte)
+    }
+
+    fn ends_at(self, byte: u8) -> bool {
+        match self {
+            Separator::Byte(separator) => byte == separator,
+            Separator::Space => byte.is_ascii_whitespace(),
+        }
+    }
+}
+
+/// Iterator over the cells of a line.
+#[derive(Clone)]
+pub(in super::super) struct Cells<'a> {
+    separator: Separator,
+    /// What is left; none behind the last cell.
+    rest: Option<&'a [u8]>,
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        let padding = rest.iter().take_while(|b| self.separator.pads(**b)).count();
+        let rest = &rest[padding..];
+        if rest.is_empty() && self.separator == Separator::Space {
+            return None;
+        }
+        let quoted = if rest.first() == Some(&b'"') { quoted(rest) } else { None };
+        let from = quoted.map_or(0, |q| q + 2);
+        let end = rest[from..].iter().position(|b| self.separator.ends_at(*b)).map(|n| from + n);
+        self.rest = end.map(|end| &rest[end + 1..]);
+        match quoted {
+            Some(n) => Some(rest[1..=n].trim_ascii()),
+            None => Some(rest[..end.unwrap_or(rest.len())].trim_ascii_end()),
+        }
+    }
+}
+
+/// Length of the text between the quote at the beginning and the one that closes it; two quotes stand for one.
+fn quoted(cell: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += cell[at..].iter().position(|b| *b == b'"')?;
+        if cell.get(at + 1) != Some(&b'"') {
+            return Some(at - 1);
+        }
+        at += 2;
+    }
+}
+
+/// Whether a line ends within a quoted cell, so that its row goes on in the next line.
+pub(super) fn ends_in_quotes(line: &[u8]) -> bool {
+    let mut at = 0;
+    // Most tables have no quotes at all, and this search is fast.
+    while let Some(n) = line.get(at..).and_then(|rest| rest.iter().position(|b| *b == b'"')) {
+        at += n;
+        let opens = line[..at].last().is_none_or(|b| b",;".contains(b) || b.is_ascii_whitespace());
+        match opens.then(|| quoted(&line[at..])) {
+            None => at += 1,
+            Some(Some(length)) => at += length + 2,
+            Some(None) => return true,
+        }
+    }
+    false
+}
+
+/// Ways to write that a number is missing, in lower case.
+const MISSING: [&str; 7] = ["", "nan", "na", "n/a", "null", "none", "?"];
+
+/// What a cell says.
+pub(in super::super) enum Cell {
+    Number(f64),
+    Missing,
+    Text,
+}
+
+/// Reads a cell.
+pub(in super::super) fn number(cell: &[u8]) -> Cell {
+    // Half of the tables of this world are digits.
+    if let [digit @ b'0'..=b'9'] = cell {
+        return Cell::Number(f64::from(digit - b'0'));
+    }
+    let text = std::str::from_utf8(cell).unwrap_or("not UTF-8");
+    match text.parse::<f64>() {
+        Ok(x) if !x.is_nan() => Cell::Number(x),
+        _ if MISSING.iter().any(|m| text.eq_ignore_ascii_case(m)) => Cell::Missing,
+        // What parses and is no number, such as "-nan".
+        Ok(_) => Cell::Missing,
+        Err(_) => Cell::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(separator: Separator, line: &str) -> Vec<&str> {
+        separator.cells(line.as_bytes()).map(|c| std::str::from_utf8(c).unwrap()).collect()
+    }
+
+    #[test]
+    fn cells_lose_their_padding_and_quotes() {
+        let comma = Separator::Byte(b',');
+        assert_eq!(split(comma, "1, 2 ,\"3, 4\" , \" 5\",5\" x,"), ["1", "2", "3, 4", "5", "5\" x", ""]);
+        assert_eq!(split(comma, "\"a \"\"b\"\", c\",2"), ["a \"\"b\"\", c", "2"]);
+        assert_eq!(split(comma, "\"open,2"), ["\"open", "2"]);
+        assert_eq!(split(Separator::Byte(b'\t'), "1\t\t 3\t"), ["1", "", "3", ""]);
+        assert_eq!(split(Separator::Space, "  1 \t2  \"3 4\" "), ["1", "2", "3 4"]);
+        assert_eq!(split(Separator::Space, "  "), [""; 0]);
+        assert_eq!(split(comma, ""), [""]);
+    }
+
+    #[test]
+    fn the_separator_is_the_one_that_makes_the_most_numbers() {
+        for (line, separator) in [
+            ("1,2,3", Separator::Byte(b',')),
+            ("1, 2, 3", Separator::Byte(b',')),
+            ("1 2 3 ", Separator::Space),
+            ("1\t2\t\t3", Separator::Byte(b'\t')),
+            ("1; 2; 3", Separator::Byte(b';')),
+            ("some words of text,1", Separator::Byte(b',')),
+            ("7", Separator::Byte(b',')),
+        ] {
+            assert_eq!(Separator::guess(line.as_bytes()), separator, "{line}");
+        }
+    }
+
+    #[test]
+    fn open_quotes_are_noticed() {
+        for line in ["\"", "1,\"a", "1 \"a\"\"", "\"a\", \"b"] {
+            assert!(ends_in_quotes(line.as_bytes()), "{line}");
+        }
+        for line in ["", "1,2", "\"a\"", "5\",1", "\"a\"\"b\",\"\""] {
+            assert!(!ends_in_quotes(line.as_bytes()), "{line}");
+        }
+    }
+}

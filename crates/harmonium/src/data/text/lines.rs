@@ -1,0 +1,87 @@
+//! Lines of a text file that have something on them, each with its number; a quoted line end does not end a line.
+
+use super::super::bytes::Bytes;
+use super::cells::ends_in_quotes;
+use crate::error::{Error, Result};
+use std::io::{BufRead, Read};
+
+/// Longest line in bytes: 2²⁴ cells of four bytes. A file without line ends cannot exhaust the memory.
+const MOST_LINE: usize = 64 << 20;
+
+/// Lines being read.
+pub(in super::super) struct Lines {
+    bytes: Bytes,
+    /// Number of the line read last, counted from 1.
+    number: u64,
+    /// Memory to use again.
+    spare: Vec<u8>,
+}
+
+impl Lines {
+    /// The lines of a file.
+    pub fn new(bytes: Bytes) -> Lines {
+        Lines { bytes, number: 0, spare: Vec::new() }
+    }
+
+    /// Passes over lines, whatever is on them.
+    pub fn skip(&mut self, lines: u64) -> Result<()> {
+        let mut line = Vec::new();
+        for _ in 0..lines {
+            line.clear();
+            if !self.append(&mut line)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next line that is neither empty nor a comment, and its number; none at the end.
+    pub fn next(&mut self) -> Result<Option<(u64, Vec<u8>)>> {
+        let mut line = std::mem::take(&mut self.spare);
+        loop {
+            line.clear();
+            if !self.append(&mut line)? {
+                return Ok(None);
+            }
+            let number = self.number;
+            if matches!(line.trim_ascii_start().first(), None | Some(b'#')) {
+                continue;
+            }
+            while line.contains(&b'"') && ends_in_quotes(&line) {
+                if !self.append(&mut line)? {
+                    return Err(self.refuse(format!("a quote opened in line {number} is never closed")));
+                }
+            }
+            // Line ends only: spaces and tabs may be cells.
+            while line.pop_if(|b| matches!(*b, b'\n' | b'\r')).is_some() {}
+            return Ok(Some((number, line)));
+        }
+    }
+
+    /// Takes back the memory of a line.
+    pub fn give_back(&mut self, line: Vec<u8>) {
+        self.spare = line;
+    }
+
+    /// Appends one line with its end; false at the end of the file.
+    fn append(&mut self, line: &mut Vec<u8>) -> Result<bool> {
+        let before = line.len();
+        let limit = (MOST_LINE - before.min(MOST_LINE)) as u64 + 1;
+        let read = self.bytes.reader.by_ref().take(limit).read_until(b'\n', line);
+        read.map_err(|e| self.bytes.failed(e))?;
+        self.number += 1;
+        if line.len() > MOST_LINE {
+            return Err(self.refuse(format!("line {} is longer than {} MiB", self.number, MOST_LINE >> 20)));
+        }
+        if self.number == 1 && line.starts_with(b"\xef\xbb\xbf") {
+            line.drain(..3);
+            return Ok(true);
+        }
+        Ok(line.len() > before)
+    }
+
+    /// The refusal of the file.
+    pub fn refuse(&self, problem: String) -> Error {
+        self.bytes.refuse(problem)
+    }
+}

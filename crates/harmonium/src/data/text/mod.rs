@@ -1,0 +1,150 @@
+//! Text tables: numbers separated by commas, tabs, semicolons or white space, one row per line.
+//!
+//! The separator is the one that makes the most numbers of a line. The first line is a header if it has text and no
+//! number, or text above a number, or text and another number of cells than the line below it. Cells may be quoted or
+//! padded; a byte-order mark and either line ending are fine; empty lines and lines that begin with `#` are skipped.
+//! Missing values are refused by row and column.
+
+mod cells;
+mod columns;
+mod lines;
+
+pub(super) use cells::{Cell, number};
+pub(super) use columns::{largest, places};
+pub(super) use lines::Lines;
+
+use super::bytes::Bytes;
+use super::{MOST_COLUMNS, ReadOptions, Source};
+use crate::error::{Error, Result};
+use cells::Separator;
+use ndarray::Array2;
+use std::path::Path;
+
+/// Opens a text file.
+pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
+    Ok(Box::new(Table::new(Lines::new(Bytes::open(path)?), options)?))
+}
+
+/// A text table being read.
+pub(super) struct Table {
+    lines: Lines,
+    separator: Separator,
+    /// Lines read to learn about the table and not yet given out: number and text, the next one last.
+    pending: Vec<(u64, Vec<u8>)>,
+    /// Cells per line.
+    cells: usize,
+    /// For every cell its place in a row; none if every cell has its own.
+    places: Option<Vec<Option<u32>>>,
+    columns: usize,
+    done: u64,
+}
+
+impl Table {
+    /// Reads two lines to learn the separator, whether there is a header, and the columns.
+    pub fn new(mut lines: Lines, options: &ReadOptions) -> Result<Table> {
+        lines.skip(options.skip_rows)?;
+        let Some(first) = lines.next()? else {
+            let left = if options.skip_rows > 0 { "no line is left behind the skipped ones" } else { "the file is empty" };
+            return Err(lines.refuse(left.into()));
+        };
+        let second = lines.next()?;
+        let separator = Separator::guess(second.as_ref().map_or(&first.1, |l| &l.1));
+        let mut pending: Vec<_> = second.into_iter().chain([first]).collect();
+        let header = is_header(separator, &pending, options).then(|| pending.pop()).flatten();
+        // The first row counts, not the header: some headers describe the file instead of naming its columns.
+        let Some((number, row)) = pending.last() else {
+            return Err(lines.refuse("there is only a header, no rows".into()));
+        };
+        let cells = separator.cells(row).take(MOST_COLUMNS + 1).count();
+        if cells > MOST_COLUMNS {
+            return Err(lines.refuse(format!("line {number} has more than {MOST_COLUMNS} cells, the limit")));
+        }
+        let names = header.as_ref().map(|(_, line)| separator.cells(line));
+        let places = places(options, cells, names).map_err(|problem| lines.refuse(problem))?;
+        let columns = places.as_ref().map_or(cells, |p| p.iter().flatten().count());
+        Ok(Table { lines, separator, pending, cells, places, columns, done: 0 })
+    }
+
+    /// Appends the numbers of a line.
+    fn push(&self, line: &[u8], at: impl Fn() -> String, numbers: &mut Vec<f64>) -> Result<()> {
+        let start = numbers.len();
+        numbers.resize(start + self.columns, 0.0);
+        let (mut found, mut problem) = (0, None);
+        for (c, cell) in self.separator.cells(line).enumerate() {
+            found += 1;
+            let place = self.places.as_ref().map_or(Some(c as u32), |p| p.get(c).copied().flatten());
+            let Some(place) = place.filter(|_| c < self.cells && problem.is_none()) else { continue };
+            match number(cell) {
+                Cell::Number(x) => numbers[start + place as usize] = x,
+                wrong => problem = Some(format!("{}, column {}: {}", at(), c + 1, complaint(wrong, cell))),
+            }
+        }
+        if found != self.cells {
+            problem = Some(format!("{} has {found} cells, expected {}", at(), self.cells));
+        }
+        problem.map_or(Ok(()), |problem| Err(self.refuse(problem)))
+    }
+
+    fn refuse(&self, problem: String) -> Error {
+        self.lines.refuse(problem)
+    }
+}
+
+impl Source for Table {
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    fn rows(&self) -> Option<u64> {
+        None
+    }
+
+    fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
+        let mut numbers = Vec::new();
+        let mut rows = 0;
+        while rows < n.max(1) {
+            let line = match self.pending.pop() {
+                Some(line) => Some(line),
+                None => self.lines.next()?,
+            };
+            let Some((number, line)) = line else { break };
+            self.done += 1;
+            self.push(&line, || format!("row {} (line {number})", self.done), &mut numbers)?;
+            self.lines.give_back(line);
+            rows += 1;
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
+        Array2::from_shape_vec((rows, self.columns), numbers).map(Some).map_err(|e| self.refuse(e.to_string()))
+    }
+}
+
+/// Whether the last of these lines (in reverse order) is a header, see the head of this file; or an option names one of
+/// its cells.
+fn is_header(separator: Separator, lines: &[(u64, Vec<u8>)], options: &ReadOptions) -> bool {
+    let Some(((_, first), below)) = lines.split_last() else { return false };
+    let cells = || separator.cells(first).map(|cell| (number(cell), cell));
+    let has_number = cells().any(|c| matches!(c.0, Cell::Number(_)));
+    let mut texts = cells().filter(|c| matches!(c.0, Cell::Text)).peekable();
+    if texts.peek().is_none() {
+        return false;
+    }
+    if !has_number || texts.any(|(_, cell)| columns::names(options).any(|name| name.as_bytes() == cell)) {
+        return true;
+    }
+    let Some((_, second)) = below.first() else { return false };
+    let text_above_number = |(a, b): ((Cell, _), &[u8])| matches!((a, number(b)), (Cell::Text, Cell::Number(_)));
+    cells().count() != separator.cells(second).count() || cells().zip(separator.cells(second)).any(text_above_number)
+}
+
+/// What is wrong with a cell that is no number.
+fn complaint(what: Cell, cell: &[u8]) -> String {
+    match what {
+        Cell::Missing => "the value is missing".into(),
+        _ => format!("'{}' is not a number", super::shown(&String::from_utf8_lossy(cell))),
+    }
+}
+
+#[cfg(test)]
+mod tests;
