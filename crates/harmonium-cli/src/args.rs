@@ -26,7 +26,7 @@ fn after_help() -> String {
     let (formats, builtins) = (formats.join("\n"), builtins.join("\n"));
     format!(
         "DATA files:\n{formats}\n\nDATA that needs no file:\n{builtins}\n\nExamples:\n  \
-         harmonium train builtin:bars:3 -o bars\n  harmonium inspect bars/model.safetensors"
+         harmonium train builtin:bars:2 -o bars --updates 1000\n  harmonium inspect bars/model.safetensors"
     )
 }
 

@@ -74,7 +74,7 @@ fn in_words(report: &Report, activity: ArrayView1<f32>, means: &Array2<f32>, (lo
     let all = count(activity.len(), units);
     match report.rbm.hidden().kind().unit::<f32>().n_states() {
         Some(_) => format!(
-            "Of {all}, {} nearly always off and {} nearly always on (within {:.0} % of the range){react}.",
+            "Of {all}, {} are nearly always off and {} nearly always on (within {:.0} % of the range){react}.",
             near(lo),
             near(hi),
             100.0 * NEARLY

@@ -3,7 +3,10 @@
 use crate::text::{fixed, scientific};
 
 /// Largest number drawn; beyond it differences of two would overflow.
-const LARGEST: f64 = 1e300;
+const LARGEST: f64 = 1e290;
+
+/// Smallest number of a logarithmic axis; below it the room beside the values would vanish.
+const SMALLEST: f64 = 1e-280;
 
 /// One axis of a plot. `lo > hi` turns it round.
 #[derive(Clone, Debug)]
@@ -45,7 +48,7 @@ impl Axis {
     /// The same, logarithmic if all values are positive and differ by more than a factor of 50.
     pub fn around_maybe_log(values: impl IntoIterator<Item = f64> + Clone, label: &str) -> Option<Axis> {
         let (lo, hi) = range(values.clone())?;
-        if lo <= 0.0 || hi / lo < 50.0 {
+        if lo < SMALLEST || hi / lo < 50.0 {
             return Axis::around(values, label);
         }
         let room = (hi / lo).powf(0.04);
@@ -94,7 +97,9 @@ impl Axis {
     fn steps(&self, most: usize) -> Vec<Tick> {
         let step = round_step((self.hi - self.lo).abs() / most.max(1) as f64);
         let step = if self.whole { step.max(1.0) } else { step };
-        let (first, last) = ((self.lo.min(self.hi) / step).ceil(), (self.lo.max(self.hi) / step).floor());
+        // Rounding must not lose a tick that stands at an end.
+        let first = (self.lo.min(self.hi) / step - 1e-9).ceil();
+        let last = (self.lo.max(self.hi) / step + 1e-9).floor();
         if !step.is_normal() || last - first > 2.0 * most as f64 {
             return Vec::new();
         }
@@ -113,10 +118,12 @@ impl Axis {
 
     /// Powers of ten, every so many that not more than `most` are shown; 2 and 5 times them if there is room.
     fn decades(&self, most: usize) -> Vec<Tick> {
-        let (first, last) = (self.lo.log10().floor() as i32, self.hi.log10().ceil() as i32);
-        let every = (last.saturating_sub(first).max(0) as usize).div_ceil(most.max(1)).max(1);
-        let factors: &[f64] = if (last - first) as usize * 3 <= 2 * most { &[1.0, 2.0, 5.0] } else { &[1.0] };
-        let values = (first..=last).step_by(every).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e)));
+        let (first, last) = (self.lo.log10().ceil() as i32, self.hi.log10().floor() as i32);
+        let decades = (last - first).max(1);
+        let every = (decades as usize).div_ceil(most.max(1)).max(1) as i32;
+        let factors: &[f64] = if decades == 1 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let powers = (first - 1..=last).filter(|e| e % every == 0);
+        let values = powers.flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e)));
         let shown = values.filter(|v| (self.lo..=self.hi).contains(v));
         shown.map(|value| Tick { value, label: crate::text::number(value) }).collect()
     }

@@ -17,6 +17,8 @@ struct Curve {
     title: &'static str,
     unit: &'static str,
     about: &'static str,
+    /// Whether it is logarithmic when it changes a lot.
+    positive: bool,
     value: Value,
 }
 
@@ -36,6 +38,7 @@ const CURVES: &[Curve] = &[
         unit: "nats per row",
         about: "Exact mean log likelihood of the rows; higher is better. Dashed: independent units, which know only \
                 each column by itself.",
+        positive: false,
         value: Value::Measure(|m| m.log_likelihood),
     },
     Curve {
@@ -43,6 +46,7 @@ const CURVES: &[Curve] = &[
         title: "Pseudo log likelihood",
         unit: "nats per row",
         about: "Sum over the columns of the log probability of each given all others; higher is better.",
+        positive: false,
         value: Value::Measure(|m| m.pseudo_log_likelihood),
     },
     Curve {
@@ -50,14 +54,16 @@ const CURVES: &[Curve] = &[
         title: "Mean free energy",
         unit: "nats",
         about: "Only the gap between training and held-out rows has a meaning: it widens when the machine overfits.",
+        positive: false,
         value: Value::Measure(|m| Some(m.free_energy)),
     },
     Curve {
         name: "reconstruction-error",
         title: "Reconstruction error",
-        unit: "mean square per column",
-        about: "Squared difference between rows and their mean-field reconstruction. It is not what is learned: it may \
+        unit: "squared, per column",
+        about: "Mean squared difference between rows and their mean-field reconstruction. It is not what is learned: it may \
                 rise while the likelihood rises.",
+        positive: true,
         value: Value::Measure(|m| Some(m.reconstruction_error)),
     },
     Curve {
@@ -65,6 +71,7 @@ const CURVES: &[Curve] = &[
         title: "Gradient length",
         unit: "nats per unit of parameters",
         about: "Euclidean length of the estimated gradient.",
+        positive: true,
         value: Value::Run(|p| p.gradient_norm),
     },
     Curve {
@@ -72,6 +79,7 @@ const CURVES: &[Curve] = &[
         title: "Learning rate",
         unit: "per update",
         about: "What the gradient is multiplied by.",
+        positive: false,
         value: Value::Run(|p| p.learning_rate),
     },
 ];
@@ -144,11 +152,11 @@ impl Run<'_> {
         let values: Vec<f64> = lines.iter().flat_map(|l| &l.2).map(|p| p.1).collect();
         let y = match curve.value {
             _ if lines.is_empty() => None,
-            Value::Run(_) if curve.name == "learning-rate" => Axis::around(values.into_iter().chain([0.0]), ""),
-            Value::Run(_) => Axis::around_maybe_log(values, ""),
-            Value::Measure(_) => Axis::around(values.into_iter().chain(baseline), ""),
+            _ if curve.name == "learning-rate" => Axis::around(values.into_iter().chain([0.0]), ""),
+            _ if curve.positive => Axis::around_maybe_log(values, ""),
+            _ => Axis::around(values.into_iter().chain(baseline), ""),
         }?;
-        let unit = if y.is_log() { format!("{}, logarithmic", curve.unit) } else { curve.unit.into() };
+        let unit = if y.is_log() { format!("{}, log scale", curve.unit) } else { curve.unit.into() };
         let mut layout = Layout::new(curve.title, &unit, self.updates(), y);
         layout.above = self.epochs();
         layout.legend = self.legend(&lines, baseline);

@@ -60,22 +60,22 @@ pub struct Bar {
 impl Svg {
     /// The element for a page whose style knows [`STYLE`].
     pub fn inline(&self, label: &str) -> String {
-        self.element(label, "", "")
+        self.element(label, "", 0.0, "")
     }
 
-    /// The file that stands alone.
+    /// The file that stands alone, with a margin and a ground of its own.
     pub fn alone(&self, label: &str) -> String {
-        let style = format!("<style>{STYLE}</style>\n<rect width=\"100%\" height=\"100%\" class=\"ground\"/>");
-        self.element(label, " xmlns=\"http://www.w3.org/2000/svg\"", &style) + "\n"
+        let ground = "<rect x=\"-50%\" y=\"-50%\" width=\"200%\" height=\"200%\" class=\"ground\"/>";
+        let style = format!("<style>{STYLE}</style>\n{ground}");
+        self.element(label, " xmlns=\"http://www.w3.org/2000/svg\"", 12.0, &style) + "\n"
     }
 
-    fn element(&self, label: &str, xmlns: &str, style: &str) -> String {
-        let (w, h) = (self.width, self.height);
-        // A wide drawing shrinks on a phone: its text begins larger.
-        let font = if w > WIDTH { 14 } else { 12 };
+    fn element(&self, label: &str, xmlns: &str, margin: f64, style: &str) -> String {
+        let (w, h) = (self.width + 2.0 * margin, self.height + 2.0 * margin);
         format!(
-            "<svg{xmlns} class=\"drawing\" viewBox=\"0 0 {w} {h:.0}\" width=\"{w}\" height=\"{h:.0}\" \
-             font-size=\"{font}\" role=\"img\" aria-label=\"{}\">{style}\n{}</svg>",
+            "<svg{xmlns} class=\"drawing\" viewBox=\"{0} {0} {w:.0} {h:.0}\" width=\"{w:.0}\" height=\"{h:.0}\" \
+             font-size=\"12\" role=\"img\" aria-label=\"{1}\">{style}\n{2}</svg>",
+            -margin,
             escape(label),
             self.body
         )
@@ -109,7 +109,7 @@ impl Figure {
         let _ = writeln!(body, "{}", image(&png, [0.0, top, w, h]));
         let mut height = top + h + 4.0;
         if let Some(bar) = bar {
-            body += &bar.across([0.0, height, w.clamp(200.0, 340.0), line]);
+            body += &bar.across([0.0, height, w.max(200.0), line]);
             height += 2.2 * line;
         }
         Figure { name: name.into(), caption, svg: Svg { width, height, body }, png: Some(png) }

@@ -1,7 +1,7 @@
 //! A training run as a page: curves, weights, samples beside data, densities, in one file that needs nothing else.
 //!
 //! Plain data go in, text and bytes come out: nothing is trained, read or written here, and the same input gives the
-//! same bytes. **To add a figure: write a function `fn(&Report) -> Option<Section>`, add its line to [`SECTIONS`].**
+//! same bytes. **To add a figure: write a function `fn(&Report) -> Option<Section>`, add its line to `SECTIONS`.**
 
 #![forbid(unsafe_code)]
 

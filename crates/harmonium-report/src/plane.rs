@@ -10,7 +10,7 @@ use crate::text::{count, number, short};
 use crate::values::{column_range, fraction, rows_between};
 use crate::weights::{shown_of, strongest};
 use harmonium::{Exact, Natural};
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis as Dimension};
 
 /// Points of the density along each axis, and along each axis of a hidden unit's picture.
 const FINE: usize = 180;
@@ -110,7 +110,7 @@ impl<'a, 'b> Plane<'a, 'b> {
         if !self.report.fits(rows) {
             return (Vec::new(), format!("no {what}s"));
         }
-        let scaled = |row: ndarray::ArrayView1<f32>| (self.original(0, row[0].into()), self.original(1, row[1].into()));
+        let scaled = |row: ArrayView1<f32>| (self.original(0, row[0].into()), self.original(1, row[1].into()));
         let points: Vec<_> = rows.rows().into_iter().take(MOST_POINTS).map(scaled).collect();
         let text = count(points.len(), what);
         (points, text)
@@ -143,7 +143,7 @@ impl<'a, 'b> Plane<'a, 'b> {
         let png = raster.png(&caption);
         let mut plot = layout.plot();
         plot.fill(|place| image(&png, place));
-        self.points(rows, "").0.into_iter().for_each(|p| plot.dot(p, 1.7, "dot over"));
+        self.points(rows, "").0.into_iter().for_each(|p| plot.dot(p, 1.4, "dot over"));
         plot.fill(|[x, y, w, h]| bar.upright([x + w + 8.0, y, 10.0, h]));
         Figure { name: name.into(), caption, svg: plot.finish(), png: Some(png) }
     }
@@ -152,20 +152,26 @@ impl<'a, 'b> Plane<'a, 'b> {
     fn hidden_means(&self) -> Option<Figure> {
         let order = strongest(self.report.rbm);
         let tiles = Tiles::new(order.len().min(MOST_UNITS), (COARSE, COARSE), None)?;
-        let means = self.machine.up().means(self.grid(COARSE).view());
-        let shown: Vec<_> = order.iter().take(tiles.count()).map(|&j| means.column(j)).collect();
-        let (lo, hi) = self.hidden_range(&shown)?;
-        let raster = tiles.draw(|j, y, x| viridis(fraction(shown[j][y * COARSE + x], lo, hi)));
+        let means = self.means_of(&order[..tiles.count()]);
+        let kind = self.machine.hidden().kind();
+        let (lo, hi) = column_range(kind).or_else(|| range(means.iter().copied()))?;
+        let raster = tiles.draw(|j, y, x| viridis(fraction(means[[y * COARSE + x, j]], lo, hi)));
         let caption = format!(
             "Means of {} given v, over the same part of the plane; the longest weights are at the top left.",
-            shown_of(shown.len(), order.len())
+            shown_of(tiles.count(), order.len())
         );
         let bar = Bar { map: viridis, lo: number(lo), hi: number(hi), label: "mean of h given v".into() };
         Some(Figure::of_pixels("hidden-means", "Hidden units over the plane", &raster, Some(&bar), false, caption))
     }
 
-    /// From the smallest to the largest state, or what is seen.
-    fn hidden_range(&self, shown: &[ndarray::ArrayView1<f64>]) -> Option<(f64, f64)> {
-        column_range(self.machine.hidden().kind()).or_else(|| range(shown.iter().flatten().copied()))
+    /// Means of these hidden columns at every point of the coarse grid, a line of points at a time.
+    fn means_of(&self, order: &[usize]) -> Array2<f64> {
+        let grid = self.grid(COARSE);
+        let mut means = Array2::zeros((grid.nrows(), order.len()));
+        for (line, mut out) in means.axis_chunks_iter_mut(Dimension(0), COARSE).enumerate() {
+            let points = rows_between(grid.view(), line * COARSE, (line + 1) * COARSE);
+            out.assign(&self.machine.up().means(points).select(Dimension(1), order));
+        }
+        means
     }
 }

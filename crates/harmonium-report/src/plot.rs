@@ -1,6 +1,6 @@
 //! A plot: two axes, a title and a legend above the drawn area, so that nothing covers the data.
 
-use crate::axis::Axis;
+use crate::axis::{Axis, Tick};
 use crate::figure::{Svg, WIDTH};
 use crate::text::escape;
 use std::fmt::Write as _;
@@ -73,7 +73,7 @@ impl Layout {
         body += "</text>\n";
         let mut top = LINE + 4.0;
         top += legend(&self.legend, top, &mut body);
-        top += if self.above.is_some() { LINE } else { 4.0 };
+        top += if self.above.is_some() { LINE + 3.0 } else { 4.0 };
         let mut plot = Plot { x: self.x, y: self.y, left, top, width, height, below: 0.0, body };
         plot.frame(self.above.as_ref());
         plot
@@ -102,59 +102,54 @@ fn legend(keys: &[Key], top: f64, body: &mut String) -> f64 {
 impl Plot {
     fn frame(&mut self, above: Option<&Axis>) {
         let (left, right, top, bottom) = (self.left, self.left + self.width, self.top, self.top + self.height);
-        for tick in self.y.ticks(if self.height > 200.0 { 7 } else { 5 }) {
-            let Some(p) = self.y.place(tick.value) else { continue };
-            let y = bottom - p * self.height;
-            let _ = writeln!(
-                self.body,
-                "<path d=\"M{left:.1} {y:.1}H{right:.1}\" class=\"grid\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" class=\"soft\">{}</text>",
-                left - 5.0,
-                y + 3.7,
-                escape(&tick.label)
-            );
-        }
+        self.vertical_ticks();
         let _ = writeln!(self.body, "<path d=\"M{left:.1} {bottom:.1}H{right:.1}\" class=\"frame\"/>");
         self.horizontal_ticks(&self.x.clone(), bottom, 4.0, bottom + LINE);
         self.below = bottom + LINE + 4.0;
+        let label = self.x.label.clone();
         if let Some(above) = above {
-            self.horizontal_ticks(above, top, -3.0, top - 5.0);
-            self.margin_label(&above.label, top - 5.0);
-            self.margin_label(&self.x.label.clone(), bottom + LINE);
-        } else if !self.x.label.is_empty() {
-            let middle = 0.5 * (left + right);
-            let label = escape(&self.x.label);
-            let y = bottom + 2.0 * LINE;
-            let _ = writeln!(
-                self.body,
-                "<text x=\"{middle:.1}\" y=\"{y:.1}\" text-anchor=\"middle\" class=\"soft\">{label}</text>"
-            );
+            self.horizontal_ticks(above, top, -3.0, top - 8.0);
+            self.soft_text(left - 8.0, top - 8.0, "end", &above.label);
+            self.soft_text(left - 8.0, bottom + LINE, "end", &label);
+        } else if !label.is_empty() {
+            self.soft_text(0.5 * (left + right), bottom + 2.0 * LINE, "middle", &label);
             self.below += LINE;
         }
     }
 
-    fn margin_label(&mut self, label: &str, y: f64) {
-        let x = self.left - 8.0;
+    fn soft_text(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
+        let text = escape(text);
         let _ = writeln!(
             self.body,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\" class=\"soft\">{}</text>",
-            escape(label)
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" class=\"soft\">{text}</text>"
         );
     }
 
+    fn vertical_ticks(&mut self) {
+        for tick in self.y.ticks(if self.height > 200.0 { 7 } else { 5 }) {
+            let Some(p) = self.y.place(tick.value) else { continue };
+            let y = self.top + (1.0 - p) * self.height;
+            let _ = writeln!(self.body, "<path d=\"M{:.1} {y:.1}h{:.1}\" class=\"grid\"/>", self.left, self.width);
+            self.soft_text(self.left - 5.0, y + 3.7, "end", &tick.label);
+        }
+    }
+
+    /// As many ticks, up to about five, as have room side by side.
+    fn fitting(&self, axis: &Axis) -> Vec<Tick> {
+        let width =
+            |ticks: &[Tick]| ticks.iter().map(|t| CHARACTER * (t.label.chars().count() + 1) as f64).sum::<f64>();
+        (2..=4).rev().map(|most| axis.ticks(most)).find(|ticks| width(ticks) <= self.width).unwrap_or_default()
+    }
+
     fn horizontal_ticks(&mut self, axis: &Axis, line: f64, length: f64, text: f64) {
-        for tick in axis.ticks(4) {
+        for tick in self.fitting(axis) {
             let Some(p) = axis.place(tick.value) else { continue };
             let x = self.left + p * self.width;
             // The first and last label would leave the drawing.
             let half = 0.5 * CHARACTER * tick.label.chars().count() as f64;
             let at = x.clamp(half, WIDTH - half);
-            let _ = writeln!(
-                self.body,
-                "<path d=\"M{x:.1} {line:.1}v{length}\" class=\"frame\"/>\
-                 <text x=\"{at:.1}\" y=\"{text:.1}\" text-anchor=\"middle\" class=\"soft\">{}</text>",
-                escape(&tick.label)
-            );
+            let _ = writeln!(self.body, "<path d=\"M{x:.1} {line:.1}v{length}\" class=\"frame\"/>");
+            self.soft_text(at, text, "middle", &tick.label);
         }
     }
 

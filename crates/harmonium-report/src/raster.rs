@@ -1,9 +1,9 @@
 //! Pictures made of pixels, and their PNG bytes.
 
 /// Between tiles: visible on white and on black.
-const GAP: [u8; 4] = [128, 128, 128, 90];
+const GAP: [u8; 4] = [128, 128, 128, 100];
 /// Pixels between tiles.
-const BETWEEN: usize = 2;
+const BETWEEN: usize = 3;
 /// Size in pixels that a small image is enlarged to, about.
 const TILE: usize = 56;
 /// A side is never thinner than this many pixels, so that a row of one pixel can be seen.
@@ -62,7 +62,7 @@ pub struct Tiles {
 
 impl Tiles {
     /// Places for at most `count` images of (height, width), fewer if they are large; `None` if one is too large.
-    /// `across` fixes the number side by side, otherwise the whole is about square.
+    /// `across` fixes the number side by side, otherwise the whole is about square, rather wide than high.
     pub fn new(count: usize, size: (usize, usize), across: Option<usize>) -> Option<Tiles> {
         let both = (TILE / size.0.max(size.1).max(1)).max(1);
         let scale = [size.0, size.1].map(|s| both.max(THINNEST.div_ceil(s.max(1))));
@@ -71,7 +71,7 @@ impl Tiles {
         if count == 0 || size.0 * size.1 == 0 {
             return None;
         }
-        let square = (count as f64 * tile.0 as f64 / tile.1 as f64).sqrt().round() as usize;
+        let square = ((count as f64 * tile.0 as f64 / tile.1 as f64).sqrt() - 0.25).ceil() as usize;
         let across = across.unwrap_or(square).clamp(1, count);
         Some(Tiles { size, scale: (scale[0], scale[1]), count, across })
     }
@@ -138,11 +138,11 @@ mod tests {
     fn tiles_stand_where_they_belong() {
         let tiles = Tiles::new(6, (8, 8), Some(3)).unwrap();
         let raster = tiles.draw(|tile, y, x| [tile as u8, y as u8, x as u8]);
-        assert_eq!((raster.width, raster.height), (3 * 58 + 2, 2 * 58 + 2));
+        assert_eq!((raster.width, raster.height), (3 * 59 + 3, 2 * 59 + 3));
         let pixel = |y: usize, x: usize| &raster.pixels[4 * (y * raster.width + x)..][..4];
         assert_eq!(pixel(0, 0), GAP);
-        assert_eq!(pixel(2, 2), [0, 0, 0, 255]);
-        assert_eq!(pixel(58 + 2 + 55, 2 * 58 + 2 + 7), [5, 7, 1, 255]);
+        assert_eq!(pixel(3, 3), [0, 0, 0, 255]);
+        assert_eq!(pixel(59 + 3 + 55, 2 * 59 + 3 + 7), [5, 7, 1, 255]);
     }
 
     #[test]

@@ -140,6 +140,17 @@ mod tests {
         }
     }
 
+    /// The tail on the left is e^x, to full relative precision: rare events keep their odds.
+    #[test]
+    fn small_probabilities_are_relatively_exact() {
+        for x in [-20.0f64, -40.0, -300.0] {
+            assert!((logistic(x) / x.exp() - 1.0).abs() < 1e-8, "{x}");
+            let mut row = [0.0];
+            logistic_row(&[x], &[0.0], 1.0, 0.0, 1.0, &mut row);
+            assert!((row[0] / x.exp() - 1.0).abs() < 1e-8, "{x}");
+        }
+    }
+
     #[test]
     fn extreme_inputs_stay_finite() {
         for x in [1e4f64, -1e4, 1e-310, 0.0, -0.0] {

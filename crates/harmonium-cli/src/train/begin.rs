@@ -7,7 +7,7 @@ use harmonium::backend::{Backend, Cpu};
 use harmonium::data::{Preprocess, find_builtin};
 use harmonium::file::ModelFile;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Rbm, States, initial_machine};
+use harmonium::{Dataset, Error, Rbm, States, initial_machine};
 use ndarray::Array1;
 use sha2::{Digest, Sha256};
 use toml::Table;
@@ -32,7 +32,14 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
     let image = input::image(settings, columns, own_image)?;
     let init = settings.machine.init.clone().map(ModelFile::read).transpose()?;
     match &init {
-        Some(file) => take_over(&mut settings.machine, asked, &file.rbm)?,
+        Some(file) => {
+            let expected = file.rbm.visible().sites();
+            if columns != expected {
+                let problem = Error::Columns { expected, found: columns }.to_string();
+                return Err(Error::Data { path: settings.data.source.clone().into(), problem }.into());
+            }
+            take_over(&mut settings.machine, asked, &file.rbm)?;
+        }
         None => complete_machine(settings, asked, columns)?,
     }
     let (visible, hidden) = settings.machine.kinds()?;

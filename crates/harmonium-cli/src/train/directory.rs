@@ -25,8 +25,10 @@ pub struct RunDir {
     path: PathBuf,
     /// Held, not read: the lock ends with the file handle, also when the process is killed.
     _lock: Option<File>,
-    /// Whether the directory is to disappear again because nothing came of the run.
-    fleeting: bool,
+    /// Whether the directory was made for this run.
+    new: bool,
+    /// Whether something worth keeping is in it.
+    kept: bool,
 }
 
 impl RunDir {
@@ -35,7 +37,7 @@ impl RunDir {
         let shown = path.display();
         let new = !path.exists();
         fs::create_dir_all(path).with_context(|| format!("{shown}: making the directory"))?;
-        let mut dir = RunDir { path: path.into(), _lock: None, fleeting: new };
+        let mut dir = RunDir { path: path.into(), _lock: None, new, kept: false };
         dir._lock = lock(path)?;
         let content = dir.content()?;
         dir.remove_leftovers();
@@ -53,7 +55,13 @@ impl RunDir {
 
     /// From now on the directory holds something worth keeping.
     pub fn keep(&mut self) {
-        self.fleeting = false;
+        self.kept = true;
+    }
+
+    /// Nothing came of the run: takes away what it has written, and with it the directory if it was made for it.
+    pub fn undo(&mut self) -> Result<()> {
+        self.kept = false;
+        self.clear()
     }
 
     /// Writes a file of the run, whole or not at all.
@@ -122,7 +130,7 @@ fn lock(path: &Path) -> Result<Option<File>> {
 
 impl Drop for RunDir {
     fn drop(&mut self) {
-        if self.fleeting {
+        if self.new && !self.kept {
             let _ = fs::remove_dir(&self.path);
         }
     }

@@ -82,7 +82,6 @@ impl Units {
 
 /// What is known of a table before it is packed.
 pub struct Look {
-    pub rows: u64,
     pub largest: f64,
     pub mean: Array1<f64>,
     /// Standard deviation; 1 for constant columns.
@@ -114,7 +113,7 @@ pub fn look(source: &str, options: &DataOptions) -> Result<Look> {
         let deviation = (s / rows as f64).sqrt();
         if deviation > ROUNDING * m.abs() && deviation.is_finite() { deviation } else { 1.0 }
     });
-    Ok(Look { rows, largest, deviation: deviation.collect(), mean })
+    Ok(Look { largest, deviation: deviation.collect(), mean })
 }
 
 /// The kinds of visible units that would take every number of a table, as advice; empty if there are none.
@@ -198,5 +197,8 @@ pub fn standardization(settings: &Settings, visible: &Kind) -> Result<Preprocess
         bail!("standardize: is for continuous visible units such as gaussian, but these are {visible}");
     }
     let found = look(&settings.data.source, &settings.data.options()?).context("standardize")?;
-    Ok(Preprocess { binarize: None, shift: Some(found.mean), scale: Some(found.deviation) })
+    // In the precision of the model file, so that what it remembers is what was done, to the bit.
+    let shift = found.mean.mapv(|x| f64::from(x as f32));
+    let scale = found.deviation.mapv(|x| f64::from((x as f32).clamp(f32::MIN_POSITIVE, f32::MAX)));
+    Ok(Preprocess { binarize: None, shift: Some(shift), scale: Some(scale) })
 }

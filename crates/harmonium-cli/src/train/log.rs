@@ -12,22 +12,36 @@ pub struct Log {
     path: PathBuf,
     file: File,
     failure: Option<std::io::Error>,
+    /// The last checkpoint told: an interrupted run may save the same one again, which is no news.
+    checkpoint: Option<u64>,
 }
 
 impl Log {
-    /// Goes on with a log, keeping what happened up to `update`; `None` begins a new one.
+    /// Goes on with a log, keeping what happened up to the checkpoint `update`; `None` begins a new one.
     pub fn open(path: PathBuf, update: Option<u64>) -> Result<Log> {
         let kept = match update {
             Some(update) if path.exists() => lines_until(&path, update)?,
             _ => String::new(),
         };
         atomic::write(&path, |w| w.write_all(kept.as_bytes()))?;
+        let checkpoint = kept.lines().filter_map(|l| checkpoint_of(&serde_json::from_str(l).ok()?)).next_back();
         let file = OpenOptions::new().append(true).open(&path).with_context(|| path.display().to_string())?;
-        Ok(Log { path, file, failure: None })
+        let mut log = Log { path, file, failure: None, checkpoint };
+        // A run that was killed between writing its checkpoint and saying so is helped out.
+        if let Some(update) = update.filter(|u| *u > 0) {
+            log.write(&Event::Checkpoint { update });
+        }
+        Ok(log)
     }
 
     /// Writes a line in one piece; false if it could not be written.
     pub fn write(&mut self, event: &Event) -> bool {
+        if let Some(update) = checkpoint_of(event) {
+            if self.checkpoint == Some(update) {
+                return self.failure.is_none();
+            }
+            self.checkpoint = Some(update);
+        }
         let written = serde_json::to_string(event).map_err(std::io::Error::from);
         let written = written.and_then(|line| self.file.write_all(format!("{line}\n").as_bytes()));
         if let Err(e) = written {
@@ -50,14 +64,23 @@ pub fn read(path: &Path) -> Result<Vec<Event>> {
     Ok(text(path)?.lines().filter_map(|l| serde_json::from_str(l).ok()).collect())
 }
 
+/// The lines of events up to `update`; that the run ended is no longer true.
 fn lines_until(path: &Path, update: u64) -> Result<String> {
-    let until = |line: &&str| serde_json::from_str(line).is_ok_and(|event: Event| update_of(&event) <= update);
+    let keep = |event: Event| update_of(&event) <= update && !matches!(event, Event::Finished { .. });
+    let until = |line: &&str| serde_json::from_str(line).is_ok_and(keep);
     Ok(text(path)?.lines().filter(until).flat_map(|line| [line, "\n"]).collect())
 }
 
 fn text(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn checkpoint_of(event: &Event) -> Option<u64> {
+    match event {
+        Event::Checkpoint { update } => Some(*update),
+        _ => None,
+    }
 }
 
 /// The update an event belongs to.
@@ -81,9 +104,12 @@ mod tests {
         let line = |update: u64| format!("{{\"event\":\"checkpoint\",\"update\":{update}}}\n");
         std::fs::write(&path, [line(50), line(100), line(150), "{\"event\":\"checkp".into()].concat()).unwrap();
         let mut log = Log::open(path.clone(), Some(100)).unwrap();
+        assert!(log.write(&Event::Checkpoint { update: 100 }));
         assert!(log.write(&Event::Checkpoint { update: 120 }));
         log.finish().unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), [line(50), line(100), line(120)].concat());
+        Log::open(path.clone(), Some(110)).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), [line(50), line(100), line(110)].concat());
         Log::open(path.clone(), None).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"");
     }

@@ -264,5 +264,7 @@ fn parse_epochs(text: &str) -> Result<f64, String> {
 }
 
 fn parse_image(text: &str) -> Result<String, String> {
-    super::settings::image_size(text).map(|_| text.to_string()).ok_or_else(|| "expected HEIGHTxWIDTH, such as 28x28".into())
+    super::settings::image_size(text)
+        .map(|_| text.to_string())
+        .ok_or_else(|| "expected HEIGHTxWIDTH, such as 28x28".into())
 }

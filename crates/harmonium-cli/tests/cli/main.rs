@@ -5,3 +5,7 @@ mod bad_input;
 mod commands;
 mod common;
 mod help;
+mod kill;
+mod run_directory;
+mod train;
+mod train_bad_input;

@@ -51,7 +51,8 @@ impl Extent {
             return Ok(());
         }
         let (shape, expected) = (tuple(shape), self.bytes);
-        let claim = format!("the header claims shape {shape}, that is {expected} bytes of data, but {found} bytes follow");
+        let claim =
+            format!("the header claims shape {shape}, that is {expected} bytes of data, but {found} bytes follow");
         Err(bytes.refuse(claim))
     }
 }
@@ -95,7 +96,9 @@ impl Flat {
         let Extent { rows, columns, .. } = self.extent;
         match self.take(1)?.is_empty() {
             true => Ok(()),
-            false => Err(self.bytes.refuse(format!("more data follows the {rows} rows of {columns} numbers it claims"))),
+            false => {
+                Err(self.bytes.refuse(format!("more data follows the {rows} rows of {columns} numbers it claims")))
+            }
         }
     }
 }
@@ -124,7 +127,9 @@ impl Source for Flat {
         let raw = self.take(n * row)?;
         if (raw.len() as u64) < n * row {
             let row = self.done + raw.len() as u64 / row + 1;
-            return Err(self.bytes.refuse(format!("the header claims {rows} rows, but the data ends within row {row}")));
+            return Err(self
+                .bytes
+                .refuse(format!("the header claims {rows} rows, but the data ends within row {row}")));
         }
         self.done += n;
         if self.done == rows {

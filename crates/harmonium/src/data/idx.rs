@@ -23,13 +23,11 @@ pub fn begins(head: &[u8]) -> bool {
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     options.refuse_for(path, "IDX files")?;
     let mut bytes = Bytes::open(path)?;
-    let (code, shape) = match header(&mut bytes.reader) {
-        Ok(header) => header,
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-            return Err(bytes.refuse("the file ends within its IDX header"));
-        }
-        Err(e) => return Err(bytes.failed(e)),
-    };
+    let (code, shape) = header(&mut bytes.reader).map_err(|e| match e.kind() {
+        io::ErrorKind::UnexpectedEof => bytes.refuse("the file ends within its IDX header"),
+        io::ErrorKind::InvalidData => bytes.refuse("not an IDX file: it does not begin with two zero bytes"),
+        _ => bytes.failed(e),
+    })?;
     let (dtype, extent) = check(code, &shape).map_err(|problem| bytes.refuse(problem))?;
     extent.check_length(&shape, 4 + 4 * shape.len() as u64, &bytes)?;
     let unit = if code[2] == 0x08 { 255.0 } else { 1.0 };
@@ -40,6 +38,9 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
 fn header(file: &mut impl Read) -> io::Result<([u8; 4], Vec<u64>)> {
     let mut code = [0; 4];
     file.read_exact(&mut code)?;
+    if code[..2] != [0, 0] {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
     let mut extents = vec![0; 4 * usize::from(code[3])];
     file.read_exact(&mut extents)?;
     let (extents, _) = extents.as_chunks::<4>();
@@ -47,9 +48,6 @@ fn header(file: &mut impl Read) -> io::Result<([u8; 4], Vec<u64>)> {
 }
 
 fn check(code: [u8; 4], shape: &[u64]) -> std::result::Result<(Dtype, Extent), String> {
-    if code[..2] != [0, 0] {
-        return Err("not an IDX file: it does not begin with two zero bytes".into());
-    }
     let (_, name) = TYPES.iter().find(|t| t.0 == code[2]).ok_or_else(|| {
         format!("the IDX type 0x{:02x} is unknown; known are 0x08, 0x09, 0x0b, 0x0c, 0x0d and 0x0e", code[2])
     })?;

@@ -16,6 +16,11 @@ impl Memory {
     pub fn new(table: Array2<f64>, image: Option<(usize, usize)>) -> Memory {
         Memory { table, image, done: 0 }
     }
+
+    /// The whole table.
+    pub fn into_table(self) -> Array2<f64> {
+        self.table
+    }
 }
 
 impl Source for Memory {
@@ -35,5 +40,19 @@ impl Source for Memory {
         let first = self.done;
         self.done = first.saturating_add(n.max(1)).min(self.table.nrows());
         Ok((self.done > first).then(|| self.table.slice(s![first..self.done, ..]).to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn blocks_are_the_rows_in_order() {
+        let mut memory = Memory::new(array![[1.0], [2.0], [3.0]], None);
+        assert_eq!(memory.read(2).unwrap(), Some(array![[1.0], [2.0]]));
+        assert_eq!(memory.read(usize::MAX).unwrap(), Some(array![[3.0]]));
+        assert_eq!(memory.read(2).unwrap(), None);
     }
 }

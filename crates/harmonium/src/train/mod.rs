@@ -132,6 +132,11 @@ impl<T: Real> Trainer<T> {
         &self.config
     }
 
+    /// The rows it learns from.
+    pub fn data(&self) -> &Dataset<T> {
+        &self.data
+    }
+
     /// The name of the backend, which a configuration records.
     pub fn backend_name(&self) -> &'static str {
         self.backend.name()

@@ -144,6 +144,33 @@ fn exact_samples_visit_states_as_often_as_their_probability() {
     assert!(chi2 < 157.0, "χ² = {chi2}");
 }
 
+/// 2¹² states are several blocks and shards: every sample is the state at which the cumulative probability passes its
+/// uniform, in the order of enumeration. No statistics.
+#[test]
+fn exact_samples_are_the_inverse_of_the_cumulative_distribution() {
+    let rbm = random_rbm(&kind("bernoulli"), 12, &kind("bernoulli"), 14, true, 0.3, &mut Numbers::new(6));
+    let exact = Exact::new(&rbm).unwrap();
+    let states = all_states(&kind("bernoulli"), 12);
+    let mut cumulative = 0.0;
+    let ends: Vec<f64> = exact
+        .log_likelihood(states.view())
+        .unwrap()
+        .iter()
+        .map(|l| {
+            cumulative += l.exp();
+            cumulative
+        })
+        .collect();
+    let key = Key::root(12);
+    let samples = exact.sample(3000, key).0;
+    for (i, row) in samples.rows().into_iter().enumerate() {
+        let u: f64 = key.of(harmonium::rng::Purpose::ExactState).uniforms(i as u64, 0)[0];
+        let k = row.iter().enumerate().map(|(site, x)| (*x as usize) << site).sum::<usize>();
+        let begin = if k == 0 { 0.0 } else { ends[k - 1] };
+        assert!(u > begin - 1e-10 && u < ends[k] + 1e-10, "sample {i}: {u} is not in [{begin}, {}]", ends[k]);
+    }
+}
+
 /// KL(q‖p) of the model's own distribution is zero; of one state it is −log p; weights scale away.
 #[test]
 fn the_divergence_is_zero_at_the_model_and_counts_equal_rows_once() {

@@ -1,13 +1,15 @@
-//! Bars and stripes: on K × K pixels, whole rows or whole columns are lit; 2·2ᴷ − 2 distinct patterns (MacKay 2003, ch. 43).
+//! Bars and stripes: on K × K pixels whole rows or whole columns are lit; 2·2ᴷ − 2 distinct patterns (MacKay 2003, ch. 43).
 
 use super::Memory;
 use ndarray::Array2;
 
-/// 8,190 patterns of 144 pixels.
+/// Largest K: 8,190 patterns of 144 pixels.
 const MOST: usize = 12;
 
-/// Every pattern once: first those of lit rows in the order of their binary numbers, then those of lit columns that are
-/// not among them (all but the dark and the bright one).
+/// Every pattern once, so that the entropy is log(2·2ᴷ − 2).
+///
+/// First the patterns of lit rows in the order of their binary numbers, then those of lit columns that are not among
+/// them: all but the dark and the bright one.
 pub fn make(argument: Option<&str>) -> Result<Memory, String> {
     let k = super::size(argument, 3, 1..=MOST)?;
     let codes = 1usize << k;
@@ -17,4 +19,32 @@ pub fn make(argument: Option<&str>) -> Result<Memory, String> {
         Some(column) => lit(column + 1, pixel % k),
     });
     Ok(Memory::new(table, Some((k, k))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Source;
+    use std::collections::HashSet;
+
+    fn same(line: ndarray::ArrayView1<f64>) -> bool {
+        line.iter().all(|x| *x == line[0])
+    }
+
+    #[test]
+    fn every_pattern_of_whole_rows_or_columns_is_there_once() {
+        for k in 1..=6 {
+            let memory = make(Some(&k.to_string())).unwrap();
+            assert_eq!(memory.image(), Some((k, k)));
+            let table = memory.into_table();
+            let patterns: HashSet<Vec<u64>> =
+                table.rows().into_iter().map(|r| r.iter().map(|x| x.to_bits()).collect()).collect();
+            assert_eq!((table.nrows(), patterns.len()), (2 * (1 << k) - 2, 2 * (1 << k) - 2));
+            for row in table.rows() {
+                let image = row.to_shape((k, k)).unwrap();
+                assert!(image.rows().into_iter().all(same) || image.columns().into_iter().all(same), "{image}");
+            }
+        }
+        assert_eq!(make(None).unwrap().into_table().dim(), (14, 9));
+    }
 }

@@ -3,9 +3,15 @@
 //! **To add one: write its file, add its line to [`BUILTINS`].**
 
 mod bars;
+mod digits;
+mod ising;
+mod planar;
+mod shifter;
 
-use super::{Memory, Source};
+use super::{Memory, Source, shown};
 use crate::error::{Error, Result};
+use crate::rng::{Key, Purpose};
+use std::ops::RangeInclusive;
 
 /// A data set that needs no file.
 pub struct Builtin {
@@ -20,14 +26,52 @@ pub struct Builtin {
 }
 
 /// The list.
-pub const BUILTINS: &[Builtin] = &[Builtin {
-    name: "bars",
-    about: "bars and stripes on K × K pixels, each pattern once; bars:K, default 3",
-    visible: "bernoulli",
-    make: bars::make,
-}];
+pub const BUILTINS: &[Builtin] = &[
+    Builtin {
+        name: "digits",
+        about: "1797 handwritten digits of 8 × 8 pixels, grey values in [0, 1] (scikit-learn, UCI)",
+        visible: "bernoulli",
+        make: digits::make,
+    },
+    Builtin {
+        name: "bars",
+        about: "bars and stripes on K × K pixels, each pattern once; bars:K, default 3",
+        visible: "bernoulli",
+        make: bars::make,
+    },
+    Builtin {
+        name: "shifter",
+        about: "N bits, the same shifted cyclically, 3 bits that say how, each row once; shifter:N, default 8",
+        visible: "bernoulli",
+        make: shifter::make,
+    },
+    Builtin {
+        name: "ising",
+        about: "2000 samples of the critical Ising model on L × L spins, periodic; ising:L, default 8",
+        visible: "spin",
+        make: ising::make,
+    },
+    Builtin {
+        name: "mixture",
+        about: "2000 points of four Gaussians at the corners of a square",
+        visible: "gaussian",
+        make: planar::mixture,
+    },
+    Builtin {
+        name: "moons",
+        about: "2000 points on two interleaved half circles",
+        visible: "gaussian",
+        make: planar::moons,
+    },
+    Builtin {
+        name: "rings",
+        about: "2000 points on two circles around the origin",
+        visible: "gaussian",
+        make: planar::rings,
+    },
+];
 
-/// The entry a data argument names, if it begins with `builtin:`.
+/// The entry a data argument names and its argument, if it begins with `builtin:`.
 pub fn find(spec: &str) -> Option<Result<(&'static Builtin, Option<&str>)>> {
     let rest = spec.strip_prefix("builtin:")?;
     let (name, argument) = rest.split_once(':').map_or((rest, None), |(name, argument)| (name, Some(argument)));
@@ -47,15 +91,55 @@ pub(super) fn open(spec: &str, builtin: &Builtin, argument: Option<&str>) -> Res
 }
 
 /// The size an argument states, or `default`.
-fn size(
-    argument: Option<&str>,
-    default: usize,
-    range: std::ops::RangeInclusive<usize>,
-) -> std::result::Result<usize, String> {
+fn size(argument: Option<&str>, default: usize, range: RangeInclusive<usize>) -> std::result::Result<usize, String> {
     let Some(text) = argument else { return Ok(default) };
-    let number = text.parse().ok().filter(|n| range.contains(n));
-    number.ok_or_else(|| {
-        let (text, low, high) = (super::shown(text), range.start(), range.end());
+    text.parse().ok().filter(|n| range.contains(n)).ok_or_else(|| {
+        let (text, low, high) = (shown(text), range.start(), range.end());
         format!("the size is '{text}', but must be a whole number from {low} to {high}")
     })
+}
+
+/// Refuses an argument where there is none to give.
+fn no_argument(argument: Option<&str>) -> std::result::Result<(), String> {
+    argument.map_or(Ok(()), |text| Err(format!("it takes no argument, but '{}' was given", shown(text))))
+}
+
+/// Random numbers of a generator's own, the same for everyone.
+fn key(generator: u64) -> Key {
+    Key::root(0).of(Purpose::Builtin).step(generator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Kind;
+
+    #[test]
+    fn every_set_is_the_same_twice_and_in_the_domain_of_its_units() {
+        for builtin in BUILTINS {
+            let table = (builtin.make)(None).unwrap().into_table();
+            assert_eq!(table, (builtin.make)(None).unwrap().into_table(), "{}", builtin.name);
+            let kind = Kind::new(builtin.visible, &Default::default()).unwrap();
+            assert!(table.iter().all(|x| kind.unit::<f64>().encode(*x, &mut [0.0])), "{}", builtin.name);
+        }
+    }
+
+    #[test]
+    fn names_and_arguments_that_do_not_exist_are_refused() {
+        for (spec, message) in [
+            ("builtin:mnist", "no built-in data has this name; known are digits, bars, shifter"),
+            ("builtin:", "no built-in data has this name"),
+            ("builtin:bars:0", "from 1 to 12"),
+            ("builtin:bars:13", "from 1 to 12"),
+            ("builtin:bars:x", "the size is 'x'"),
+            ("builtin:ising:1", "from 2 to 32"),
+            ("builtin:shifter:99999999999999999999", "from 2 to 12"),
+            ("builtin:moons:3", "takes no argument, but '3'"),
+            ("builtin:digits:", "takes no argument, but ''"),
+        ] {
+            let found = super::super::open_with(spec, &Default::default()).err().unwrap().to_string();
+            assert!(found.starts_with(spec) && found.contains(message), "{found}");
+        }
+        assert!(find("digits").is_none());
+    }
 }

@@ -6,7 +6,7 @@ use super::super::shown;
 
 /// Type and byte order of the numbers in a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Dtype {
+pub(in super::super) struct Dtype {
     kind: Kind,
     big: bool,
 }

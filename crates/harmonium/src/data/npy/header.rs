@@ -6,7 +6,7 @@ use super::super::shown;
 use super::dtype::Dtype;
 use std::io::{self, Read};
 
-const MAGIC: &[u8; 6] = b"\x93NUMPY";
+pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// NumPy itself refuses headers beyond 10,000 bytes unless told that the file is trusted.
 const MOST_HEADER: usize = 1 << 16;
 /// NumPy's own limit on dimensions is 64.

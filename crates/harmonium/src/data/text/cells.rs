@@ -16,12 +16,15 @@ const SEPARATORS: [Separator; 4] =
 const GUESS_BYTES: usize = 1 << 16;
 
 impl Separator {
-    /// The separator that makes the most numbers (or missing ones) of a line.
-    pub fn guess(line: &[u8]) -> Separator {
-        let line = &line[..line.len().min(GUESS_BYTES)];
-        let numbers = |s: &Separator| s.cells(line).filter(|cell| !matches!(number(cell), Cell::Text)).count();
+    /// The separator that makes the most numbers (or missing ones) of a row; between equals the line above decides.
+    pub fn guess(row: &[u8], above: &[u8]) -> Separator {
+        let numbers = |s: Separator, line: &[u8]| {
+            let line = &line[..line.len().min(GUESS_BYTES)];
+            s.cells(line).filter(|cell| !matches!(number(cell), Cell::Text)).count()
+        };
         // The last of equals is what `max_by_key` returns.
-        SEPARATORS.into_iter().rev().max_by_key(numbers).unwrap_or(Separator::Space)
+        let best = SEPARATORS.into_iter().rev().max_by_key(|s| (numbers(*s, row), numbers(*s, above)));
+        best.unwrap_or(Separator::Space)
     }
 
     /// The cells of a line.
@@ -83,20 +86,29 @@ fn quoted(cell: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether a line ends within a quoted cell, so that its row goes on in the next line.
-pub(super) fn ends_in_quotes(line: &[u8]) -> bool {
-    let mut at = 0;
-    // Most tables have no quotes at all, and this search is fast.
-    while let Some(n) = line.get(at..).and_then(|rest| rest.iter().position(|b| *b == b'"')) {
-        at += n;
-        let opens = line[..at].last().is_none_or(|b| b",;".contains(b) || b.is_ascii_whitespace());
-        match opens.then(|| quoted(&line[at..])) {
-            None => at += 1,
-            Some(Some(length)) => at += length + 2,
-            Some(None) => return true,
-        }
+/// Where in a row the reading stands, for rows that go on in the next line because a quoted cell does.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Quotes {
+    /// Outside of quotes; whether a quote here would open a cell.
+    Outside(bool),
+    /// Within a quoted cell.
+    Open,
+    /// Behind a quote that closes the cell, unless another one follows.
+    Closing,
+}
+
+impl Quotes {
+    /// At the beginning of a row.
+    pub const START: Quotes = Quotes::Outside(true);
+
+    /// The state behind these bytes.
+    pub fn behind(self, bytes: &[u8]) -> Quotes {
+        bytes.iter().fold(self, |state, byte| match (state, byte) {
+            (Quotes::Outside(true) | Quotes::Closing, b'"') | (Quotes::Open, 0..b'"' | b'#'..) => Quotes::Open,
+            (Quotes::Open, b'"') => Quotes::Closing,
+            (_, b) => Quotes::Outside(b",;".contains(b) || b.is_ascii_whitespace()),
+        })
     }
-    false
 }
 
 /// Ways to write that a number is missing, in lower case.
@@ -156,17 +168,19 @@ mod tests {
             ("some words of text,1", Separator::Byte(b',')),
             ("7", Separator::Byte(b',')),
         ] {
-            assert_eq!(Separator::guess(line.as_bytes()), separator, "{line}");
+            assert_eq!(Separator::guess(line.as_bytes(), b""), separator, "{line}");
         }
+        assert_eq!(Separator::guess(b"1\t2", b"3 4"), Separator::Space);
     }
 
     #[test]
     fn open_quotes_are_noticed() {
-        for line in ["\"", "1,\"a", "1 \"a\"\"", "\"a\", \"b"] {
-            assert!(ends_in_quotes(line.as_bytes()), "{line}");
+        let open = |line: &str| Quotes::START.behind(line.as_bytes()) == Quotes::Open;
+        for line in ["\"", "1,\"a", "1 \"a\"\"", "\"a\", \"b", "\"\n"] {
+            assert!(open(line), "{line}");
         }
-        for line in ["", "1,2", "\"a\"", "5\",1", "\"a\"\"b\",\"\""] {
-            assert!(!ends_in_quotes(line.as_bytes()), "{line}");
+        for line in ["", "1,2", "\"a\"", "5\",1", "\"a\"\"b\",\"\"", "\"\n\""] {
+            assert!(!open(line), "{line}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Lines of a text file that have something on them, each with its number; a quoted line end does not end a line.
 
 use super::super::bytes::Bytes;
-use super::cells::ends_in_quotes;
+use super::cells::Quotes;
 use crate::error::{Error, Result};
 use std::io::{BufRead, Read};
 
@@ -47,14 +47,28 @@ impl Lines {
             if matches!(line.trim_ascii_start().first(), None | Some(b'#')) {
                 continue;
             }
-            while line.contains(&b'"') && ends_in_quotes(&line) {
-                if !self.append(&mut line)? {
-                    return Err(self.refuse(format!("a quote opened in line {number} is never closed")));
-                }
+            // Most tables have no quotes at all, and this search is fast.
+            if line.contains(&b'"') {
+                self.close_quotes(&mut line)?;
             }
             // Line ends only: spaces and tabs may be cells.
             while line.pop_if(|b| matches!(*b, b'\n' | b'\r')).is_some() {}
             return Ok(Some((number, line)));
+        }
+    }
+
+    /// Appends the lines into which a quoted cell goes on. Every byte is looked at once, however many lines these are.
+    fn close_quotes(&mut self, line: &mut Vec<u8>) -> Result<()> {
+        let (number, mut state, mut seen) = (self.number, Quotes::START, 0);
+        loop {
+            state = state.behind(&line[seen..]);
+            seen = line.len();
+            if state != Quotes::Open {
+                return Ok(());
+            }
+            if !self.append(line)? {
+                return Err(self.refuse(format!("a quote opened in line {number} is never closed")));
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Text tables: numbers separated by commas, tabs, semicolons or white space, one row per line.
 //!
-//! The separator is the one that makes the most numbers of a line. The first line is a header if it has text and no
+//! The separator is the one that makes the most numbers of the first row. The first line is a header if it has text and no
 //! number, or text above a number, or text and another number of cells than the line below it. Cells may be quoted or
 //! padded; a byte-order mark and either line ending are fine; empty lines and lines that begin with `#` are skipped.
 //! Missing values are refused by row and column.
@@ -44,11 +44,12 @@ impl Table {
     pub fn new(mut lines: Lines, options: &ReadOptions) -> Result<Table> {
         lines.skip(options.skip_rows)?;
         let Some(first) = lines.next()? else {
-            let left = if options.skip_rows > 0 { "no line is left behind the skipped ones" } else { "the file is empty" };
+            let left =
+                if options.skip_rows > 0 { "no line is left behind the skipped ones" } else { "the file is empty" };
             return Err(lines.refuse(left.into()));
         };
         let second = lines.next()?;
-        let separator = Separator::guess(second.as_ref().map_or(&first.1, |l| &l.1));
+        let separator = Separator::guess(&second.as_ref().unwrap_or(&first).1, &first.1);
         let mut pending: Vec<_> = second.into_iter().chain([first]).collect();
         let header = is_header(separator, &pending, options).then(|| pending.pop()).flatten();
         // The first row counts, not the header: some headers describe the file instead of naming its columns.
@@ -134,7 +135,7 @@ fn is_header(separator: Separator, lines: &[(u64, Vec<u8>)], options: &ReadOptio
         return true;
     }
     let Some((_, second)) = below.first() else { return false };
-    let text_above_number = |(a, b): ((Cell, _), &[u8])| matches!((a, number(b)), (Cell::Text, Cell::Number(_)));
+    let text_above_number = |(a, b): ((Cell, _), &[u8])| matches!((a.0, number(b)), (Cell::Text, Cell::Number(_)));
     cells().count() != separator.cells(second).count() || cells().zip(separator.cells(second)).any(text_above_number)
 }
 

@@ -1,51 +1,15 @@
-//! Data files: what is written is read back to the bit, and a file that lies is refused in a sentence.
-#![allow(clippy::unwrap_used)] // helpers of tests are tests
+//! .npy: written and read.
 
-use harmonium::data::{self, npy};
+use crate::common::{Folder, dict, npy, read};
+use harmonium::data::npy;
 use harmonium::rng::Key;
 use ndarray::{Array2, Array3, Axis};
 use std::fs;
-use std::path::{Path, PathBuf};
-
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    fn new() -> Folder {
-        Folder(tempfile::tempdir().unwrap())
-    }
-    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.0.path().join(name);
-        fs::write(&path, bytes).unwrap();
-        path
-    }
-}
-
-/// Reads a whole table, `block` rows at a time.
-fn read(path: &Path, block: usize) -> harmonium::Result<Array2<f64>> {
-    let mut source = data::open(path)?;
-    let mut all = Array2::zeros((0, source.columns()));
-    while let Some(rows) = source.read(block)? {
-        assert!(rows.nrows() <= block && rows.nrows() > 0);
-        all.append(Axis(0), rows.view()).unwrap();
-    }
-    assert!(source.rows().is_none_or(|n| n == all.nrows() as u64));
-    Ok(all)
-}
 
 /// Two random words as a double: every exponent, subnormals, infinities and NaN.
 fn any_number(key: Key, i: u64) -> f64 {
     let w = key.words(i, 0);
     f64::from_bits(u64::from(w[0]) << 32 | u64::from(w[1]))
-}
-
-fn npy(version: u8, dict: &str, data: &[u8]) -> Vec<u8> {
-    let length = dict.len() as u32;
-    let length = if version == 1 { length.to_le_bytes()[..2].to_vec() } else { length.to_le_bytes().to_vec() };
-    [b"\x93NUMPY".as_slice(), &[version, 0], &length, dict.as_bytes(), data].concat()
-}
-
-fn dict(descr: &str, fortran: &str, shape: &str) -> String {
-    format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n")
 }
 
 #[test]
@@ -128,10 +92,8 @@ fn a_npy_file_that_lies_is_refused_in_a_sentence() {
         (npy(1, &format!("{{'shape': {}", "(".repeat(60_000)), &[]), "garbled"),
     ];
     for (bytes, message) in cases {
-        let file = folder.file("x.npy", &bytes);
-        let found = read(&file, 10).unwrap_err().to_string();
-        assert!(found.contains(message) && found.lines().count() == 1, "expected {message}: {found}");
-        assert!(found.starts_with(&file.display().to_string()), "{found}");
+        let found = folder.refusal("x.npy", &bytes);
+        assert!(found.contains(message), "expected {message}: {found}");
     }
 }
 
@@ -144,60 +106,4 @@ fn rows_of_a_sparse_giant_are_refused_before_they_are_allocated() {
     if file.set_len(head.len() as u64 + (1 << 40)).is_ok() {
         assert!(read(&path, 1).unwrap_err().to_string().contains("rows of more than 16777216 numbers"));
     }
-}
-
-#[test]
-fn missing_files_directories_and_unknown_formats_are_refused_by_name() {
-    let folder = Folder::new();
-    let lost = folder.0.path().join("lost.npy");
-    assert!(read(&lost, 1).unwrap_err().to_string().contains("opening"));
-    for name in ["d.npy", "d.csv"] {
-        let path = folder.0.path().join(name);
-        fs::create_dir(&path).unwrap();
-        assert!(read(&path, 1).is_err());
-    }
-    let found = read(&folder.file("x.docx", b""), 1).unwrap_err().to_string();
-    assert!(found.contains("'.docx'; known extensions are .npy, .csv"), "{found}");
-    assert_eq!(read(&folder.file("X.CSV", b"1\n"), 1).unwrap(), ndarray::array![[1.0]]);
-}
-
-/// Thousands of damaged files, each a valid one with a few bytes changed, cut or repeated: an error or a table no larger
-/// than the file, never a panic.
-#[test]
-fn no_damage_makes_a_reader_panic() {
-    let folder = Folder::new();
-    let table = Array2::from_shape_fn((6, 3), |(r, c)| (r * 3 + c) as f64);
-    let seed_npy = folder.0.path().join("seed.npy");
-    npy::write(&seed_npy, table.view()).unwrap();
-    let fortran = npy(2, &dict(">i2", "True", "(6, 3)"), &[7; 36]);
-    let csv = b"a,\"b\",c\r\n1,2,3\r\n4.5,-6e3,nan\n7,8,\"9\"\n".to_vec();
-    for (name, seed) in [("x.npy", fs::read(&seed_npy).unwrap()), ("x.npy", fortran), ("x.csv", csv)] {
-        for round in 0..3000 {
-            let bytes = damaged(&seed, Key::root(round));
-            let file = folder.file(name, &bytes);
-            if let Ok(table) = read(&file, 4) {
-                assert!(table.len() <= bytes.len(), "{} numbers from {} bytes", table.len(), bytes.len());
-            }
-        }
-    }
-}
-
-fn damaged(seed: &[u8], key: Key) -> Vec<u8> {
-    let mut bytes = seed.to_vec();
-    for i in 0..1 + u64::from(key.words(0, 0)[0] % 4) {
-        let [what, place, value, _] = key.words(1 + i, 0);
-        if bytes.is_empty() {
-            break;
-        }
-        // Most damage goes to the beginning, where the header is.
-        let place = place as usize % if what & 1 == 0 { bytes.len().min(90) } else { bytes.len() };
-        match (what >> 1) % 5 {
-            0 => bytes[place] = value as u8,
-            1 => bytes[place] ^= 1 << (value % 8),
-            2 => bytes[place] = b"0123456789(),'{}<>|fiuO-\n\"\0\xff"[value as usize % 28],
-            3 => bytes.truncate(place),
-            _ => bytes.splice(place..place, seed[..place.min(seed.len())].to_vec()).for_each(drop),
-        }
-    }
-    bytes
 }

@@ -1,0 +1,157 @@
+//! What a run says at its end: how well the machine fits, against independent units, and what to try next.
+
+use super::begin::machine_in_words;
+use super::directory::{EVENTS, MODEL, REPORT, RunDir};
+use super::outcome::Fit;
+use super::settings::Settings;
+use super::{log, shell_word};
+use crate::report::Report;
+use anyhow::Result;
+use harmonium::Rbm;
+use harmonium::events::{Event, Reason};
+use serde_json::Value;
+use std::path::Path;
+
+/// Everything worth saying.
+pub struct Summary<'a> {
+    pub dir: &'a Path,
+    pub settings: &'a Settings,
+    pub rbm: &'a Rbm<f32>,
+    pub update: u64,
+    pub kept: u64,
+    pub reason: Reason,
+    pub seconds: f64,
+    pub fit: Fit,
+    pub valid: Option<Fit>,
+    /// How log Z was computed, if it was.
+    pub exact: Option<String>,
+}
+
+impl Summary<'_> {
+    /// What is printed.
+    pub fn report(&self) -> Report {
+        let report = Report::new(self.title());
+        let report = self.facts().into_iter().fold(report, |report, (label, text)| report.line(&label, text));
+        let report = report
+            .line("model", shell_word(&self.dir.join(MODEL)))
+            .line("report", format!("{} (open it in a browser)", shell_word(&self.dir.join(REPORT))));
+        let report = self.next().into_iter().enumerate().fold(report, |report, (k, line)| {
+            let label = if k == 0 { "next" } else { "" };
+            report.line(label, line)
+        });
+        self.fields(report)
+    }
+
+    fn title(&self) -> String {
+        let (rows, source) = (self.fit.rows, &self.settings.data.source);
+        let end = match self.reason {
+            Reason::EarlyStop => format!(", stopped early and kept update {}", self.kept),
+            _ => String::new(),
+        };
+        format!("Learned {rows} rows of {source} in {} updates and {:.1} s{end}", self.update, self.seconds)
+    }
+
+    /// The table at the top of the report, and the lines that are printed.
+    pub fn facts(&self) -> Vec<(String, String)> {
+        let mut facts = vec![("machine".to_string(), format!("{} units", machine_in_words(self.rbm)))];
+        let mut add = |label: &str, text: String| facts.push((label.to_string(), text));
+        match (&self.exact, self.fit.pseudo_log_likelihood) {
+            (Some(_), _) => add("log likelihood", in_words(&self.fit)),
+            (None, Some(p)) => {
+                add("pseudo-likelihood", format!("{p:.4} nats per row (log)"));
+                add("log likelihood", self.no_likelihood().into());
+            }
+            (None, None) => add("log likelihood", self.no_likelihood().into()),
+        }
+        if let Some(valid) = &self.valid {
+            let text = match (valid.log_likelihood, valid.pseudo_log_likelihood) {
+                (Some(_), _) => in_words(valid),
+                (None, Some(p)) => format!("{p:.4} nats per row (log pseudo-likelihood)"),
+                (None, None) => "not measured".into(),
+            };
+            add("held-out rows", format!("{}: {text}", valid.rows));
+        }
+        let gain = self.fit.log_likelihood.map(|l| format!(": the machine is better by {:.4}", l - self.fit.baseline));
+        add("independent units", format!("{:.4} nats per row{}", self.fit.baseline, gain.unwrap_or_default()));
+        facts
+    }
+
+    fn no_likelihood(&self) -> &'static str {
+        match self.settings.train.likelihood {
+            true => "not computed for machines this large yet",
+            false => "not computed (--likelihood none)",
+        }
+    }
+
+    /// Commands that work as they stand.
+    fn next(&self) -> Vec<String> {
+        let (model, data) = (shell_word(&self.dir.join(MODEL)), self.data_words());
+        let fitting = if self.exact.is_some() { "evaluate" } else { "inspect" };
+        let first = match fitting {
+            "evaluate" => format!("harmonium evaluate {model} {data}"),
+            _ => format!("harmonium inspect {model}"),
+        };
+        vec![
+            first,
+            format!("harmonium transform {model} {data} -o hidden.npy"),
+            format!("harmonium reconstruct {model} {data} -o again.npy"),
+        ]
+    }
+
+    /// DATA and the options that read it.
+    fn data_words(&self) -> String {
+        let data = &self.settings.data;
+        let mut words = shell_word(Path::new(&data.source));
+        if data.skip_rows > 0 {
+            words += &format!(" --skip-rows {}", data.skip_rows);
+        }
+        for (flag, value) in [("--columns", &data.columns), ("--label-column", &data.label_column)] {
+            words += &value.as_ref().map_or(String::new(), |v| format!(" {flag} {}", shell_word(Path::new(v))));
+        }
+        words
+    }
+
+    fn fields(&self, report: Report) -> Report {
+        let number = |x: Option<f64>| x.map_or(Value::Null, Value::from);
+        let valid = self.valid.as_ref();
+        let report = report
+            .field("updates", self.update)
+            .field("seconds", self.seconds)
+            .field("rows", self.fit.rows)
+            .field("valid_rows", valid.map_or(0, |v| v.rows))
+            .field("model", self.dir.join(MODEL).display().to_string())
+            .field("report", self.dir.join(REPORT).display().to_string())
+            .field("reason", serde_json::to_value(self.reason).unwrap_or(Value::Null))
+            .field("kept_update", self.kept);
+        report
+            .field("log_likelihood", number(self.fit.log_likelihood))
+            .field("valid_log_likelihood", number(valid.and_then(|v| v.log_likelihood)))
+            .field("pseudo_log_likelihood", number(self.fit.pseudo_log_likelihood))
+            .field("valid_pseudo_log_likelihood", number(valid.and_then(|v| v.pseudo_log_likelihood)))
+            .field("baseline", self.fit.baseline)
+            .field("valid_baseline", number(valid.map(|v| v.baseline)))
+            .field("likelihood_method", self.exact.clone().map_or(Value::Null, Value::from))
+            .field("n_visible", self.rbm.visible().sites())
+            .field("n_hidden", self.rbm.hidden().sites())
+            .field("seed", self.settings.train.seed)
+    }
+}
+
+fn in_words(fit: &Fit) -> String {
+    fit.log_likelihood.map_or("not computed".into(), |l| format!("{l:.4} nats per row, exact"))
+}
+
+/// What `--resume` says about a run that is over.
+pub fn finished(dir: &RunDir) -> Result<Report> {
+    let events = log::read(&dir.file(EVENTS)).unwrap_or_default();
+    let updates = events.iter().rev().find_map(|e| match e {
+        Event::Finished { update, .. } => Some(*update),
+        _ => None,
+    });
+    let model = dir.file(MODEL);
+    Ok(Report::new(format!("{}: this run is finished, nothing was changed", dir.path().display()))
+        .line("train further", format!("harmonium train DATA --init {} -o NEW_DIRECTORY", shell_word(&model)))
+        .field("updates", updates.map_or(Value::Null, Value::from))
+        .field("model", model.display().to_string())
+        .field("finished", true))
+}

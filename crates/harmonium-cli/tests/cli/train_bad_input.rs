@@ -1,0 +1,129 @@
+//! Nonsense given to `train`: one clear sentence, exit code 1, nothing made and nothing destroyed.
+
+use super::common::{Folder, bits};
+use ndarray::{Array2, array};
+use std::fs;
+
+/// Runs a line that must fail, and returns what it says.
+#[track_caller]
+fn fails(folder: &Folder, line: &str) -> String {
+    let before = folder.names();
+    let run = folder.run(line);
+    assert_eq!((run.code, run.out.as_str()), (1, ""), "harmonium {line}: {}", run.err);
+    assert_eq!(run.err.lines().count(), 1, "harmonium {line}: {}", run.err);
+    assert!(run.err.starts_with("error: ") && !run.err.contains("panic"), "harmonium {line}: {}", run.err);
+    assert_eq!(folder.names(), before, "harmonium {line}");
+    run.err
+}
+
+#[track_caller]
+fn fails_with(folder: &Folder, line: &str, words: &str) {
+    let found = fails(folder, line);
+    assert!(found.contains(words), "harmonium {line}: expected '{words}' in: {found}");
+}
+
+#[test]
+fn data_that_cannot_be_learned_from() {
+    let folder = Folder::furnished();
+    folder.file("empty.csv", b"");
+    folder.file("head.csv", b"a,b\n");
+    folder.file("text.csv", b"1,0\n0,yes\n");
+    folder.table("nan.npy", array![[0.0, 1.0], [f64::NAN, 1.0]].view());
+    folder.table("none.npy", Array2::zeros((0, 3)).view());
+    for (data, words) in [
+        ("empty.csv", "empty"),
+        ("head.csv", "head.csv"),
+        ("text.csv", "'yes' is not a number"),
+        ("nan.npy", "data row 2, column 1: NaN"),
+        ("none.npy", "(0, 3) is empty"),
+        ("missing.npy", "missing.npy: opening"),
+        ("builtin:nothing", "builtin:nothing"),
+    ] {
+        fails_with(&folder, &format!("train {data} -o run"), words);
+        fails(&folder, &format!("train data.npy --valid {data} -o run"));
+    }
+    fails_with(&folder, "train nan.npy -o run --visible gaussian --standardize", "data row 2, column 1: NaN");
+    fails_with(&folder, "train -o run", "there is no data: give DATA");
+}
+
+#[test]
+fn data_that_needs_other_units_says_which() {
+    let folder = Folder::new();
+    folder.table("spins.npy", array![[1.0, -1.0], [-1.0, 1.0]].view());
+    folder.table("codes.npy", array![[0.0, 3.0], [2.0, 1.0]].view());
+    folder.table("reals.npy", array![[0.5, 3.25], [-2.0, 1.0]].view());
+    fails_with(&folder, "train spins.npy -o run", "--visible spin or --visible gaussian would fit this data");
+    fails_with(&folder, "train codes.npy -o run", "--visible gaussian or --visible potts would fit this data");
+    fails_with(&folder, "train reals.npy -o run", "; --visible gaussian would fit this data");
+    fails_with(&folder, "train codes.npy -o run --visible potts --states 3", "is not");
+}
+
+#[test]
+fn settings_that_make_no_sense() {
+    let folder = Folder::furnished();
+    folder.table("narrow.npy", bits(5, 4).view());
+    folder.table("weights.npy", array![[1.0], [1.0]].view());
+    folder.table("pairs.npy", bits(20, 2).view());
+    folder.table("negative.npy", Array2::from_elem((20, 1), -1.0).view());
+    folder.file("typo.toml", b"[train]\nlearning_rate = 0.1\n");
+    folder.file("broken.toml", b"[train\n");
+    for (options, words) in [
+        ("--lr -1", "lr: is -1"),
+        ("--lr nan", "lr: is NaN"),
+        ("--momentum 1", "momentum: is 1"),
+        ("--l2 -0.1", "l2: is -0.1"),
+        ("--clip 0", "clip: is 0"),
+        ("--early-stop", "early-stop: needs held-out rows"),
+        ("--early-stop 5", "--valid or --valid-fraction"),
+        ("--valid-fraction 1.5", "valid-fraction: is 1.5"),
+        ("--valid-fraction 0.001", "holds out 0"),
+        ("--valid narrow.npy", "4 columns, but the machine has 6"),
+        ("--weights weights.npy", "there are 2 for 20 rows"),
+        ("--weights pairs.npy", "one column"),
+        ("--weights negative.npy", "weight 1 is -1"),
+        ("--weights missing.npy", "missing.npy"),
+        ("--standardize", "standardize: is for continuous visible units"),
+        ("--coupling cho", "there is no option 'coupling'"),
+        ("--states 3", "there is no option 'states'"),
+        ("--hidden potts", "the number of states is missing"),
+        ("--hidden gaussian --hidden-coupling goodfellow", "visible layers only"),
+        ("--image 2x2", "image: 2x2 has 4 pixels, but the data has 6 columns"),
+        ("--init missing.safetensors", "missing.safetensors"),
+        ("--init gaussian.safetensors", "6 columns, but the machine has 3"),
+        ("--config typo.toml", "typo.toml: train.learning_rate: unknown field"),
+        ("--config broken.toml", "broken.toml: line 1"),
+        ("--config missing.toml", "missing.toml"),
+        ("--seed 18446744073709551615", "seed"),
+        ("--method exact --n-hidden 40 --visible gaussian", "exact enumeration would visit 2^40"),
+    ] {
+        fails_with(&folder, &format!("train data.npy -o run {options}"), words);
+    }
+}
+
+#[test]
+fn outputs_that_cannot_be_a_run_directory() {
+    let folder = Folder::furnished();
+    fs::create_dir(folder.path("other")).unwrap();
+    folder.file("other/notes.txt", b"mine");
+    fails_with(&folder, "train data.npy -o data.npy", "data.npy: making the directory");
+    fails_with(&folder, "train data.npy -o data.npy/run", "data.npy");
+    fails_with(&folder, "train data.npy -o other", "is not empty and holds no run");
+    fails_with(&folder, "train data.npy -o other --resume", "is not empty and holds no run");
+    fails(&folder, "train data.npy -o /proc/run");
+    assert_eq!(fs::read(folder.path("other/notes.txt")).unwrap(), b"mine");
+}
+
+#[test]
+fn things_that_look_wrong_and_work() {
+    let folder = Folder::new();
+    folder.table("constant.npy", array![[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]].view());
+    for options in ["--batch-size 1000", "--chains 1", "--n-hidden 1", "--updates 0", "--epochs 0.5 --hidden gaussian"]
+    {
+        let dir = format!("run{}", options.replace([' ', '-', '.'], ""));
+        let json = folder.json(&format!("train constant.npy -o {dir} --updates 100 {options}").replace(
+            if options.contains("updates") || options.contains("epochs") { "--updates 100 " } else { "no such words" },
+            "",
+        ));
+        assert!(json["log_likelihood"].is_number(), "{options}: {json}");
+    }
+}

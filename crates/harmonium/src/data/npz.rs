@@ -1,0 +1,154 @@
+//! NumPy's .npz: a zip archive of .npy arrays, stored or deflated; one array is read, streaming.
+//!
+//! `file.npz:NAME` names the array; without a name it is the only one with two or more dimensions.
+
+use super::bytes::{Bytes, Plain, Unpacked, regular};
+use super::{ReadOptions, Source, npy, shown};
+use crate::error::{Error, Result};
+use flate2::Crc;
+use flate2::read::DeflateDecoder;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use zip::{CompressionMethod, ZipArchive};
+
+/// Whether a file that begins so can only be meant as a zip archive.
+pub fn begins(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04")
+}
+
+/// Opens the only table of an archive.
+pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
+    options.refuse_for(path, "NumPy arrays")?;
+    let members = members(path)?;
+    let mut tables = Vec::new();
+    for member in &members {
+        if let Some(shape) = npy::shape(&mut member.open(path)?).filter(|shape| shape.len() > 1) {
+            tables.push((member, format!("{} {}", shown(&member.name), super::flat::tuple(&shape))));
+        }
+    }
+    // A single array that is no table says itself why.
+    if let ([], [only]) = (tables.as_slice(), members.as_slice()) {
+        return npy::from_bytes(only.open(path)?);
+    }
+    match tables.as_slice() {
+        [(table, _)] => npy::from_bytes(table.open(path)?),
+        [] => {
+            let problem = format!("none of the {} arrays has rows and columns of numbers", members.len());
+            Err(Error::Data { path: path.into(), problem })
+        }
+        [(first, _), ..] => {
+            let list: Vec<&str> = tables.iter().take(8).map(|t| t.1.as_str()).collect();
+            let (path, name) = (path.to_path_buf(), shown(&first.name));
+            let ask = format!("choose one as {}:{name}", path.file_name().unwrap_or_default().display());
+            Err(Error::Data { path, problem: format!("there are several arrays, {}; {ask}", list.join(", ")) })
+        }
+    }
+}
+
+/// Opens the array `name` of an archive.
+pub fn open_member(path: &Path, name: &str, options: &ReadOptions) -> Result<Box<dyn Source>> {
+    options.refuse_for(path, "NumPy arrays")?;
+    let members = members(path)?;
+    let found = members.iter().find(|m| m.name == name.strip_suffix(".npy").unwrap_or(name));
+    match found {
+        Some(member) => npy::from_bytes(member.open(path)?),
+        None => {
+            let known: Vec<String> = members.iter().take(8).map(|m| shown(&m.name)).collect();
+            let problem = format!("there is no array '{}'; there are {}", shown(name), known.join(", "));
+            Err(Error::Data { path: path.into(), problem })
+        }
+    }
+}
+
+/// `file.npz:NAME`, taken apart, unless a file is called just so.
+pub fn split(path: &Path) -> Option<(PathBuf, String)> {
+    let text = path.to_str()?;
+    let at = text.to_ascii_lowercase().rfind(".npz:")? + 4;
+    (!path.exists()).then(|| (text[..at].into(), text[at + 1..].into()))
+}
+
+/// What the archive says of one array.
+struct Member {
+    /// Without the .npy.
+    name: String,
+    method: CompressionMethod,
+    start: u64,
+    packed: u64,
+    size: u64,
+    crc: u32,
+}
+
+/// The list at the end of the archive.
+fn members(path: &Path) -> Result<Vec<Member>> {
+    let refuse = |e: zip::result::ZipError| Error::Data {
+        path: path.into(),
+        problem: format!("not readable as a zip archive of arrays ({})", shown(&e.to_string())),
+    };
+    let mut archive = ZipArchive::new(BufReader::new(regular(path)?.0)).map_err(refuse)?;
+    let mut members = Vec::new();
+    for i in 0..archive.len() {
+        let file = archive.by_index_raw(i).map_err(refuse)?;
+        let Some(name) = file.name().map_err(refuse)?.strip_suffix(".npy").map(String::from) else { continue };
+        let (method, packed, size, crc) = (file.compression(), file.compressed_size(), file.size(), file.crc32());
+        if file.encrypted() || !matches!(method, CompressionMethod::Stored | CompressionMethod::DEFLATE) {
+            let problem = format!("the array '{}' is neither stored nor deflated", shown(&name));
+            return Err(Error::Data { path: path.into(), problem });
+        }
+        if let Some(start) = file.data_start() {
+            members.push(Member { name, method, start, packed, size, crc });
+        }
+    }
+    match members.is_empty() {
+        true => Err(Error::Data { path: path.into(), problem: "the zip archive holds no .npy arrays".into() }),
+        false => Ok(members),
+    }
+}
+
+impl Member {
+    /// The bytes of the array; a file of its own, because a source outlives the archive's list.
+    fn open(&self, path: &Path) -> Result<Bytes> {
+        let failed = |source| Error::Io { path: path.into(), action: "reading", source };
+        let (mut file, length) = regular(path)?;
+        if self.start.checked_add(self.packed).is_none_or(|end| end > length) {
+            let problem = format!("the array '{}' would reach beyond the end of the file", shown(&self.name));
+            return Err(Error::Data { path: path.into(), problem });
+        }
+        let plain = file.try_clone().map_err(failed)?;
+        file.seek(SeekFrom::Start(self.start)).map_err(failed)?;
+        let part = BufReader::with_capacity(1 << 16, file).take(self.packed);
+        let check = |reader| BufReader::new(Checked { reader, left: self.size, crc: Crc::new(), expected: self.crc });
+        let path = path.to_path_buf();
+        if self.method == CompressionMethod::Stored {
+            let plain = Plain { file: plain, start: self.start, length: self.packed };
+            return Ok(Bytes { path, reader: Box::new(check(Box::new(part))), plain: Some(plain) });
+        }
+        let unpacked = Unpacked::new(DeflateDecoder::new(part), "zip", self.packed);
+        Ok(Bytes { path, reader: Box::new(check(Box::new(unpacked))), plain: None })
+    }
+}
+
+/// A reader that compares the size and the checksum of what it has given when it reaches the end.
+struct Checked {
+    reader: Box<dyn Read + Send>,
+    left: u64,
+    crc: Crc,
+    expected: u32,
+}
+
+impl Read for Checked {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(bytes)?;
+        self.crc.update(&bytes[..n]);
+        let size = || io::Error::other("the zip data has another size than it claims");
+        self.left = self.left.checked_sub(n as u64).ok_or_else(size)?;
+        if n == 0 && !bytes.is_empty() {
+            if self.left > 0 {
+                return Err(size());
+            }
+            if self.crc.sum() != self.expected {
+                return Err(io::Error::other("the zip data does not have the checksum it claims"));
+            }
+        }
+        Ok(n)
+    }
+}
