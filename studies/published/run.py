@@ -9,6 +9,7 @@ the standard library and cargo; writes its runs to a temporary folder and prints
 
 import gzip
 import json
+import math
 import pathlib
 import statistics
 import struct
@@ -66,17 +67,19 @@ def npy(path, rows):
 
 def tfim1d(data, folder):
     """10 hidden units, CD-10, batch 100, rate 0.01, 500 epochs; exact KL to the squared wave function by seed."""
-    psi = [float(line.split()[0]) for line in (data / "tfim1d/tfim1d_psi.txt").read_text().splitlines()]
+    lines = (data / "tfim1d/tfim1d_psi.txt").read_text().splitlines()
+    psi = [float(line.split()[0]) for line in lines if line.strip()]
     npy(folder / "states.npy", [[(k >> (9 - i)) & 1 for i in range(10)] for k in range(1024)])
-    npy(folder / "q.npy", [[x * x] for x in psi])
     divergences = []
     for seed in SEEDS:
         out = folder / f"tfim-{seed}"
         harmonium("train", data / "tfim1d/tfim1d_data.txt", "-o", out, "--n-hidden", 10, "--method", "cd",
                   "--gibbs-steps", 10, "--batch-size", 100, "--optimizer", "sgd", "--momentum", 0, "--lr", 0.01,
                   "--epochs", 500, "--seed", seed, "--likelihood", "none")
-        found = harmonium("evaluate", out / "model.safetensors", folder / "states.npy", "--weights", folder / "q.npy")
-        divergences.append(found["kl_divergence"])
+        harmonium("evaluate", out / "model.safetensors", folder / "states.npy", "--per-row", folder / "log_p.npy")
+        raw = (folder / "log_p.npy").read_bytes()
+        log_p = struct.unpack("<1024d", raw[-8 * 1024:])
+        divergences.append(sum(x * x * (math.log(x * x) - l) for x, l in zip(psi, log_p) if x != 0.0))
         print("tfim1d", seed, f"{divergences[-1]:.4f}", flush=True)
     return divergences
 

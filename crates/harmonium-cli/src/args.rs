@@ -20,8 +20,8 @@ pub struct Cli {
 }
 
 fn after_help() -> String {
-    let formats: Vec<String> =
-        data::FORMATS.iter().map(|f| format!("  {:8} {}: {}", extensions(f).join(" "), f.name, f.about)).collect();
+    let format = |f: &data::Format| format!("  {} ({}): {}", f.name, extensions(f).join(" "), f.about);
+    let formats: Vec<String> = data::FORMATS.iter().map(format).collect();
     let builtins: Vec<String> = data::BUILTINS.iter().map(|b| format!("  builtin:{:8} {}", b.name, b.about)).collect();
     let (formats, builtins) = (formats.join("\n"), builtins.join("\n"));
     format!(

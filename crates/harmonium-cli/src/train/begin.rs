@@ -1,13 +1,13 @@
 //! Where a run begins: settings completed by what the data are, rows packed, the first machine made.
 
 use super::input::{self, Input};
-use super::settings::{Machine, Settings, default_hidden, default_updates, lookup};
+use super::settings::{Settings, default_hidden, default_updates, lookup};
 use anyhow::{Result, bail};
 use harmonium::backend::{Backend, Cpu};
 use harmonium::data::{Preprocess, find_builtin};
 use harmonium::file::ModelFile;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Error, Rbm, States, initial_machine};
+use harmonium::{Dataset, Error, Rbm, States, TrainConfig, initial_machine};
 use ndarray::Array1;
 use sha2::{Digest, Sha256};
 use toml::Table;
@@ -27,19 +27,11 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
     if settings.data.source.is_empty() {
         bail!("there is no data: give DATA, a file or builtin:NAME");
     }
-    let options = settings.data.options()?;
-    let (columns, own_image) = input::shape(&settings.data.source, &options)?;
+    let (columns, own_image) = input::shape(&settings.data.source, &settings.data.options()?)?;
     let image = input::image(settings, columns, own_image)?;
     let init = settings.machine.init.clone().map(ModelFile::read).transpose()?;
     match &init {
-        Some(file) => {
-            let expected = file.rbm.visible().sites();
-            if columns != expected {
-                let problem = Error::Columns { expected, found: columns }.to_string();
-                return Err(Error::Data { path: settings.data.source.clone().into(), problem }.into());
-            }
-            take_over(&mut settings.machine, asked, &file.rbm)?;
-        }
+        Some(file) => take_over(settings, asked, &file.rbm, columns)?,
         None => complete_machine(settings, asked, columns)?,
     }
     let (visible, hidden) = settings.machine.kinds()?;
@@ -48,20 +40,26 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
         None => input::standardization(settings, &visible)?,
     };
     let input = input::read(settings, &visible, columns, &mut preprocess)?;
-    let config = &mut settings.train;
-    if let Some(epochs) = epochs {
-        config.updates = (epochs * config.updates_per_epoch(input.train.len()) as f64).ceil() as u64;
-    } else if lookup(asked, "train.updates").is_none() {
-        config.updates = default_updates(input.train.len(), config.batch_size);
-    }
-    config.check(input.train.len(), input.valid.as_ref().is_some_and(|v| !v.is_empty()))?;
-    let (centering, n_hidden) = (config.centering, settings.machine.n_hidden);
+    complete_training(&mut settings.train, asked, epochs, &input)?;
+    let (config, n_hidden) = (&settings.train, settings.machine.n_hidden);
     let rbm = match init {
-        Some(file) => adopted(&file.rbm.cast(), &input.train, centering)?,
-        None => initial_machine(&visible, &hidden, n_hidden, &input.train, centering, config.seed)?,
+        Some(file) => adopted(&file.rbm.cast(), &input.train, config.centering)?,
+        None => initial_machine(&visible, &hidden, n_hidden, &input.train, config.centering, config.seed)?,
     };
     let digest = digest(&input, &rbm);
     Ok(Begin { input, rbm, preprocess, image, columns, digest })
+}
+
+/// The number of updates, now that the rows are counted.
+fn complete_training(config: &mut TrainConfig, asked: &Table, epochs: Option<f64>, input: &Input) -> Result<()> {
+    let rows = input.train.len();
+    if let Some(epochs) = epochs {
+        config.updates = (epochs * config.updates_per_epoch(rows) as f64).ceil() as u64;
+    } else if lookup(asked, "train.updates").is_none() {
+        config.updates = default_updates(rows, config.batch_size);
+    }
+    config.check(rows, input.valid.as_ref().is_some_and(|v| !v.is_empty()))?;
+    Ok(())
 }
 
 /// The machine that was not asked for: built-in data know their units, codes their number of states.
@@ -85,12 +83,16 @@ fn complete_machine(settings: &mut Settings, asked: &Table, columns: usize) -> R
 }
 
 /// The machine of `--init` as settings; what was asked for besides must be what it is.
-fn take_over(machine: &mut Machine, asked: &Table, rbm: &Rbm<f64>) -> Result<()> {
+fn take_over(settings: &mut Settings, asked: &Table, rbm: &Rbm<f64>, columns: usize) -> Result<()> {
+    let (machine, expected) = (&mut settings.machine, rbm.visible().sites());
+    if columns != expected {
+        let problem = Error::Columns { expected, found: columns }.to_string();
+        return Err(Error::Data { path: settings.data.source.clone().into(), problem }.into());
+    }
     machine.set_kinds(rbm.visible().kind(), rbm.hidden().kind());
     machine.n_hidden = rbm.hidden().sites();
     let found = Table::try_from(&*machine)?;
-    let asked = lookup(asked, "machine").and_then(|m| m.as_table()).into_iter().flatten();
-    for (key, value) in asked {
+    for (key, value) in lookup(asked, "machine").and_then(|m| m.as_table()).into_iter().flatten() {
         if found.get(key) != Some(value) {
             let is = found.get(key).map_or("none".to_string(), ToString::to_string);
             bail!("machine.{key}: is {value}, but the model of init has {is}");

@@ -36,6 +36,9 @@ impl RunDir {
     pub fn open(path: &Path) -> Result<(RunDir, Content)> {
         let shown = path.display();
         let new = !path.exists();
+        if !new && !path.is_dir() {
+            bail!("{shown}: is not a directory");
+        }
         fs::create_dir_all(path).with_context(|| format!("{shown}: making the directory"))?;
         let mut dir = RunDir { path: path.into(), _lock: None, new, kept: false };
         dir._lock = lock(path)?;

@@ -9,28 +9,19 @@ mod log;
 pub mod options;
 mod outcome;
 mod page;
+mod run;
 mod settings;
 mod summary;
 mod watch;
 
-use crate::report::{Report, say};
+use crate::report::Report;
 use anyhow::{Context, Result, bail};
-use begin::Begin;
-use directory::{CHECKPOINT, CONFIG, Content, EVENTS, MODEL, RunDir};
-use harmonium::data::Preprocess;
-use harmonium::events::{Event, Reason};
-use harmonium::file::ModelFile;
-use harmonium::{Dataset, Trainer};
-use log::Log;
+use directory::{CONFIG, Content, MODEL, RunDir};
 use options::{Typed, TypedList};
-use outcome::Judge;
-use page::Page;
-use settings::{Found, Settings, lookup, put};
+use run::Run;
+use settings::{Settings, lookup, put};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
-use summary::Summary;
 use toml::{Table, Value};
-use watch::Watch;
 
 /// Pull to the activity of --sparsity unless asked otherwise: a few times weaker than the likelihood's own gradient.
 const SPARSITY_COST: f64 = 0.1;
@@ -104,6 +95,10 @@ impl Request {
         for Typed { key, value, .. } in &self.typed.0 {
             put(&mut asked, key, value.clone());
         }
+        // Whoever changes a setting does not expect the same run.
+        if self.typed.0.iter().any(|t| t.key != "checkpoint_every") {
+            asked.remove("found");
+        }
         if self.demo {
             put(&mut asked, "demo", true.into());
         }
@@ -138,140 +133,6 @@ fn imply(asked: &mut Table, when: &str, then: &str, value: Value) {
     if lookup(asked, when).is_some() && lookup(asked, then).is_none() {
         put(asked, then, value);
     }
-}
-
-/// A run that is ready.
-struct Run {
-    dir: RunDir,
-    settings: Settings,
-    config: String,
-    /// Held-out rows; the others are the trainer's.
-    valid: Option<Dataset<f32>>,
-    preprocess: Preprocess,
-    image: Option<(usize, usize)>,
-    trainer: Trainer<f32>,
-    clock: Instant,
-}
-
-impl Run {
-    fn prepare(mut dir: RunDir, asked: &Table, request: &Request) -> Result<Run> {
-        let clock = Instant::now();
-        let mut settings = Settings::from_table(asked)?;
-        let Begin { input, rbm, preprocess, image, columns, digest } =
-            begin::begin(&mut settings, asked, request.epochs)?;
-        let valid = input.valid.clone();
-        let mut trainer = Trainer::new(settings.train.clone(), rbm, input.train, input.valid)?;
-        let found = Found {
-            version: env!("CARGO_PKG_VERSION").into(),
-            kernel: trainer.backend_name().into(),
-            rows: trainer.data().len() as u64,
-            valid_rows: valid.as_ref().map_or(0, |v| v.len()) as u64,
-            columns: columns as u64,
-            digest,
-        };
-        compare(settings.found.as_ref(), &found, request.resume && dir.file(CONFIG).exists())?;
-        settings.found = Some(found);
-        let config = config_file::text(&settings)?;
-        dir.write(CONFIG, config.as_bytes())?;
-        dir.keep();
-        trainer.checkpoint_to(dir.file(CHECKPOINT), settings.checkpoint_every);
-        Ok(Run { dir, settings, config, valid, preprocess, image, trainer, clock })
-    }
-
-    fn run(mut self) -> Result<Report> {
-        let checkpoint = self.dir.file(CHECKPOINT);
-        let resumed = match checkpoint.exists() {
-            true => {
-                let bytes = std::fs::read(&checkpoint).with_context(|| checkpoint.display().to_string())?;
-                self.trainer.resume(&bytes).with_context(|| checkpoint.display().to_string())?;
-                say("note", &format!("continuing at update {}", self.trainer.update()));
-                Some(self.trainer.update())
-            }
-            false => None,
-        };
-        interrupt::listen()?;
-        let mut watch = Watch::new(Log::open(self.dir.file(EVENTS), resumed)?);
-        let ended = self.trainer.run(&mut watch);
-        watch.clear();
-        interrupt::over();
-        let update = self.trainer.update();
-        if ended.is_err() && update == 0 && resumed.is_none() {
-            self.dir.undo()?;
-        }
-        let again = format!("continue with: harmonium train --resume -o {}", shell_word(self.dir.path()));
-        let reason = ended.with_context(|| match (checkpoint.exists(), update) {
-            (true, _) => format!("stopped after update {update}, the last checkpoint is whole; {again}"),
-            (false, 0) => "training did not begin".into(),
-            (false, _) => format!("stopped after update {update}"),
-        })?;
-        watch.log.finish().with_context(|| format!("stopped after update {update}; {again}"))?;
-        if reason == Reason::Interrupted {
-            bail!("interrupted at update {update}; {again}");
-        }
-        self.finish(reason)
-    }
-
-    /// The report first, the model last: a directory with a model holds everything.
-    fn finish(self, reason: Reason) -> Result<Report> {
-        let trained = self.trainer.rbm();
-        if let Some(text) = trained.offset_warning() {
-            say("warning", &text);
-        }
-        let rbm = trained.folded();
-        let exact = if self.settings.train.likelihood { outcome::solve(&rbm)? } else { None };
-        let (train, valid) = (self.trainer.data(), self.valid.as_ref());
-        let judge = Judge::new(&rbm, &self.preprocess, train, exact.as_ref())?;
-        let events = log::read(&self.dir.file(EVENTS))?;
-        let summary = Summary {
-            dir: self.dir.path(),
-            settings: &self.settings,
-            rbm: &rbm,
-            update: self.trainer.update(),
-            kept: kept(&events).unwrap_or(self.trainer.update()),
-            reason,
-            seconds: self.clock.elapsed().as_secs_f64(),
-            fit: judge.fit(train),
-            valid: valid.map(|v| judge.fit(v)),
-            exact: exact.as_ref().map(|e| e.method()),
-        };
-        let page = Page {
-            rbm: &rbm,
-            train,
-            chains: self.trainer.chains(),
-            exact: exact.as_ref(),
-            preprocess: &self.preprocess,
-            image: self.image,
-            seed: self.settings.train.seed,
-            first_sweep: self.trainer.update() * self.settings.train.gibbs_steps,
-        };
-        page.write(&self.dir, &self.settings.data.source, summary.facts(), &self.config, &events)?;
-        let file = ModelFile { preprocess: self.preprocess.clone(), ..ModelFile::new(&rbm) };
-        self.dir.write(MODEL, &file.to_bytes())?;
-        Ok(summary.report())
-    }
-}
-
-/// The update whose machine was kept, as the log has it.
-fn kept(events: &[Event]) -> Option<u64> {
-    events.iter().rev().find_map(|e| match e {
-        Event::Finished { kept, .. } => Some(*kept),
-        _ => None,
-    })
-}
-
-/// A run that goes on needs the same rows; a run that is repeated is told if it cannot be the same.
-fn compare(recorded: Option<&Found>, found: &Found, must_agree: bool) -> Result<()> {
-    let Some(recorded) = recorded else { return Ok(()) };
-    let text = match (recorded.digest == found.digest, recorded.kernel == found.kernel) {
-        (false, _) => "the data, or the machine to begin with, are not those of the configuration".to_string(),
-        (_, false) => format!("the kernel is {}, the configuration is from {}", found.kernel, recorded.kernel),
-        _ => return Ok(()),
-    };
-    match must_agree {
-        true => bail!("{text}; a run can only go on with what it began with"),
-        false => say("note", &format!("{text}: the result will differ")),
-    }
-    Ok(())
 }
 
 /// A path as it can be typed into a shell.

@@ -4,6 +4,7 @@ use crate::args::{DataOptions, Global, data_help};
 use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use harmonium::TrainConfig;
 use harmonium::estimate::estimators;
 use harmonium::optimize::{Schedule, optimizers};
 use harmonium::units::Kind;
@@ -25,13 +26,21 @@ impl TypedList {
     fn add(&mut self, flag: &'static str, key: &'static str, value: Option<impl Into<Value>>) {
         self.0.extend(value.map(|value| Typed { flag, key, value: value.into() }));
     }
+
+    /// The seed, if it was typed and config.toml can hold it.
+    pub fn add_seed(&mut self, global: &Global) -> Result<()> {
+        let too_large = "the seed of a run may be at most 9223372036854775807, which config.toml can hold";
+        let seed = global.seed.map(i64::try_from).transpose().context(too_large)?;
+        self.add("--seed", "train.seed", seed);
+        Ok(())
+    }
 }
 
 /// Where the data are and which of them are held out.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Data options")]
 pub struct TrainData {
-    #[arg(help = data_help())]
+    #[arg(help = data_help(), help_heading = "Arguments")]
     data: Option<String>,
     /// Weight of every row: a table of one column
     #[arg(long, value_name = "FILE")]
@@ -87,17 +96,13 @@ pub struct TrainMachine {
 #[derive(Args, Default)]
 #[command(next_help_heading = "Learning")]
 pub struct Learning {
-    /// Estimator of the model's side of the gradient [default: pcd]
-    #[arg(long, value_parser = named(estimators::<f32>().map(|e| (e.name, e.about))))]
+    #[arg(long, help = usual("Estimator of the model's side of the gradient", |c| c.method.clone()), value_parser = named(estimators::<f32>().map(|e| (e.name, e.about))))]
     method: Option<String>,
-    /// Gibbs sweeps per update [default: 1]
-    #[arg(long, value_name = "N", value_parser = whole())]
+    #[arg(long, help = usual("Gibbs sweeps per update", |c| c.gibbs_steps), value_name = "N", value_parser = whole())]
     gibbs_steps: Option<i64>,
-    /// Number of persistent chains [default: 100]
-    #[arg(long, value_name = "N", value_parser = whole())]
+    #[arg(long, help = usual("Number of persistent chains", |c| c.chains), value_name = "N", value_parser = whole())]
     chains: Option<i64>,
-    /// Rows per update [default: 100]
-    #[arg(long, value_name = "N", value_parser = whole())]
+    #[arg(long, help = usual("Rows per update", |c| c.batch_size), value_name = "N", value_parser = whole())]
     batch_size: Option<i64>,
     /// Passes through the data [default: 10, but at least 10,000 updates]
     #[arg(long, value_name = "N", conflicts_with = "updates", value_parser = parse_epochs)]
@@ -105,23 +110,18 @@ pub struct Learning {
     /// Updates in all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..))]
     updates: Option<i64>,
-    /// Learning rate: multiplies the gradient of the mean log likelihood; constant unless --schedule is given
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, help = usual("Learning rate: multiplies the gradient of the mean log likelihood; constant unless --schedule is given", |c| c.lr), value_name = "X", allow_negative_numbers = true)]
     lr: Option<f64>,
-    /// How the learning rate falls
-    #[arg(long, value_parser = PossibleValuesParser::new(Schedule::LIST.map(|s| s.0)))]
+    #[arg(long, help = usual("How the learning rate falls", |c| in_list(c.schedule)), value_parser = PossibleValuesParser::new(Schedule::LIST.map(|s| s.0)))]
     schedule: Option<String>,
-    /// From gradients to steps
-    #[arg(long, value_parser = named(optimizers::<f32>().map(|o| (o.name, o.about))))]
+    #[arg(long, help = usual("From gradients to steps", |c| c.optimizer.name.clone()), value_parser = named(optimizers::<f32>().map(|o| (o.name, o.about))))]
     optimizer: Option<String>,
-    /// Part of the last step, or of the mean gradient, that is kept
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, help = usual("Part of the last step, or of the mean gradient, that is kept", |c| c.optimizer.momentum), value_name = "X", allow_negative_numbers = true)]
     momentum: Option<f64>,
     /// Look ahead along the last step (sgd)
     #[arg(long)]
     nesterov: bool,
-    /// Factor of the learning rate for log-variances
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, help = usual("Factor of the learning rate for log-variances", |c| c.variance_rate), value_name = "X", allow_negative_numbers = true)]
     variance_rate: Option<f64>,
     /// Leave the offsets at zero
     #[arg(long)]
@@ -162,8 +162,7 @@ pub struct Watching {
     /// Whether the exact likelihood is measured where it is affordable [default: auto]
     #[arg(long, value_name = "WHEN", value_parser = ["none", "auto"])]
     likelihood: Option<String>,
-    /// Updates between measurements [default: 200]
-    #[arg(long, value_name = "N", value_parser = whole())]
+    #[arg(long, help = usual("Updates between measurements", |c| c.report_every), value_name = "N", value_parser = whole())]
     report_every: Option<i64>,
     /// Updates between checkpoints [default: 1000]
     #[arg(long, value_name = "N", value_parser = whole())]
@@ -232,14 +231,20 @@ impl Penalties {
 
 impl Watching {
     pub fn typed(&self, list: &mut TypedList, global: &Global) -> Result<()> {
-        let too_large = "the seed of a run may be at most 9223372036854775807, which config.toml can hold";
-        let seed = global.seed.map(i64::try_from).transpose().context(too_large)?;
         list.add("--likelihood", "train.likelihood", self.likelihood.as_ref().map(|l| l != "none"));
         list.add("--report-every", "train.report_every", self.report_every);
         list.add("--checkpoint-every", "checkpoint_every", self.checkpoint_every);
-        list.add("--seed", "train.seed", seed);
-        Ok(())
+        list.add_seed(global)
     }
+}
+
+/// Help that ends with the default.
+fn usual<T: std::fmt::Display>(text: &str, default: impl Fn(&TrainConfig) -> T) -> String {
+    format!("{text} [default: {}]", default(&TrainConfig::default()))
+}
+
+fn in_list(schedule: Schedule) -> &'static str {
+    Schedule::LIST.iter().find(|s| s.1 == schedule).map_or("", |s| s.0)
 }
 
 fn whole() -> clap::builder::RangedI64ValueParser<i64> {

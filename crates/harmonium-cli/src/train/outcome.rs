@@ -27,6 +27,8 @@ pub struct Fit {
 /// A machine as it stands in its file, and log Z if it was affordable.
 pub struct Judge<'a> {
     machine: Natural<f64>,
+    /// The same in the number type of packed rows.
+    narrow: Natural<f32>,
     independent: Natural<f64>,
     jacobian: f64,
     pub exact: Option<&'a Exact>,
@@ -50,7 +52,7 @@ impl<'a> Judge<'a> {
     ) -> Result<Judge<'a>> {
         let jacobian = preprocess.log_jacobian(rbm.visible().kind());
         let independent = independent(rbm, train)?;
-        Ok(Judge { machine: rbm.cast::<f64>().lower(), independent, jacobian, exact })
+        Ok(Judge { machine: rbm.cast::<f64>().lower(), narrow: rbm.lower(), independent, jacobian, exact })
     }
 
     pub fn fit(&self, rows: &Dataset<f32>) -> Fit {
@@ -64,7 +66,7 @@ impl<'a> Judge<'a> {
     }
 
     fn mean_free_energy(&self, rows: &Dataset<f32>) -> f64 {
-        let (up, unit) = (self.machine.up(), rows_unit(&self.machine));
+        let (up, unit) = (self.machine.up(), self.narrow.visible().unit());
         let starts: Vec<usize> = (0..rows.len()).step_by(CHUNK).collect();
         let chunk = |&a: &usize| {
             let b = (a + CHUNK).min(rows.len());
@@ -81,7 +83,7 @@ impl<'a> Judge<'a> {
         let n = rows.len().min(PSEUDO_ROWS);
         let chosen: Vec<usize> = (0..n).map(|k| k * rows.len() / n.max(1)).collect();
         let few = rows.select(&chosen);
-        let x = few.states().columns(rows_unit(&self.machine), 0, few.len()).mapv(f64::from);
+        let x = few.states().columns(self.narrow.visible().unit(), 0, few.len()).mapv(f64::from);
         let each = pseudo_log_likelihood(&self.machine, x.view())?;
         let sum: f64 = each.iter().zip(few.weights()).map(|(p, w)| p * f64::from(*w)).sum();
         Some(sum / total(&few)).filter(|p| p.is_finite())
@@ -90,22 +92,10 @@ impl<'a> Judge<'a> {
     /// ⟨η, ⟨T⟩⟩ − Γ(η): the mean log likelihood of an exponential family needs only the mean statistics.
     fn baseline(&self, rows: &Dataset<f32>) -> f64 {
         let side = self.independent.visible();
-        let narrow = self.independent_narrow();
-        let (moments, _) = rows.moments(narrow.visible());
+        let (moments, _) = rows.moments(self.narrow.visible());
         let norm = side.unit().log_norm(side.eta(), &vec![0.0; side.columns()]);
         (&side.eta() * &moments).sum() - norm + self.jacobian
     }
-
-    /// The moments of packed rows are asked with a side of their own number type.
-    fn independent_narrow(&self) -> Natural<f32> {
-        // Both kinds exist already in this machine, so that making one of the same kinds cannot fail.
-        let (v, h) = (self.independent.visible(), self.independent.hidden());
-        Rbm::new(v.kind().clone(), v.sites(), h.kind().clone(), 1).map_or_else(|_| unreachable!(), |rbm| rbm.lower())
-    }
-}
-
-fn rows_unit(machine: &Natural<f64>) -> &dyn harmonium::units::Unit<f32> {
-    machine.visible().kind().unit::<f32>()
 }
 
 fn total(rows: &Dataset<f32>) -> f64 {

@@ -71,8 +71,8 @@ impl Summary<'_> {
             };
             add("held-out rows", format!("{}: {text}", valid.rows));
         }
-        let gain = self.fit.log_likelihood.map(|l| format!(": the machine is better by {:.4}", l - self.fit.baseline));
-        add("independent units", format!("{:.4} nats per row{}", self.fit.baseline, gain.unwrap_or_default()));
+        let gain = self.fit.log_likelihood.map_or(String::new(), |l| gain_in_words(l - self.fit.baseline));
+        add("independent units", format!("{:.4} nats per row{gain}", self.fit.baseline));
         facts
     }
 
@@ -139,6 +139,23 @@ impl Summary<'_> {
 
 fn in_words(fit: &Fit) -> String {
     fit.log_likelihood.map_or("not computed".into(), |l| format!("{l:.4} nats per row, exact"))
+}
+
+/// e to the power of some nats, readable also when it is very large.
+fn factor(nats: f64) -> String {
+    match nats.exp() {
+        f if f < 100.0 => format!("{f:.2}"),
+        f if f < 1e6 => format!("{f:.0}"),
+        _ => format!("10^{:.1}", nats * std::f64::consts::LOG10_E),
+    }
+}
+
+/// What some nats per row mean.
+fn gain_in_words(nats: f64) -> String {
+    match nats > 0.0 {
+        true => format!(": the machine is better by {nats:.4}, a factor of {} per row", factor(nats)),
+        false => format!(": the machine is worse by {:.4}", -nats),
+    }
 }
 
 /// What `--resume` says about a run that is over.

@@ -37,7 +37,7 @@ impl Watch {
     fn started(&mut self, update: u64, updates: u64) {
         self.updates = updates;
         if std::io::stderr().is_terminal() {
-            let template = "{percent:>3} % {bar:24} {per_sec}, {eta} left{msg}";
+            let template = "{percent:>3} % {bar:16} {per_sec}, {eta} left{msg}";
             let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
             let style = style.with_key("per_sec", |s: &indicatif::ProgressState, w: &mut dyn std::fmt::Write| {
                 let _ = write!(w, "{:.0} updates/s", s.per_sec());

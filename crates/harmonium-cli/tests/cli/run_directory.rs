@@ -52,13 +52,14 @@ fn an_unfinished_run_needs_the_word_resume() {
         ("builtin:bars:3", "DATA now asks for"),
         ("--seed 8", "train.seed is 0"),
         ("--valid-fraction 0.5", "data.valid_fraction not set"),
+        ("--updates 300", "300 are asked for, but 600 are done already"),
     ] {
         let run = folder.run(&format!("train --resume -o run {options}"));
         assert!(run.code == 1 && run.err.contains(words), "{options}: {}", run.err);
     }
     assert_eq!(content(&folder, "run"), before);
     let run = folder.run(&format!("{SMALL} -o run --resume --threads 1 --seed 0"));
-    assert!(run.code == 0 && run.err.contains("continuing at update 600"), "{}", run.err);
+    assert!(run.code == 0 && run.err.contains("continuing at update 600 of 600"), "{}", run.err);
 }
 
 #[test]

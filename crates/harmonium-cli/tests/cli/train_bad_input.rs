@@ -105,7 +105,7 @@ fn outputs_that_cannot_be_a_run_directory() {
     let folder = Folder::furnished();
     fs::create_dir(folder.path("other")).unwrap();
     folder.file("other/notes.txt", b"mine");
-    fails_with(&folder, "train data.npy -o data.npy", "data.npy: making the directory");
+    fails_with(&folder, "train data.npy -o data.npy", "data.npy: is not a directory");
     fails_with(&folder, "train data.npy -o data.npy/run", "data.npy");
     fails_with(&folder, "train data.npy -o other", "is not empty and holds no run");
     fails_with(&folder, "train data.npy -o other --resume", "is not empty and holds no run");

@@ -8,6 +8,7 @@ use super::text::{Cell, Lines, largest, number, places};
 use super::{MOST_COLUMNS, ReadOptions, Source, shown};
 use crate::error::{Error, Result};
 use ndarray::{Array2, ArrayViewMut1};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Opens a libsvm file.
@@ -16,8 +17,20 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
         let problem = "a libsvm file has its label first, and it is always left out".into();
         return Err(Error::Data { path: path.into(), problem });
     }
+    let (rows, indices) = survey(start(path, options)?)?;
+    let base = usize::from(*indices.start() > 0);
+    let found = indices.end() - base + 1;
+    let lines = start(path, options)?;
+    let numbers = ReadOptions { label_column: None, ..options.clone() };
+    let no_header = None::<std::iter::Empty<&[u8]>>;
+    let places = places(&numbers, found.max(largest(options)), no_header).map_err(|e| lines.refuse(e))?;
+    let columns = places.as_ref().map_or(found, |p| p.iter().flatten().count());
+    Ok(Box::new(Sparse { lines, base, places, columns, rows, done: 0 }))
+}
+
+/// The first reading: number of rows, smallest and largest index.
+fn survey(mut lines: Lines) -> Result<(u64, RangeInclusive<usize>)> {
     let (mut rows, mut low, mut high) = (0, usize::MAX, 0);
-    let mut lines = start(path, options)?;
     while let Some((line_number, line)) = lines.next()? {
         rows += 1;
         for pair in Pairs(&line) {
@@ -26,17 +39,11 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
         }
         lines.give_back(line);
     }
-    if high == 0 && low != 0 {
+    if low > high {
         let problem = if rows == 0 { "the file is empty" } else { "no line has a pair index:value" };
         return Err(lines.refuse(problem.into()));
     }
-    let base = usize::from(low > 0);
-    let found = high - base + 1;
-    let numbers = ReadOptions { label_column: None, ..options.clone() };
-    let all = found.max(largest(options));
-    let places = places(&numbers, all, None::<std::iter::Empty<&[u8]>>).map_err(|e| lines.refuse(e))?;
-    let columns = places.as_ref().map_or(found, |p| p.iter().flatten().count());
-    Ok(Box::new(Sparse { lines: start(path, options)?, base, places, columns, rows, done: 0 }))
+    Ok((rows, low..=high))
 }
 
 fn start(path: &Path, options: &ReadOptions) -> Result<Lines> {

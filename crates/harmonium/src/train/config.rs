@@ -53,7 +53,7 @@ impl Default for TrainConfig {
             updates: 10_000,
             lr: 0.005,
             schedule: Schedule::Cosine,
-            variance_rate: 0.1,
+            variance_rate: 0.3,
             centering: true,
             offset_rate: 0.01,
             early_stop: None,

@@ -11,7 +11,7 @@ mod monitor;
 mod update;
 
 pub use config::TrainConfig;
-pub use init::{initial_machine, log_variance_limits};
+pub use init::{independent_log_likelihood, initial_machine, log_variance_limits};
 
 use crate::backend::{Backend, Cpu};
 use crate::dataset::Dataset;

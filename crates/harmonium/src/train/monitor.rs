@@ -1,7 +1,7 @@
 //! How a run is going: cheap measures on samples of the training and held-out rows, exact likelihood where it is cheap.
 
-use super::TrainConfig;
-use super::shuffled;
+use super::init::independent_log_likelihood;
+use super::{TrainConfig, shuffled};
 use crate::backend::Backend;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ impl<T: Real> Monitor<T> {
         };
         let train = sample(data);
         Monitor {
-            baseline: independent_log_likelihood(machine, &train),
+            baseline: independent_log_likelihood(machine.visible(), data),
             valid_rows: valid.as_ref().map_or(0, Dataset::len),
             valid: valid.filter(|v| !v.is_empty()).as_ref().map(sample),
             exact: config.likelihood && Exact::cost(machine).is_some_and(|cost| cost <= CHEAP),
@@ -95,14 +95,4 @@ fn measures<T: Real>(backend: &dyn Backend<T>, rows: &Dataset<T>, log_z: Option<
 /// What early stopping maximises: the likelihood if it is known, else the pseudo-likelihood, else −reconstruction error.
 pub(super) fn score(valid: &Measures) -> f64 {
     valid.log_likelihood.or(valid.pseudo_log_likelihood).unwrap_or(-valid.reconstruction_error)
-}
-
-/// Σ over sites of ⟨η, T(v)⟩ − Γ(η): the machine without its weights, at the fields it has before learning.
-fn independent_log_likelihood<T: Real>(machine: &Natural<T>, rows: &Dataset<T>) -> f64 {
-    let visible = machine.visible();
-    let norm = visible.unit().log_norm(visible.eta(), &vec![T::zero(); visible.columns()]);
-    let x = rows.states().columns(visible.unit(), 0, rows.len());
-    let total: f64 = rows.weights().iter().map(|w| w.f64()).sum();
-    let sum = x.rows().into_iter().zip(rows.weights()).map(|(x, w)| w.f64() * visible.log_weight(&x.to_vec()));
-    sum.sum::<f64>() / total - norm
 }

@@ -1,4 +1,4 @@
-//! Points in the plane: curves and clusters with Gaussian noise, 2,000 of each, one group after the other in turn.
+//! Points in the plane: curves and clusters with Gaussian noise, 2,000 of each, the groups taking turns.
 
 use super::Memory;
 use crate::rng::{self, Key};
@@ -7,13 +7,12 @@ use std::f64::consts::{PI, TAU};
 
 const ROWS: usize = 2000;
 
+/// Where the Gaussians of the mixture stand.
+const CORNERS: [[f64; 2]; 4] = [[2.0, 2.0], [-2.0, 2.0], [-2.0, -2.0], [2.0, -2.0]];
+
 /// Four Gaussians of standard deviation 0.5 at (±2, ±2), counter-clockwise.
 pub fn mixture(argument: Option<&str>) -> Result<Memory, String> {
-    points(argument, 1, 0.5, |row, _| {
-        let quarter = (row % 4) as f64 * PI / 2.0 + PI / 4.0;
-        // The sign alone, so that the corners are exactly ±2.
-        [2f64.copysign(quarter.cos()), 2f64.copysign(quarter.sin())]
-    })
+    points(argument, 1, 0.5, |row, _| CORNERS[row % 4])
 }
 
 /// Two half circles of radius 1, around (0, 0) and, upside down, around (1, ½); noise of standard deviation 0.1.
@@ -67,9 +66,9 @@ mod tests {
     fn the_mixture_has_a_quarter_of_its_points_around_each_corner() {
         let table = mixture(None).unwrap().into_table();
         assert_eq!(table.dim(), (2000, 2));
-        for (first, corner) in [[2.0, 2.0], [-2.0, 2.0], [-2.0, -2.0], [2.0, -2.0]].into_iter().enumerate() {
-            for axis in 0..2 {
-                check(table.column(axis).iter().skip(first).step_by(4).copied(), corner[axis], 0.5);
+        for (first, corner) in CORNERS.into_iter().enumerate() {
+            for (column, mean) in table.columns().into_iter().zip(corner) {
+                check(column.iter().skip(first).step_by(4).copied(), mean, 0.5);
             }
         }
     }

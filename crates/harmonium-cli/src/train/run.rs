@@ -1,0 +1,172 @@
+//! One run: prepared, taken up from its checkpoint if there is one, trained, judged, and written.
+
+use super::begin::{self, Begin};
+use super::directory::{CHECKPOINT, CONFIG, EVENTS, MODEL, RunDir};
+use super::log::{self, Log};
+use super::outcome::{self, Judge};
+use super::page::Page;
+use super::settings::{Found, Settings};
+use super::summary::Summary;
+use super::watch::Watch;
+use super::{Request, config_file, interrupt, shell_word};
+use crate::report::{Report, say};
+use anyhow::{Context, Result, bail};
+use harmonium::data::Preprocess;
+use harmonium::events::{Event, Reason};
+use harmonium::file::ModelFile;
+use harmonium::{Dataset, Exact, Rbm, Trainer};
+use std::time::Instant;
+use toml::Table;
+
+/// A run that is ready.
+pub struct Run {
+    dir: RunDir,
+    settings: Settings,
+    config: String,
+    /// Held-out rows; the others are the trainer's.
+    valid: Option<Dataset<f32>>,
+    preprocess: Preprocess,
+    image: Option<(usize, usize)>,
+    trainer: Trainer<f32>,
+    /// The update of the checkpoint it goes on from.
+    resumed: Option<u64>,
+    clock: Instant,
+}
+
+impl Run {
+    pub fn prepare(mut dir: RunDir, asked: &Table, request: &Request) -> Result<Run> {
+        let clock = Instant::now();
+        let mut settings = Settings::from_table(asked)?;
+        let Begin { input, rbm, preprocess, image, columns, digest } =
+            begin::begin(&mut settings, asked, request.epochs)?;
+        let valid = input.valid.clone();
+        let mut trainer = Trainer::new(settings.train.clone(), rbm, input.train, input.valid)?;
+        let found = Found {
+            version: env!("CARGO_PKG_VERSION").into(),
+            kernel: trainer.backend_name().into(),
+            rows: trainer.data().len() as u64,
+            valid_rows: valid.as_ref().map_or(0, |v| v.len()) as u64,
+            columns: columns as u64,
+            digest,
+        };
+        compare(settings.found.as_ref(), &found, request.resume && dir.file(CONFIG).exists())?;
+        settings.found = Some(found);
+        let resumed = take_up(&dir, &mut trainer)?;
+        let config = config_file::text(&settings)?;
+        dir.write(CONFIG, config.as_bytes())?;
+        dir.keep();
+        trainer.checkpoint_to(dir.file(CHECKPOINT), settings.checkpoint_every);
+        Ok(Run { dir, settings, config, valid, preprocess, image, trainer, resumed, clock })
+    }
+
+    pub fn run(mut self) -> Result<Report> {
+        interrupt::listen()?;
+        let mut watch = Watch::new(Log::open(self.dir.file(EVENTS), self.resumed)?);
+        let ended = self.trainer.run(&mut watch);
+        watch.clear();
+        interrupt::over();
+        let update = self.trainer.update();
+        if ended.is_err() && update == 0 && self.resumed.is_none() {
+            self.dir.undo()?;
+        }
+        let again = format!("continue with: harmonium train --resume -o {}", shell_word(self.dir.path()));
+        let reason = ended.with_context(|| match (self.dir.file(CHECKPOINT).exists(), update) {
+            (true, _) => format!("stopped after update {update}, the last checkpoint is whole; {again}"),
+            (false, 0) => "training did not begin".into(),
+            (false, _) => format!("stopped after update {update}"),
+        })?;
+        watch.log.finish().with_context(|| format!("stopped after update {update}; {again}"))?;
+        if reason == Reason::Interrupted {
+            bail!("interrupted at update {update}; {again}");
+        }
+        self.finish(reason)
+    }
+
+    /// The report first, the model last: a directory with a model holds everything.
+    fn finish(self, reason: Reason) -> Result<Report> {
+        let trained = self.trainer.rbm();
+        if let Some(text) = trained.offset_warning() {
+            say("warning", &text);
+        }
+        let rbm = trained.folded();
+        let exact = if self.settings.train.likelihood { outcome::solve(&rbm)? } else { None };
+        let events = log::read(&self.dir.file(EVENTS))?;
+        let summary = self.summary(&rbm, exact.as_ref(), reason, &events)?;
+        let page = Page {
+            rbm: &rbm,
+            train: self.trainer.data(),
+            chains: self.trainer.chains(),
+            exact: exact.as_ref(),
+            preprocess: &self.preprocess,
+            image: self.image,
+            seed: self.settings.train.seed,
+            first_sweep: self.trainer.update() * self.settings.train.gibbs_steps,
+        };
+        page.write(&self.dir, &self.settings.data.source, summary.facts(), &self.config, &events)?;
+        let file = ModelFile { preprocess: self.preprocess.clone(), ..ModelFile::new(&rbm) };
+        self.dir.write(MODEL, &file.to_bytes())?;
+        Ok(summary.report())
+    }
+
+    fn summary<'a>(
+        &'a self,
+        rbm: &'a Rbm<f32>,
+        exact: Option<&Exact>,
+        reason: Reason,
+        events: &[Event],
+    ) -> Result<Summary<'a>> {
+        let judge = Judge::new(rbm, &self.preprocess, self.trainer.data(), exact)?;
+        Ok(Summary {
+            dir: self.dir.path(),
+            settings: &self.settings,
+            rbm,
+            update: self.trainer.update(),
+            kept: kept(events).unwrap_or(self.trainer.update()),
+            reason,
+            seconds: self.clock.elapsed().as_secs_f64(),
+            fit: judge.fit(self.trainer.data()),
+            valid: self.valid.as_ref().map(|v| judge.fit(v)),
+            exact: exact.map(Exact::method),
+        })
+    }
+}
+
+/// Goes on from the checkpoint, if there is one; returns the update it is from.
+fn take_up(dir: &RunDir, trainer: &mut Trainer<f32>) -> Result<Option<u64>> {
+    let path = dir.file(CHECKPOINT);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+    trainer.resume(&bytes).with_context(|| path.display().to_string())?;
+    let (done, asked) = (trainer.update(), trainer.config().updates);
+    if done > asked {
+        bail!("updates: {asked} are asked for, but {done} are done already");
+    }
+    say("note", &format!("continuing at update {done} of {asked}"));
+    Ok(Some(done))
+}
+
+/// The update whose machine was kept, as the log has it.
+fn kept(events: &[Event]) -> Option<u64> {
+    events.iter().rev().find_map(|e| match e {
+        Event::Finished { kept, .. } => Some(*kept),
+        _ => None,
+    })
+}
+
+/// A run that goes on needs the same rows; a run that is repeated is told if it cannot be the same.
+fn compare(recorded: Option<&Found>, found: &Found, must_agree: bool) -> Result<()> {
+    let Some(recorded) = recorded else { return Ok(()) };
+    let text = match (recorded.digest == found.digest, recorded.kernel == found.kernel) {
+        (false, _) => "the data, or the machine to begin with, are not those of the configuration".to_string(),
+        (_, false) => format!("the kernel is {}, the configuration is from {}", found.kernel, recorded.kernel),
+        _ => return Ok(()),
+    };
+    match must_agree {
+        true => bail!("{text}; a run can only go on with what it began with"),
+        false => say("note", &format!("{text}: the result will differ")),
+    }
+    Ok(())
+}
+
