@@ -169,4 +169,3 @@ fn compare(recorded: Option<&Found>, found: &Found, must_agree: bool) -> Result<
     }
     Ok(())
 }
-
