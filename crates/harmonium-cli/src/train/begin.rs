@@ -69,15 +69,15 @@ fn complete_machine(settings: &mut Settings, asked: &Table, columns: usize) -> R
     if let Some(found) = find_builtin(&data.source).filter(|_| !has("machine.visible")) {
         machine.visible = found?.0.visible.into();
     }
-    if !has("machine.n_hidden") {
-        machine.n_hidden = default_hidden(columns);
-    }
     // Options that say nothing about a Potts layer fail to make it, so that only there the data is looked through.
     if machine.visible == "potts" && machine.states.is_none() {
         let found = input::look(&data.source, &data.options()?)?;
         machine.states = Some((found.largest.max(0.0) as u64).saturating_add(1).max(2));
     }
     let (visible, hidden) = machine.kinds()?;
+    if !has("machine.n_hidden") {
+        machine.n_hidden = default_hidden(columns, visible.unit::<f32>().n_states().is_none());
+    }
     machine.set_kinds(&visible, &hidden);
     Ok(())
 }

@@ -83,7 +83,7 @@ pub struct TrainMachine {
     /// States of Potts hidden units
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(i64).range(2..))]
     hidden_states: Option<i64>,
-    /// Number of hidden units [default: 4 per column, from 16 to 256]
+    /// Number of hidden units [default: 4 per column, 1 for Gaussian units, from 16 to 256]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..1 << 24))]
     n_hidden: Option<i64>,
     /// Begin with the machine of a model file, which has its kinds, sizes and preprocessing

@@ -9,12 +9,12 @@ use super::settings::{Found, Settings};
 use super::summary::Summary;
 use super::watch::Watch;
 use super::{Request, config_file, interrupt, shell_word};
-use crate::report::{Report, say};
+use crate::report::{Report, one_line, say};
 use anyhow::{Context, Result, bail};
 use harmonium::data::Preprocess;
 use harmonium::events::{Event, Reason};
 use harmonium::file::ModelFile;
-use harmonium::{Dataset, Exact, Rbm, Trainer};
+use harmonium::{Dataset, Error, Exact, Rbm, Trainer};
 use std::time::Instant;
 use toml::Table;
 
@@ -70,16 +70,15 @@ impl Run {
             self.dir.undo()?;
         }
         let again = format!("continue with: harmonium train --resume -o {}", shell_word(self.dir.path()));
-        let reason = ended.with_context(|| match (self.dir.file(CHECKPOINT).exists(), update) {
-            (true, _) => format!("stopped after update {update}, the last checkpoint is whole; {again}"),
-            (false, 0) => "training did not begin".into(),
-            (false, _) => format!("stopped after update {update}"),
+        let reason = ended.map_err(|e| match e {
+            Error::Io { .. } => advised(e.into(), &format!("stopped after update {update}, {again}")),
+            other => other.into(),
         })?;
-        watch.log.finish().with_context(|| format!("stopped after update {update}; {again}"))?;
+        watch.log.finish().map_err(|e| advised(e, &format!("stopped after update {update}, {again}")))?;
         if reason == Reason::Interrupted {
             bail!("interrupted at update {update}; {again}");
         }
-        self.finish(reason)
+        self.finish(reason).map_err(|e| advised(e, &format!("all {update} updates are done, {again}")))
     }
 
     /// The report first, the model last: a directory with a model holds everything.
@@ -129,6 +128,11 @@ impl Run {
             exact: exact.map(Exact::method),
         })
     }
+}
+
+/// What went wrong, and what to do.
+fn advised(error: anyhow::Error, advice: &str) -> anyhow::Error {
+    anyhow::anyhow!("{}; {advice}", one_line(&error))
 }
 
 /// Goes on from the checkpoint, if there is one; returns the update it is from.

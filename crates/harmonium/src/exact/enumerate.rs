@@ -180,7 +180,7 @@ impl<'a> Walk<'a> {
             write_state(pass, k as u64, row.as_slice_mut().unwrap_or_default());
         }
         let low_weight = low.rows().into_iter().map(|x| log_weight(pass, 0, &x.to_vec())).collect();
-        let low_input = low.dot(&pass.weights.slice(s![..low.ncols(), ..]));
+        let low_input = low.dot(&pass.weights.slice(s![..low.ncols(), ..])).as_standard_layout().into_owned();
         let blocks = (q as u64).pow((sites - low_sites) as u32);
         Walk { pass, low, low_weight, low_input, blocks }
     }
@@ -214,8 +214,9 @@ impl<'a> Walk<'a> {
             }
         }
         let (unit, eta) = (self.pass.to.unit(), self.pass.to.eta());
-        for ((out, low_weight), low) in scratch.log_weights.iter_mut().zip(&self.low_weight).zip(self.low_input.rows())
-        {
+        let width = scratch.input.len();
+        let lows = self.low_input.as_slice().unwrap_or_default().chunks_exact(width);
+        for ((out, low_weight), low) in scratch.log_weights.iter_mut().zip(&self.low_weight).zip(lows) {
             for ((input, base), low) in scratch.input.iter_mut().zip(&scratch.base).zip(low) {
                 *input = base + low;
             }
