@@ -158,8 +158,11 @@ pub enum Error {
     },
 }
 
+/// Characters of a file's text that a message shows at most.
+const SHOWN: usize = 60;
+
 /// Text of a file in a message: short, and without control characters, which could upset a terminal.
 pub fn shown(text: &str) -> String {
-    let short: String = text.chars().take(40).flat_map(char::escape_debug).collect();
-    if text.chars().count() > 40 { short + "…" } else { short }
+    let short: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().count() > SHOWN { short + "…" } else { short }
 }

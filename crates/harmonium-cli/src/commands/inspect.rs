@@ -5,6 +5,7 @@ use crate::model::Model;
 use crate::report::Report;
 use anyhow::Result;
 use clap::Args;
+use harmonium::error::shown;
 use harmonium::exact::MOST_STATES_LOG2;
 use harmonium::file::Precision;
 use harmonium::{Layer, Rbm};
@@ -33,7 +34,7 @@ impl Inspect {
             .field("precision", precision);
         let report = data(exact(weights(report, rbm), rbm), &file.preprocess);
         let about: Map<String, Value> = file.about.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect();
-        let report = file.about.iter().fold(report, |report, (k, v)| report.line(k, v.clone()));
+        let report = file.about.iter().fold(report, |report, (k, v)| report.line(&shown(k), shown(v)));
         Ok(report.field("about", about))
     }
 }

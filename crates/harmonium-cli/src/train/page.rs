@@ -6,7 +6,8 @@ use anyhow::Result;
 use harmonium::backend::{Backend, Cpu};
 use harmonium::data::Preprocess;
 use harmonium::events::Event;
-use harmonium::rng::Key;
+use harmonium::rng::{Key, Purpose};
+use harmonium::train::shuffled;
 use harmonium::{Dataset, Exact, Rbm, States};
 use harmonium_report::Report;
 use ndarray::Array2;
@@ -68,10 +69,11 @@ impl Page<'_> {
         dir.write(REPORT, page.html.as_bytes())
     }
 
-    /// Rows spread evenly over the data.
+    /// Rows drawn at random: rows at equal distances could all be of one kind.
     fn some_rows(&self) -> Dataset<f32> {
-        let n = self.train.len().min(ROWS);
-        self.train.select(&(0..n).map(|k| k * self.train.len() / n.max(1)).collect::<Vec<_>>())
+        let mut rows = shuffled(self.train.len(), Key::root(self.seed).of(Purpose::Monitor));
+        rows.truncate(ROWS);
+        self.train.select(&rows)
     }
 
     /// Independent samples where the machine is solved and small, else chains that have run on.
