@@ -6,6 +6,7 @@ mod commands;
 mod common;
 mod help;
 mod kill;
+mod readme;
 mod run_directory;
 mod train;
 mod train_bad_input;
