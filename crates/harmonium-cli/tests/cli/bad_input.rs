@@ -1,21 +1,9 @@
 //! Bad input of every sort: exit code 1, one line on stderr that says what is wrong, nothing left behind.
 
-use super::common::{Folder, rbm};
+use super::common::{Folder, fails, rbm};
 use harmonium::file::ModelFile;
 use ndarray::array;
 use std::fs;
-
-/// Runs a line that must fail, and returns what it says.
-#[track_caller]
-fn fails(folder: &Folder, line: &str) -> String {
-    let before = folder.names();
-    let run = folder.run(line);
-    assert_eq!((run.code, run.out.as_str()), (1, ""), "harmonium {line}: {}", run.err);
-    assert_eq!(run.err.lines().count(), 1, "harmonium {line}: {}", run.err);
-    assert!(run.err.starts_with("error: ") && !run.err.contains("panic"), "harmonium {line}: {}", run.err);
-    assert_eq!(folder.names(), before, "harmonium {line}");
-    run.err
-}
 
 /// Every command, with this model and this data.
 fn lines(model: &str, data: &str) -> Vec<String> {

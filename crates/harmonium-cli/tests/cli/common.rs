@@ -139,3 +139,15 @@ pub fn all_close<'a>(a: &[f64], b: impl IntoIterator<Item = &'a f64>) {
         assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{a} against {b}");
     }
 }
+
+/// Runs a line that must fail with one sentence and leave everything as it was; returns what it says.
+#[track_caller]
+pub fn fails(folder: &Folder, line: &str) -> String {
+    let before = folder.names();
+    let run = folder.run(line);
+    assert_eq!((run.code, run.out.as_str()), (1, ""), "harmonium {line}: {}", run.err);
+    assert_eq!(run.err.lines().count(), 1, "harmonium {line}: {}", run.err);
+    assert!(run.err.starts_with("error: ") && !run.err.contains("panic"), "harmonium {line}: {}", run.err);
+    assert_eq!(folder.names(), before, "harmonium {line}");
+    run.err
+}

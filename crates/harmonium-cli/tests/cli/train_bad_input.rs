@@ -1,20 +1,8 @@
 //! Nonsense given to `train`: one clear sentence, exit code 1, nothing made and nothing destroyed.
 
-use super::common::{Folder, bits};
+use super::common::{Folder, bits, fails};
 use ndarray::{Array2, array};
 use std::fs;
-
-/// Runs a line that must fail, and returns what it says.
-#[track_caller]
-fn fails(folder: &Folder, line: &str) -> String {
-    let before = folder.names();
-    let run = folder.run(line);
-    assert_eq!((run.code, run.out.as_str()), (1, ""), "harmonium {line}: {}", run.err);
-    assert_eq!(run.err.lines().count(), 1, "harmonium {line}: {}", run.err);
-    assert!(run.err.starts_with("error: ") && !run.err.contains("panic"), "harmonium {line}: {}", run.err);
-    assert_eq!(folder.names(), before, "harmonium {line}");
-    run.err
-}
 
 #[track_caller]
 fn fails_with(folder: &Folder, line: &str, words: &str) {
