@@ -65,3 +65,37 @@ pub fn new<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Result<Box<d
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array2;
+
+    fn all(x: f64) -> Gradient<f64> {
+        let m = || Array2::from_elem((1, 1), x);
+        Gradient { visible: m(), hidden: m(), weights: m() }
+    }
+
+    /// Steps for the gradients 1, 2, 4, by hand.
+    fn steps(name: &str, momentum: f64, nesterov: bool) -> Vec<f64> {
+        let config = OptimizerConfig { name: name.into(), momentum, nesterov };
+        let mut optimizer = new(&config, all(0.0)).unwrap();
+        [1.0, 2.0, 4.0].map(|g| optimizer.direction(all(g)).weights[[0, 0]]).into()
+    }
+
+    #[test]
+    fn steps_are_those_of_the_formulas() {
+        assert_eq!(steps("sgd", 0.0, false), [1.0, 2.0, 4.0]);
+        assert_eq!(steps("sgd", 0.5, false), [1.0, 2.5, 5.25]);
+        assert_eq!(steps("sgd", 0.5, true), [1.5, 3.25, 6.625]);
+        // m̂/√ŝ with m = 0.9m + 0.1g, s = 0.999s + 0.001g², both divided by the weight gathered.
+        let (mut m, mut s) = (0.0, 0.0);
+        for (t, (step, g)) in steps("adam", 0.9, false).into_iter().zip([1.0, 2.0, 4.0f64]).enumerate() {
+            (m, s) = (0.9 * m + 0.1 * g, 0.999 * s + 0.001 * g * g);
+            let n = t as i32 + 1;
+            let want = m / (1.0 - 0.9f64.powi(n)) / (s / (1.0 - 0.999f64.powi(n))).sqrt();
+            assert!((step - want).abs() < 1e-7, "{step} against {want}");
+        }
+        assert!(new(&OptimizerConfig { name: "magic".into(), momentum: 0.0, nesterov: false }, all(0.0)).is_err());
+    }
+}

@@ -60,3 +60,57 @@ impl Penalty {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Kind;
+    use ndarray::{Array2, arr2};
+
+    fn example() -> (Rbm<f64>, Stats<f64>, Gradient<f64>) {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let plain: Rbm<f64> = Rbm::new(kind.clone(), 2, kind, 2).unwrap();
+        let weights = arr2(&[[3.0, 0.0], [4.0, -0.5]]);
+        let rbm = Rbm::from_parts(plain.visible().clone(), plain.hidden().clone(), weights).unwrap();
+        let mut data = Stats::zeros(&rbm.lower());
+        data.hidden = arr2(&[[1.0, 3.0]]);
+        data.weight = 4.0;
+        let gradient = Gradient::zeros(&rbm);
+        (rbm, data, gradient)
+    }
+
+    #[test]
+    fn decay_pulls_weights_to_zero_and_leaves_zeros_and_biases() {
+        let (rbm, data, mut g) = example();
+        Penalty { l1: 0.1, l2: 0.01, ..Default::default() }.apply(&rbm, &data, &mut g);
+        let want = arr2(&[[-0.13, 0.0], [-0.14, 0.105]]);
+        assert!((&g.weights - &want).iter().all(|d| d.abs() < 1e-15), "{}", g.weights);
+        assert!(g.visible.iter().chain(&g.hidden).all(|x| *x == 0.0));
+    }
+
+    #[test]
+    fn sparsity_pulls_hidden_biases_to_the_target_activity() {
+        let (rbm, data, mut g) = example();
+        Penalty { sparsity: Some(0.5), sparsity_cost: 2.0, ..Default::default() }.apply(&rbm, &data, &mut g);
+        assert_eq!(g.hidden, arr2(&[[0.5, -0.5]]));
+        assert!(g.weights.iter().all(|x| *x == 0.0));
+    }
+
+    #[test]
+    fn clipping_shortens_long_gradients_only() {
+        for (clip, length) in [(5.0, 5.0), (20.0, 10.0)] {
+            let (rbm, data, mut g) = example();
+            g.weights = Array2::from_elem((2, 2), 5.0);
+            Penalty { clip: Some(clip), ..Default::default() }.apply(&rbm, &data, &mut g);
+            assert!((g.norm() - length).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn max_norm_shortens_long_weight_vectors_only() {
+        let (mut rbm, ..) = example();
+        Penalty { max_norm: Some(2.5), ..Default::default() }.project(&mut rbm);
+        let want = arr2(&[[1.5, 0.0], [2.0, -0.5]]);
+        assert!((&rbm.weights() - &want).iter().all(|d| d.abs() < 1e-15), "{}", rbm.weights());
+    }
+}
