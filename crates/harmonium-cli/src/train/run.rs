@@ -40,7 +40,9 @@ impl Run {
         let Begin { input, rbm, preprocess, image, columns, digest } =
             begin::begin(&mut settings, asked, request.epochs)?;
         let valid = input.valid.clone();
+        let log_jacobian = preprocess.log_jacobian(rbm.visible().kind());
         let mut trainer = Trainer::new(settings.train.clone(), rbm, input.train, input.valid)?;
+        trainer.tell_with_log_jacobian(log_jacobian);
         let found = Found {
             version: env!("CARGO_PKG_VERSION").into(),
             kernel: trainer.backend_name().into(),

@@ -112,6 +112,11 @@ impl<T: Real> Trainer<T> {
         })
     }
 
+    /// Log likelihoods are told with this added: −Σ log scale, if the rows were scaled (`Preprocess::log_jacobian`).
+    pub fn tell_with_log_jacobian(&mut self, log_jacobian: f64) {
+        self.monitor.log_jacobian = log_jacobian;
+    }
+
     /// Writes a checkpoint to `path` about every `every` updates, and when the run is interrupted.
     pub fn checkpoint_to(&mut self, path: PathBuf, every: u64) {
         self.checkpoint = Some((path, every.max(1)));

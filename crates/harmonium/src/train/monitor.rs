@@ -26,6 +26,8 @@ pub(super) struct Monitor<T> {
     valid: Option<Dataset<T>>,
     valid_rows: usize,
     baseline: f64,
+    /// Added to every log density: what the data's own units make of it.
+    pub log_jacobian: f64,
     exact: bool,
 }
 
@@ -45,6 +47,7 @@ impl<T: Real> Monitor<T> {
         let train = sample(data);
         Monitor {
             baseline: independent_log_likelihood(machine.visible(), data),
+            log_jacobian: 0.0,
             valid_rows: valid.as_ref().map_or(0, Dataset::len),
             valid: valid.filter(|v| !v.is_empty()).as_ref().map(sample),
             exact: config.likelihood && Exact::cost(machine).is_some_and(|cost| cost <= CHEAP),
@@ -58,12 +61,12 @@ impl<T: Real> Monitor<T> {
 
     /// Mean log likelihood of the training rows under independent units, nats per row.
     pub fn baseline(&self) -> f64 {
-        self.baseline
+        self.baseline + self.log_jacobian
     }
 
     pub fn measure(&self, rbm: &Rbm<T>, backend: &dyn Backend<T>) -> Result<Progress> {
         let log_z = match self.exact.then(|| Exact::new(rbm)) {
-            Some(Ok(exact)) => Some(exact.log_z()),
+            Some(Ok(exact)) => Some(exact.log_z() - self.log_jacobian),
             Some(Err(Error::NotNormalisable(_))) | None => None,
             Some(Err(error)) => return Err(error),
         };
