@@ -8,13 +8,15 @@
 //! A gradient is taken in the same coordinates at fixed α, β: stepping σ or W there leaves the centred energy's other
 //! parameters alone, and the plain biases move by what centering implies.
 
+use crate::coupling::{Coupling, ROWS};
 use crate::error::{Error, Result};
-use crate::model::{Gradient, Layer, Rbm};
+use crate::model::{Gradient, Layer, MANY, Rbm};
 use crate::natural::Natural;
 use crate::real::Real;
 use crate::stats::Stats;
+use crate::threads;
 use crate::units::{Kind, Origin};
-use ndarray::{Array1, Array2, ArrayView1, Zip};
+use ndarray::{Array1, Array2, ArrayView1, Axis, Zip};
 
 /// |offset|/σ beyond which folding it into an f32 bias loses more than three of seven digits.
 pub const LARGE_OFFSET: f64 = 1e3;
@@ -27,26 +29,59 @@ impl<T: Real> Rbm<T> {
     /// ∂W = C/(s_v s_hᵀ), ∂η = ⟨T⟩, ∂ln s_i = −Σ_j W̃_ij C_ij, and an origin that follows its bias adds
     /// ∂o_v = −W̃⟨h⟩ to it.
     pub fn gradient(&self, machine: &Natural<T>, difference: &Stats<T>) -> Gradient<T> {
+        let mut gradient = Gradient::zeros(self);
+        self.gradient_into(machine, &mut difference.clone(), &mut gradient);
+        gradient
+    }
+
+    /// [`gradient`](Rbm::gradient) into a gradient of the same shape; uses up the difference's ⟨vhᵀ⟩.
+    pub fn gradient_into(&self, machine: &Natural<T>, difference: &mut Stats<T>, out: &mut Gradient<T>) {
+        std::mem::swap(&mut out.weights, &mut difference.cross);
+        let (virial_v, virial_h) = self.centre(machine, difference, &mut out.weights);
+        pullback(self.visible(), &difference.visible, &virial_v, &mut out.visible);
+        pullback(self.hidden(), &difference.hidden, &virial_h, &mut out.hidden);
+        if self.visible().kind().unit::<T>().origin() == Origin::Reference {
+            let moved = machine.weights().dot(&difference.hidden.row(0));
+            out.visible.row_mut(0).scaled_add(-T::one(), &moved);
+        }
+    }
+
+    /// Turns ⟨vhᵀ⟩ into C/(s_v s_hᵀ); returns −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, or zeros where no unit has a scale.
+    fn centre(&self, machine: &Natural<T>, difference: &Stats<T>, cross: &mut Array2<T>) -> (Vec<T>, Vec<T>) {
         let round = |o: Array1<f64>| o.mapv(T::of);
         let (o_v, o_h) = (round(self.visible().origin()), round(self.hidden().origin()));
-        let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
         let (t_v, t_h) = (difference.visible.row(0), difference.hidden.row(0));
-
-        let mut weights = difference.cross.clone();
-        let (mut virial_v, mut virial_h) = (vec![T::zero(); s_v.len()], vec![T::zero(); s_h.len()]);
-        Zip::indexed(&mut weights).and(machine.weights()).for_each(|(i, j), c, &w| {
-            *c = *c - t_v[i] * o_h[j] - o_v[i] * t_h[j];
-            virial_v[i] -= w * *c;
-            virial_h[j] -= w * *c;
-            *c /= s_v[i] * s_h[j];
-        });
-
-        let mut visible = pullback(self.visible(), &difference.visible, &virial_v);
-        let hidden = pullback(self.hidden(), &difference.hidden, &virial_h);
-        if self.visible().kind().unit::<T>().origin() == Origin::Reference {
-            visible.row_mut(0).scaled_add(-T::one(), &machine.weights().dot(&t_h));
+        let centred = o_v.iter().chain(&o_h).any(|o| *o != T::zero());
+        // A unit whose only field is its bias has no scale to learn, and its scale is 1.
+        let scaled = [self.visible(), self.hidden()].iter().any(|l| l.par().nrows() > 1);
+        let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
+        let (n, m) = cross.dim();
+        let (mut virial_v, mut virial_h) = (vec![T::zero(); n], vec![T::zero(); m]);
+        if !centred && !scaled {
+            return (virial_v, virial_h);
         }
-        Gradient { visible, hidden, weights }
+        let blocks = cross.axis_chunks_iter_mut(Axis(0), ROWS).zip(virial_v.chunks_mut(ROWS)).enumerate();
+        let parts = threads::map(n * m >= MANY, blocks, |(b, (mut block, virial_v))| {
+            let mut virial_h = vec![T::zero(); if scaled { m } else { 0 }];
+            for (k, (mut c, virial)) in block.rows_mut().into_iter().zip(virial_v).enumerate() {
+                let i = b * ROWS + k;
+                let (t, o) = (t_v[i], o_v[i]);
+                Zip::from(&mut c).and(&o_h).and(&t_h).for_each(|c, &o_h, &t_h| *c = *c - t * o_h - o * t_h);
+                if scaled {
+                    let w = machine.weights();
+                    Zip::from(&mut c).and(w.row(i)).and(&s_h).and(&mut virial_h[..]).for_each(|c, &w, &s_h, v_h| {
+                        *virial -= w * *c;
+                        *v_h -= w * *c;
+                        *c /= s_v[i] * s_h;
+                    });
+                }
+            }
+            virial_h
+        });
+        for part in &parts {
+            virial_h.iter_mut().zip(part).for_each(|(v, x)| *v += *x);
+        }
+        (virial_v, virial_h)
     }
 
     /// Moves the offsets to α = `visible`, β = `hidden` without moving the distribution.
@@ -92,18 +127,16 @@ impl<T: Real> Rbm<T> {
     /// The hidden layer's origin never follows its bias, so Δo_h is known before the visible biases move, and Δo_v
     /// (which may follow them) before the hidden ones do.
     fn move_chart(&mut self, kind_v: Kind, kind_h: Kind, offset_v: ArrayView1<T>, offset_h: ArrayView1<T>) {
-        let coupling = self.coupling();
         let (old_v, old_h) = (self.visible().origin(), self.hidden().origin());
         let (visible, hidden, weights) = self.parts_mut();
         let (ratio_v, ratio_h) = (set_chart(visible, kind_v, offset_v), set_chart(hidden, kind_h, offset_h));
-        Zip::indexed(weights).for_each(|(i, j), w| {
-            let ratio = ratio_v[i] * ratio_h[j];
-            if ratio != 1.0 {
-                *w = T::of(w.f64() * ratio);
-            }
-        });
-        shift(visible, &coupling.dot(&(hidden.origin() - old_h)));
-        shift(hidden, &coupling.t().dot(&(visible.origin() - old_v)));
+        if ratio_v.iter().chain(&ratio_h).any(|r| *r != 1.0) {
+            Zip::indexed(weights).for_each(|(i, j), w| *w = T::of(w.f64() * ratio_v[i] * ratio_h[j]));
+        }
+        let field = Coupling::new(self).forward(&(self.hidden().origin() - old_h));
+        shift(self.parts_mut().0, &field);
+        let field = Coupling::new(self).backward(&(self.visible().origin() - old_v));
+        shift(self.parts_mut().1, &field);
     }
 
     /// A sentence about offsets so large against σ that folding them loses digits in this number type, if any.
@@ -125,10 +158,9 @@ impl<T: Real> Rbm<T> {
 }
 
 /// Pullback of one layer's (∂/∂η, ∂/∂ln s) to its parameters.
-fn pullback<T: Real>(layer: &Layer<T>, d_eta: &Array2<T>, d_ln_s: &[T]) -> Array2<T> {
-    let mut d_par = Array2::zeros(layer.par().dim());
+fn pullback<T: Real>(layer: &Layer<T>, d_eta: &Array2<T>, d_ln_s: &[T], d_par: &mut Array2<T>) {
+    d_par.fill(T::zero());
     layer.kind().unit::<T>().pullback(layer.par(), layer.offset(), d_eta.view(), d_ln_s, d_par.view_mut());
-    d_par
 }
 
 /// A chart fits a layer when it is of the same family and the offset has one finite number per column.

@@ -11,12 +11,13 @@ use ndarray::{Array2, ArrayView2};
 pub struct Dataset<T> {
     states: States<T>,
     weights: Vec<T>,
+    uniform: bool,
 }
 
 impl<T: Real> Dataset<T> {
     /// No rows yet, for the units of a layer.
     pub fn new(side: &Side<T>) -> Dataset<T> {
-        Dataset { states: States::new(side.unit(), side.sites()), weights: Vec::new() }
+        Dataset { states: States::new(side.unit(), side.sites()), weights: Vec::new(), uniform: true }
     }
 
     /// Rows of data values, each with weight 1; refuses values outside the units' domain.
@@ -36,6 +37,7 @@ impl<T: Real> Dataset<T> {
     pub fn set_weights(&mut self, weights: &[f64]) -> Result<()> {
         check_weights(self.len(), weights.iter().copied())?;
         self.weights = weights.iter().map(|w| T::of(*w)).collect();
+        self.uniform = weights.iter().all(|w| *w == 1.0);
         Ok(())
     }
 
@@ -59,9 +61,15 @@ impl<T: Real> Dataset<T> {
         &self.weights
     }
 
+    /// Whether every row counts once.
+    pub fn uniform(&self) -> bool {
+        self.uniform
+    }
+
     /// The rows with these numbers.
     pub fn select(&self, rows: &[usize]) -> Dataset<T> {
-        Dataset { states: self.states.select(rows), weights: rows.iter().map(|&r| self.weights[r]).collect() }
+        let weights = rows.iter().map(|&r| self.weights[r]).collect();
+        Dataset { states: self.states.select(rows), weights, uniform: self.uniform }
     }
 
     /// Weighted mean of T(v) (statistics × columns), and the sum of the weights, in f64.

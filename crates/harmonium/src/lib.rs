@@ -6,6 +6,7 @@
 
 pub mod backend;
 mod centering;
+mod coupling;
 pub mod data;
 mod dataset;
 pub mod error;
@@ -23,6 +24,7 @@ pub mod real;
 pub mod rng;
 mod states;
 mod stats;
+mod threads;
 pub mod train;
 pub mod units;
 

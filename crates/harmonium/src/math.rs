@@ -40,7 +40,7 @@ const TAYLOR: [f64; 13] = {
 /// processor need not wait for each term. Adding 1.5·2⁵² rounds to an integer and leaves n in the low mantissa bits,
 /// from where a shift makes it an exponent. No fused multiply-add: the same bits on every instruction set.
 #[inline(always)]
-fn exp_minus(y: f64) -> f64 {
+pub(crate) fn exp_minus_f64(y: f64) -> f64 {
     const MAGIC: f64 = 6_755_399_441_055_744.0;
     const LN2_HI: f64 = 6.931_471_803_691_238e-1;
     const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
@@ -57,6 +57,33 @@ fn exp_minus(y: f64) -> f64 {
     p * f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52))
 }
 
+/// The same in f32: series to r⁷ (next term 5e-9), relative error below 2e-7, flushed at e⁻⁸⁶, which is still a normal
+/// number: sums of denormals would be many times slower.
+#[inline(always)]
+pub(crate) fn exp_minus_f32(y: f32) -> f32 {
+    const MAGIC: f32 = 12_582_912.0;
+    const LN2_HI: f32 = 0.693_359_4;
+    const LN2_LO: f32 = -2.121_944_4e-4;
+    const C: [f32; 8] = {
+        let mut c = [0.0; 8];
+        let mut k = 0;
+        while k < 8 {
+            c[k] = TAYLOR[k] as f32;
+            k += 1;
+        }
+        c
+    };
+    let x = -y.min(86.0);
+    let shifted = x * std::f32::consts::LOG2_E + MAGIC;
+    let n = shifted - MAGIC;
+    let r = (x - n * LN2_HI) - n * LN2_LO;
+    let r2 = r * r;
+    let low = (1.0 + r) + (C[2] + C[3] * r) * r2;
+    let high = (C[4] + C[5] * r) + (C[6] + C[7] * r) * r2;
+    let p = low + (r2 * r2) * high;
+    p * f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23))
+}
+
 /// Σᵢ softplus(scale·(aᵢ + bᵢ)), in f64: one exponential per term, one logarithm per 512 terms.
 ///
 /// softplus(x) = max(x, 0) + log(1 + e^−|x|), and a product of 512 factors in [1, 2] stays below 2⁵¹².
@@ -71,13 +98,13 @@ pub fn sum_softplus<T: Real>(a: &[T], b: &[T], scale: T) -> f64 {
             for k in 0..LANES {
                 let x = (scale * (a[k] + b[k])).f64();
                 lin[k] += x.max(0.0);
-                prod[k] *= 1.0 + exp_minus(x.abs());
+                prod[k] *= 1.0 + exp_minus_f64(x.abs());
             }
         }
         for (k, (a, b)) in a8.remainder().iter().zip(b8.remainder()).enumerate() {
             let x = (scale * (*a + *b)).f64();
             lin[k] += x.max(0.0);
-            prod[k] *= 1.0 + exp_minus(x.abs());
+            prod[k] *= 1.0 + exp_minus_f64(x.abs());
         }
         linear += lin.iter().sum::<f64>();
         logs += prod.iter().product::<f64>().ln();
@@ -87,17 +114,17 @@ pub fn sum_softplus<T: Real>(a: &[T], b: &[T], scale: T) -> f64 {
 
 /// σ(x), branch-free.
 #[inline(always)]
-fn logistic_flat(x: f64) -> f64 {
-    let e = exp_minus(x.abs());
-    let p = 1.0 / (1.0 + e);
-    if x >= 0.0 { p } else { e * p }
+pub(crate) fn logistic_flat<T: Real>(x: T) -> T {
+    let e = x.abs().exp_minus();
+    let p = T::one() / (T::one() + e);
+    if x >= T::zero() { p } else { e * p }
 }
 
 /// outᵢ = low + (high − low)·σ(scale·(aᵢ + bᵢ)): the mean of a two-valued unit, for a whole row.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn logistic_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, out: &mut [T]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
-        *out = low + (high - low) * T::of(logistic_flat((scale * (*a + *b)).f64()));
+        *out = low + (high - low) * logistic_flat(scale * (*a + *b));
     }
 }
 
@@ -105,9 +132,49 @@ pub fn logistic_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, out: &
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn draw_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, u: &[T], out: &mut [T]) {
     for (((a, b), u), out) in a.iter().zip(b).zip(u).zip(out) {
-        let p = logistic_flat((scale * (*a + *b)).f64());
-        *out = if u.f64() < p { high } else { low };
+        *out = if *u < logistic_flat(scale * (*a + *b)) { high } else { low };
     }
+}
+
+/// Sums side by side: enough that no addition waits for another.
+const SUMS: usize = 16;
+
+/// Σ aᵢ bᵢ in f64, the same bits on every instruction set.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(crate) fn dot<A: Real, B: Real>(a: &[A], b: &[B]) -> f64 {
+    let mut sums = [0.0; SUMS];
+    let (mut a, mut b) = (a.chunks_exact(SUMS), b.chunks_exact(SUMS));
+    for (a, b) in (&mut a).zip(&mut b) {
+        for k in 0..SUMS {
+            sums[k] += a[k].f64() * b[k].f64();
+        }
+    }
+    for (k, (a, b)) in a.remainder().iter().zip(b.remainder()).enumerate() {
+        sums[k] += a.f64() * b.f64();
+    }
+    sums.iter().sum()
+}
+
+/// yᵢ += a·xᵢ in f64.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(crate) fn add_scaled<T: Real>(a: f64, x: &[T], y: &mut [f64]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += a * x.f64();
+    }
+}
+
+/// Whether every number is finite.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(crate) fn all_finite<T: Real>(x: &[T]) -> bool {
+    // x − x is 0 for a finite number and NaN otherwise, and NaN survives every sum. No branch, so this becomes SIMD code.
+    let mut sums = [T::zero(); SUMS];
+    let mut chunks = x.chunks_exact(SUMS);
+    for x in &mut chunks {
+        for k in 0..SUMS {
+            sums[k] += x[k] - x[k];
+        }
+    }
+    sums.iter().chain(chunks.remainder()).all(|x| x.is_finite())
 }
 
 #[cfg(test)]
@@ -116,13 +183,16 @@ mod tests {
 
     #[test]
     fn exp_minus_agrees_with_the_standard_library() {
-        let mut worst = 0f64;
+        let (mut worst, mut worst_f32) = (0f64, 0f64);
         for k in 0..700_000 {
             let y = k as f64 * 1e-3;
-            worst = worst.max((exp_minus(y) / (-y).exp() - 1.0).abs());
+            worst = worst.max((exp_minus_f64(y) / (-y).exp() - 1.0).abs());
+            let y = (k as f32 * 1e-3).min(86.0);
+            worst_f32 = worst_f32.max((f64::from(exp_minus_f32(y)) / (-f64::from(y)).exp() - 1.0).abs());
         }
-        assert!(worst < 1e-15, "{worst:e}");
-        assert!(exp_minus(1e4) < 1e-300 && exp_minus(f64::INFINITY) < 1e-300);
+        assert!(worst < 1e-15 && worst_f32 < 2e-7, "{worst:e} {worst_f32:e}");
+        assert!(exp_minus_f64(1e4) < 1e-300 && exp_minus_f64(f64::INFINITY) < 1e-300);
+        assert!(exp_minus_f32(1e4) < 1e-37 && exp_minus_f32(f32::INFINITY).is_normal());
     }
 
     #[test]
@@ -136,6 +206,25 @@ mod tests {
             logistic_row(&a, &b, 2.0, -1.0, 1.0, &mut out);
             for i in 0..n {
                 assert!((out[i] - (a[i] + b[i]).tanh()).abs() < 1e-15);
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_products_agree_with_plain_loops_at_every_length() {
+        for n in [0, 1, 15, 16, 17, 100] {
+            let a: Vec<f32> = (0..n).map(|i| (i as f32 * 0.37).sin()).collect();
+            let b: Vec<f64> = (0..n).map(|i| (i as f64 * 0.11).cos()).collect();
+            let want: f64 = a.iter().zip(&b).map(|(a, b)| f64::from(*a) * b).sum();
+            assert!((dot(&a, &b) - want).abs() < 1e-14 * (1.0 + n as f64));
+            let mut y = b.clone();
+            add_scaled(0.5, &a, &mut y);
+            assert!(y.iter().zip(&a).zip(&b).all(|((y, a), b)| *y == b + 0.5 * f64::from(*a)));
+            assert!(all_finite(&a));
+            for (i, bad) in (0..n).zip([f32::NAN, f32::INFINITY, f32::NEG_INFINITY].into_iter().cycle()) {
+                let mut a = a.clone();
+                a[i] = bad;
+                assert!(!all_finite(&a), "{bad} at {i} of {n}");
             }
         }
     }

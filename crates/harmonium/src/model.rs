@@ -1,10 +1,12 @@
 //! The machine: E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), as it is saved and trained.
 
+use crate::coupling::Coupling;
 use crate::error::{Error, Result};
+use crate::math::dot;
 use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::units::{Kind, Origin};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Zip};
 
 /// One layer: what its units are, their trainable parameters, and the offset they are centred by.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,9 +190,20 @@ impl<T: Real> Gradient<T> {
     }
 
     /// Calls `f` with every number and its partner in `other`.
-    pub fn zip(&mut self, other: &Gradient<T>, mut f: impl FnMut(&mut T, T)) {
-        for (a, b) in self.parts_mut().into_iter().zip(other.parts()) {
-            a.zip_mut_with(b, |a, &b| f(a, b));
+    pub fn zip(&mut self, other: &mut Gradient<T>, f: impl Fn(&mut T, &mut T) + Sync + Send) {
+        for (a, b) in self.parts_mut().into_iter().zip(other.parts_mut()) {
+            let many = a.len() >= MANY;
+            let zip = Zip::from(a).and(b);
+            if many { zip.par_for_each(&f) } else { zip.for_each(&f) }
+        }
+    }
+
+    /// Calls `f` with every number and its partners in two others.
+    pub fn zip3(&mut self, b: &mut Gradient<T>, c: &mut Gradient<T>, f: impl Fn(&mut T, &mut T, &mut T) + Sync + Send) {
+        for ((a, b), c) in self.parts_mut().into_iter().zip(b.parts_mut()).zip(c.parts_mut()) {
+            let many = a.len() >= MANY;
+            let zip = Zip::from(a).and(b).and(c);
+            if many { zip.par_for_each(&f) } else { zip.for_each(&f) }
         }
     }
 
@@ -201,9 +214,13 @@ impl<T: Real> Gradient<T> {
 
     /// Euclidean length.
     pub fn norm(&self) -> f64 {
-        self.parts().into_iter().flatten().map(|x| x.f64().powi(2)).sum::<f64>().sqrt()
+        let square = |m: &Array2<T>| m.as_slice().map_or(0.0, |m| dot(m, m));
+        self.parts().into_iter().map(square).sum::<f64>().sqrt()
     }
 }
+
+/// Numbers from which on a pass over them is shared by threads: some 100 µs of work.
+pub(crate) const MANY: usize = 1 << 18;
 
 impl<T: Real> Rbm<T> {
     /// A machine of independent units: default parameters, weights zero.
@@ -260,21 +277,21 @@ impl<T: Real> Rbm<T> {
     /// −(v−o_v)ᵀW̃(h−o_h) = −vᵀW̃h + vᵀ(W̃o_h) + (W̃ᵀo_v)ᵀh − o_vᵀW̃o_h, so the fields take −W̃o_h and −W̃ᵀo_v; and
     /// U(x) = −⟨η, T(x)⟩ + ⟨η, T(reference)⟩. Fields and constant are summed in f64: offsets may be large.
     pub fn lower(&self) -> Natural<T> {
-        let coupling = self.coupling();
-        let (o_v, o_h) = (self.visible.origin(), self.hidden.origin());
-        let (d_v, d_h) = (coupling.dot(&o_h), coupling.t().dot(&o_v));
-        let (visible, own_v) = lower_layer(&self.visible, &d_v);
-        let (hidden, own_h) = lower_layer(&self.hidden, &d_h);
-        let constant = own_v + own_h - o_v.dot(&d_v);
-        Natural::new(visible, hidden, coupling.mapv(T::of), constant)
+        let side = |layer: &Layer<T>| Side::new(layer.kind.clone(), layer.natural().0);
+        let mut machine = Natural::new(side(&self.visible), side(&self.hidden), self.weights.clone(), 0.0);
+        self.lower_into(&mut machine);
+        machine
     }
 
-    /// W̃ = W/(s_v s_hᵀ) in f64.
-    pub(crate) fn coupling(&self) -> Array2<f64> {
-        let (s_v, s_h) = (self.visible.widen().natural().1, self.hidden.widen().natural().1);
-        let mut w = self.weights.mapv(T::f64);
-        ndarray::Zip::indexed(&mut w).for_each(|(i, j), w| *w /= s_v[i] * s_h[j]);
-        w
+    /// [`lower`](Rbm::lower) into a machine of the same shape.
+    pub fn lower_into(&self, out: &mut Natural<T>) {
+        let (o_v, o_h) = (self.visible.origin(), self.hidden.origin());
+        let (visible, hidden, weights, constant) = out.parts_mut();
+        let coupling = Coupling::new(self);
+        coupling.write(weights);
+        let (d_v, d_h) = (coupling.forward(&o_h), coupling.backward(&o_v));
+        let own = lower_layer(&self.visible, &d_v, visible) + lower_layer(&self.hidden, &d_h, hidden);
+        *constant = own - o_v.dot(&d_v);
     }
 
     /// Takes a step: adds `scale`·`step` to every parameter, in the machine's own (centred) coordinates.
@@ -289,13 +306,14 @@ impl<T: Real> Rbm<T> {
     }
 }
 
-/// The lowered layer, its field reduced by `taken`, and its part of the energy's constant, ⟨η, T(reference)⟩.
-fn lower_layer<T: Real>(layer: &Layer<T>, taken: &Array1<f64>) -> (Side<T>, f64) {
+/// Lowers a layer, its field reduced by `taken`; returns its part of the energy's constant, ⟨η, T(reference)⟩.
+fn lower_layer<T: Real>(layer: &Layer<T>, taken: &Array1<f64>, out: &mut Side<T>) -> f64 {
     let (mut eta, _) = layer.widen().natural();
     let mut t = Array2::zeros(eta.dim());
     layer.kind.unit::<f64>().stats(&layer.reference().to_vec(), t.view_mut());
     let constant = (&eta * &t).sum();
     let mut field = eta.row_mut(0);
     field -= taken;
-    (Side::new(layer.kind.clone(), eta.mapv(T::of)), constant)
+    Zip::from(out.eta_mut()).and(&eta).for_each(|out, eta| *out = T::of(*eta));
+    constant
 }

@@ -37,6 +37,10 @@ impl<T: Real> Side<T> {
         self.eta.view()
     }
 
+    pub(crate) fn eta_mut(&mut self) -> &mut Array2<T> {
+        &mut self.eta
+    }
+
     /// Number of columns.
     pub fn columns(&self) -> usize {
         self.eta.ncols()
@@ -118,9 +122,22 @@ impl<T: Real> Natural<T> {
         self.weights.view()
     }
 
+    pub(crate) fn parts_mut(&mut self) -> (&mut Side<T>, &mut Side<T>, &mut Array2<T>, &mut f64) {
+        (&mut self.visible, &mut self.hidden, &mut self.weights, &mut self.constant)
+    }
+
     /// What is added to every energy; it makes log Z the one of the machine in its own coordinates.
     pub fn constant(&self) -> f64 {
         self.constant
+    }
+
+    /// The machine at inverse temperature `beta`: fields and coupling are multiplied, a quadratic term is not, so that it
+    /// stays a machine at 0.
+    pub fn scale(&mut self, beta: T) {
+        for side in [&mut self.visible, &mut self.hidden] {
+            side.eta.row_mut(0).mapv_inplace(|x| beta * x);
+        }
+        self.weights.mapv_inplace(|w| beta * w);
     }
 
     /// The same machine in f64.

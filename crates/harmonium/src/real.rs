@@ -24,6 +24,9 @@ pub trait Real: NdFloat + Sum + Default + num_traits::FloatConst {
     /// A number strictly between 0 and 1 from one random word: the middle of one of 2²³ (f32) or 2³² (f64) cells.
     fn from_word(word: u32) -> Self;
 
+    /// e⁻ˣ for x ≥ 0, branch-free for SIMD loops, the same bits on every instruction set; see `math`.
+    fn exp_minus(self) -> Self;
+
     /// Reads one little-endian number; `bytes` has exactly the type's size.
     fn from_le(bytes: &[u8]) -> Self;
 
@@ -42,8 +45,13 @@ impl Real for f32 {
     fn uniform(words: [u32; 2]) -> f32 {
         Self::from_word(words[0])
     }
+    #[inline(always)]
     fn from_word(word: u32) -> f32 {
         ((word >> 9) as f32 + 0.5) * (1.0 / (1u32 << 23) as f32)
+    }
+    #[inline(always)]
+    fn exp_minus(self) -> f32 {
+        crate::math::exp_minus_f32(self)
     }
     fn from_le(bytes: &[u8]) -> f32 {
         let mut b = [0; 4];
@@ -67,8 +75,13 @@ impl Real for f64 {
         let bits = (u64::from(words[0]) << 32 | u64::from(words[1])) >> 12;
         (bits as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
     }
+    #[inline(always)]
     fn from_word(word: u32) -> f64 {
         (f64::from(word) + 0.5) * (1.0 / (1u64 << 32) as f64)
+    }
+    #[inline(always)]
+    fn exp_minus(self) -> f64 {
+        crate::math::exp_minus_f64(self)
     }
     fn from_le(bytes: &[u8]) -> f64 {
         let mut b = [0; 8];

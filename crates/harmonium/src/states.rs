@@ -110,17 +110,15 @@ impl<T: Real> States<T> {
         if !matches!(self, States::Real(_)) && !all_states(unit, columns) {
             *self = States::Real(self.values(side));
         }
-        let state = state_columns(unit);
         match self {
             States::Bits(bits) => {
                 for row in columns.rows() {
-                    bits.push(row.iter().map(|x| *x == state[1][0]));
+                    bits.push(row.iter().map(|x| unit.state_of(&[*x]) == 1));
                 }
             }
             States::Codes(codes) => {
                 let new = Array2::from_shape_fn((columns.nrows(), side.sites()), |(r, i)| {
-                    let site = columns.slice(s![r, i * width..(i + 1) * width]);
-                    state.iter().position(|s| site.iter().eq(s)).unwrap_or(0) as u16
+                    unit.state_of(&columns.slice(s![r, i * width..(i + 1) * width]).to_vec()) as u16
                 });
                 append(codes, new);
             }
@@ -144,14 +142,18 @@ impl<T: Real> States<T> {
     pub fn columns(&self, unit: &dyn Unit<T>, from: usize, to: usize) -> Array2<T> {
         let width = unit.width();
         let mut out = Array2::zeros((to - from, self.sites() * width));
-        let state = state_columns(unit);
+        let bit = |k: usize| {
+            let mut x = [T::zero()];
+            unit.state(k, &mut x);
+            x[0]
+        };
         for (r, mut row) in (from..to).zip(out.rows_mut()) {
             let Some(row) = row.as_slice_mut() else { continue };
             match self {
-                States::Bits(b) => unpack(b.row(r), [state[0][0], state[1][0]], row),
+                States::Bits(b) => unpack(b.row(r), [bit(0), bit(1)], row),
                 States::Codes(c) => {
                     for (site, &code) in row.chunks_exact_mut(width).zip(c.row(r)) {
-                        site.copy_from_slice(&state[usize::from(code)]);
+                        unit.state(usize::from(code), site);
                     }
                 }
                 States::Real(x) => {
@@ -196,20 +198,14 @@ fn unpack<T: Real>(words: &[u64], values: [T; 2], row: &mut [T]) {
     }
 }
 
-/// The columns of every state of a finite unit; empty for a continuous one.
-fn state_columns<T: Real>(unit: &dyn Unit<T>) -> Vec<Vec<T>> {
-    let columns = |k| {
-        let mut x = vec![T::zero(); unit.width()];
-        unit.state(k, &mut x);
-        x
-    };
-    (0..unit.n_states().unwrap_or(0)).map(columns).collect()
-}
-
+/// Whether every site is in one of its states. Sites of several columns are made by `encode`, which writes states only.
 fn all_states<T: Real>(unit: &dyn Unit<T>, columns: ArrayView2<T>) -> bool {
-    let states = state_columns(unit);
-    // Sites of several columns are made by `encode`, which writes states only.
-    unit.width() > 1 || columns.iter().all(|x| states.iter().any(|s| s[0] == *x))
+    let mut state = [T::zero()];
+    unit.width() > 1
+        || columns.iter().all(|x| {
+            unit.state(unit.state_of(&[*x]), &mut state);
+            state[0] == *x
+        })
 }
 
 fn append<A: Clone>(all: &mut Array2<A>, new: Array2<A>) {

@@ -3,6 +3,7 @@
 //! Sums, not averages: batches, shards and processes just add. A gradient divides each phase by its own weight, so the
 //! number of chains need not be the number of rows.
 
+use crate::model::MANY;
 use crate::natural::Natural;
 use crate::real::Real;
 use ndarray::{Array2, Zip};
@@ -48,11 +49,25 @@ impl<T: Real> Stats<T> {
 
     /// ⟨·⟩_self − ⟨·⟩_other, each averaged by its own weight; the result has weight 0.
     pub fn minus(&self, other: &Stats<T>) -> Stats<T> {
-        let (mut a, b) = (self.mean(), other.mean());
-        for (a, b) in [(&mut a.visible, &b.visible), (&mut a.hidden, &b.hidden), (&mut a.cross, &b.cross)] {
-            Zip::from(a).and(b).for_each(|a, &b| *a -= b);
+        let mut difference = self.clone();
+        difference.subtract(other);
+        difference
+    }
+
+    /// Becomes ⟨·⟩_self − ⟨·⟩_other, see [`minus`](Stats::minus).
+    pub fn subtract(&mut self, other: &Stats<T>) {
+        let (f, g) = (T::of(self.weight.recip()), T::of(other.weight.recip()));
+        for (a, b) in [
+            (&mut self.visible, &other.visible),
+            (&mut self.hidden, &other.hidden),
+            (&mut self.cross, &other.cross),
+        ] {
+            let much = a.len() >= MANY;
+            let zip = Zip::from(a).and(b);
+            let step = |a: &mut T, b: &T| *a = *a * f - *b * g;
+            if much { zip.par_for_each(step) } else { zip.for_each(step) }
         }
-        Stats { weight: 0.0, ..a }
+        self.weight = 0.0;
     }
 
     /// The same statistics with the layers exchanged.

@@ -1,9 +1,9 @@
 //! Where the arithmetic happens: one machine, some sets of chains, and a few words about them.
 //!
-//! Training, sampling and estimates of log Z speak only these words, so that a faster home for the numbers (SIMD, AMX,
-//! a graphics card) is a new implementation and nothing else.
+//! Training, sampling and estimates of log Z speak only these words, so that a faster home for the numbers (AMX, a
+//! graphics card) is a new implementation and nothing else.
 
-mod cpu;
+pub mod cpu;
 
 pub use cpu::Cpu;
 
@@ -14,35 +14,53 @@ use crate::states::States;
 use crate::stats::Stats;
 use ndarray::Array1;
 
-/// A place for one set of chains.
+/// A place for one set of chains: visible rows, and hidden rows where they have been drawn for the next sweep.
 pub type Slot = usize;
 
-/// What a backend can do. Rows are visible states; every result is the same on any number of threads.
+/// Gibbs sweeps to be run, and where their random numbers come from: sweep k has those of step `first` + k under `key`.
+#[derive(Clone, Copy)]
+pub struct Sweeps<'a, T> {
+    /// Number of sweeps h → v, each preceded by v → h unless hidden rows are waiting.
+    pub steps: u64,
+    /// Random numbers of the run.
+    pub key: Key,
+    /// Number of the first sweep.
+    pub first: u64,
+    /// Inverse temperature of every chain, if not 1: it multiplies fields and coupling, but not a quadratic term.
+    pub beta: Option<&'a [T]>,
+}
+
+/// What a backend can do. Every result is the same on any number of threads.
 pub trait Backend<T: Real>: Send {
     /// Its name, as the configuration records it.
     fn name(&self) -> &'static str;
 
-    /// Takes a machine.
-    fn load(&mut self, machine: Natural<T>);
-
-    /// Takes the machine after a step: same layers and sizes, other numbers.
-    fn update(&mut self, machine: Natural<T>);
-
     /// The machine it has.
     fn machine(&self) -> &Natural<T>;
 
-    /// Puts rows into a slot, as the visible states of chains numbered from 0.
-    fn put(&mut self, slot: Slot, rows: States<T>);
+    /// Changes the machine's numbers in place; waiting hidden rows stay.
+    fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>));
 
-    /// The visible states of a slot's chains.
-    fn get(&self, slot: Slot) -> &States<T>;
+    /// Puts visible rows into a slot: those with the numbers `which`, or all. Waiting hidden rows are dropped.
+    fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>);
 
-    /// Runs the chains of a slot for `steps` sweeps v → h → v; sweep k uses the numbers of step `first + k` under `key`.
-    fn gibbs(&mut self, slot: Slot, steps: u64, key: Key, first: u64);
+    /// Puts hidden rows into a slot, from which the next sweep starts.
+    fn put_hidden(&mut self, slot: Slot, rows: &States<T>);
 
-    /// Statistics of rows with the hidden layer averaged out, row r counted `weights[r]` times.
-    fn stats(&self, rows: &States<T>, weights: &[T]) -> Stats<T>;
+    /// The visible rows of a slot.
+    fn get(&self, slot: Slot) -> States<T>;
+
+    /// The hidden rows waiting in a slot.
+    fn hidden(&self, slot: Slot) -> Option<States<T>>;
+
+    /// Runs the chains of a slot.
+    fn gibbs(&mut self, slot: Slot, sweeps: Sweeps<T>);
+
+    /// Makes `out` the statistics of a slot's rows with the hidden layer averaged out, row r counted `weights[r]` times
+    /// (once if there are none). With `draw` (a key and the number of the next sweep) hidden rows are drawn from the same
+    /// product and wait for that sweep.
+    fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, out: &mut Stats<T>);
 
     /// F(v) of every row.
-    fn free_energy(&self, rows: &States<T>) -> Array1<f64>;
+    fn free_energy(&mut self, rows: &States<T>) -> Array1<f64>;
 }

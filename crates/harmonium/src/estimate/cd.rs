@@ -1,7 +1,7 @@
 //! CD-k: chains start at the batch and run k sweeps (Hinton 2002; the unsigned RBM exercise, eq. 30; Corro, *Lab
 //! Exercise 2*, section 3). Each chain counts as its row does.
 
-use super::{Context, Estimator, Settings};
+use super::{BATCH, Context, Estimator, Settings};
 use crate::error::Result;
 use crate::real::Real;
 use crate::stats::Stats;
@@ -15,9 +15,11 @@ pub(super) fn make<T: Real>(settings: Settings) -> Box<dyn Estimator<T>> {
 }
 
 impl<T: Real> Estimator<T> for Cd {
-    fn model_stats(&mut self, cx: Context<T>) -> Result<Stats<T>> {
-        cx.backend.put(0, cx.batch.states().clone());
-        cx.backend.gibbs(0, self.steps, cx.key, cx.update * self.steps);
-        Ok(cx.backend.stats(cx.backend.get(0), cx.batch.weights()))
+    fn phases(&mut self, cx: Context<T>, data: &mut Stats<T>, model: &mut Stats<T>) -> Result<()> {
+        let sweeps = cx.sweeps(self.steps);
+        cx.backend.stats(BATCH, cx.weights, Some((cx.key, sweeps.first)), data);
+        cx.backend.gibbs(BATCH, sweeps);
+        cx.backend.stats(BATCH, cx.weights, None, model);
+        Ok(())
     }
 }

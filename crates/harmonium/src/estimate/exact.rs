@@ -1,6 +1,6 @@
 //! ⟨·⟩_p by enumeration: the gradient is that of the likelihood, without noise. See [`crate::exact`].
 
-use super::{Context, Estimator, Settings};
+use super::{BATCH, Context, Estimator, Settings};
 use crate::error::Result;
 use crate::exact::Exact;
 use crate::real::Real;
@@ -13,13 +13,15 @@ pub(super) fn make<T: Real>(_: Settings) -> Box<dyn Estimator<T>> {
 }
 
 impl<T: Real> Estimator<T> for Enumerate {
-    fn model_stats(&mut self, cx: Context<T>) -> Result<Stats<T>> {
+    fn phases(&mut self, cx: Context<T>, data: &mut Stats<T>, model: &mut Stats<T>) -> Result<()> {
+        cx.backend.stats(BATCH, cx.weights, None, data);
         let stats = Exact::new(cx.rbm)?.stats();
-        Ok(Stats {
+        *model = Stats {
             visible: stats.visible.mapv(T::of),
             hidden: stats.hidden.mapv(T::of),
             cross: stats.cross.mapv(T::of),
             weight: stats.weight,
-        })
+        };
+        Ok(())
     }
 }

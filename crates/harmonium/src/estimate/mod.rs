@@ -1,11 +1,10 @@
-//! The model's side of the gradient, ⟨·⟩_p. **To add an estimator: write its file, add its line to [`estimators`].**
+//! The two sides of the gradient, ⟨·⟩_data and ⟨·⟩_p. **To add an estimator: write its file, add its line to [`estimators`].**
 
 mod cd;
 mod exact;
 mod pcd;
 
-use crate::backend::{Backend, Slot};
-use crate::dataset::Dataset;
+use crate::backend::{Backend, Slot, Sweeps};
 use crate::error::{Error, Result};
 use crate::model::Rbm;
 use crate::real::Real;
@@ -18,18 +17,29 @@ pub struct Context<'a, T> {
     pub rbm: &'a Rbm<T>,
     /// The same machine, lowered and loaded.
     pub backend: &'a mut dyn Backend<T>,
-    /// The batch of this update.
-    pub batch: &'a Dataset<T>,
+    /// Weights of the batch's rows, which are in slot [`BATCH`]; none if all count once.
+    pub weights: Option<&'a [T]>,
     /// Random numbers of the run.
     pub key: Key,
     /// Number of this update.
     pub update: u64,
 }
 
+/// The slot that has the rows of this update.
+pub const BATCH: Slot = 0;
+
+impl<'a, T> Context<'a, T> {
+    /// The next `steps` sweeps of a run that makes as many every update.
+    fn sweeps(&self, steps: u64) -> Sweeps<'a, T> {
+        Sweeps { steps, key: self.key, first: self.update * steps, beta: None }
+    }
+}
+
 /// An estimator of the model's statistics.
 pub trait Estimator<T: Real>: Send {
-    /// Statistics of the model.
-    fn model_stats(&mut self, cx: Context<T>) -> Result<Stats<T>>;
+    /// Makes `data` the statistics of the batch and `model` those of the model. Both in one call, because one product may
+    /// serve both.
+    fn phases(&mut self, cx: Context<T>, data: &mut Stats<T>, model: &mut Stats<T>) -> Result<()>;
 
     /// Where its chains are, if they outlive an update; they are checkpointed.
     fn chains(&self) -> Option<Slot> {

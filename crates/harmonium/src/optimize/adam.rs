@@ -21,17 +21,17 @@ pub(super) fn make<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Box<
 }
 
 impl<T: Real> Optimizer<T> for Adam<T> {
-    fn direction(&mut self, gradient: Gradient<T>) -> Gradient<T> {
+    fn direction(&mut self, gradient: &mut Gradient<T>) {
         self.updates += 1;
         let (m, s, one) = (T::of(self.decay), T::of(SQUARE_DECAY), T::one());
-        self.mean.zip(&gradient, |mean, g| *mean = m * *mean + (one - m) * g);
-        self.square.zip(&gradient, |square, g| *square = s * *square + (one - s) * g * g);
         // Both means start at zero and are divided by the weight they have gathered.
         let t = self.updates.min(1 << 30) as i32;
         let (m_hat, s_hat) = (T::of(1.0 - self.decay.powi(t)), T::of(1.0 - SQUARE_DECAY.powi(t)));
-        let mut step = self.mean.clone();
-        step.zip(&self.square, |x, square| *x = (*x / m_hat) / ((square / s_hat).sqrt() + T::of(EPSILON)));
-        step
+        gradient.zip3(&mut self.mean, &mut self.square, |g, mean, square| {
+            *mean = m * *mean + (one - m) * *g;
+            *square = s * *square + (one - s) * *g * *g;
+            *g = (*mean / m_hat) / ((*square / s_hat).sqrt() + T::of(EPSILON));
+        });
     }
 
     fn state(&self) -> Vec<(&'static str, Gradient<T>)> {

@@ -27,8 +27,8 @@ pub struct OptimizerConfig {
 
 /// An optimiser turns gradients into steps; what it remembers is checkpointed.
 pub trait Optimizer<T: Real>: Send {
-    /// The step for a gradient, before the learning rate.
-    fn direction(&mut self, gradient: Gradient<T>) -> Gradient<T>;
+    /// Turns a gradient into the step, before the learning rate.
+    fn direction(&mut self, gradient: &mut Gradient<T>);
 
     /// What the next step needs, by name.
     fn state(&self) -> Vec<(&'static str, Gradient<T>)>;
@@ -80,7 +80,12 @@ mod tests {
     fn steps(name: &str, momentum: f64, nesterov: bool) -> Vec<f64> {
         let config = OptimizerConfig { name: name.into(), momentum, nesterov };
         let mut optimizer = new(&config, all(0.0)).unwrap();
-        [1.0, 2.0, 4.0].map(|g| optimizer.direction(all(g)).weights[[0, 0]]).into()
+        let mut step = |g: f64| {
+            let mut g = all(g);
+            optimizer.direction(&mut g);
+            g.weights[[0, 0]]
+        };
+        [1.0, 2.0, 4.0].map(&mut step).into()
     }
 
     #[test]

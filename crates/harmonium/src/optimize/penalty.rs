@@ -2,7 +2,7 @@
 
 use crate::model::{Gradient, Rbm};
 use crate::real::Real;
-use crate::stats::Stats;
+use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 /// Penalties; by default none.
@@ -24,11 +24,12 @@ pub struct Penalty {
 }
 
 impl Penalty {
-    /// Changes the gradient of the likelihood into that of the penalised objective. `data` are the batch's statistics.
+    /// Changes the gradient of the likelihood into that of the penalised objective. `hidden` are the hidden units' means
+    /// over the batch.
     ///
     /// The pull to the target activity ρ acts on the hidden biases only, by cost·(ρ − ⟨h⟩) (Hinton, *A practical guide
     /// to training RBMs*, 2010, section 11).
-    pub fn apply<T: Real>(&self, rbm: &Rbm<T>, data: &Stats<T>, gradient: &mut Gradient<T>) {
+    pub fn apply<T: Real>(&self, rbm: &Rbm<T>, hidden: ArrayView1<T>, gradient: &mut Gradient<T>) {
         if self.l1 != 0.0 || self.l2 != 0.0 {
             let (l1, l2) = (T::of(self.l1), T::of(self.l2));
             // signum(0) is 1 in Rust; a weight of zero is not pulled.
@@ -36,9 +37,8 @@ impl Penalty {
             gradient.weights.zip_mut_with(&rbm.weights(), |g, &w| *g -= l1 * sign(w) + l2 * w);
         }
         if let Some(target) = self.sparsity {
-            let (target, cost, n) = (T::of(target), T::of(self.sparsity_cost), T::of(data.weight));
-            let mut bias = gradient.hidden.row_mut(0);
-            bias.zip_mut_with(&data.hidden.row(0), |g, &sum| *g += cost * (target - sum / n));
+            let (target, cost) = (T::of(target), T::of(self.sparsity_cost));
+            gradient.hidden.row_mut(0).zip_mut_with(&hidden, |g, &mean| *g += cost * (target - mean));
         }
         if let Some(longest) = self.clip {
             let length = gradient.norm();
@@ -65,24 +65,21 @@ impl Penalty {
 mod tests {
     use super::*;
     use crate::units::Kind;
-    use ndarray::{Array2, arr2};
+    use ndarray::{Array1, Array2, arr1, arr2};
 
-    fn example() -> (Rbm<f64>, Stats<f64>, Gradient<f64>) {
+    fn example() -> (Rbm<f64>, Array1<f64>, Gradient<f64>) {
         let kind = Kind::new("bernoulli", &Default::default()).unwrap();
         let plain: Rbm<f64> = Rbm::new(kind.clone(), 2, kind, 2).unwrap();
         let weights = arr2(&[[3.0, 0.0], [4.0, -0.5]]);
         let rbm = Rbm::from_parts(plain.visible().clone(), plain.hidden().clone(), weights).unwrap();
-        let mut data = Stats::zeros(&rbm.lower());
-        data.hidden = arr2(&[[1.0, 3.0]]);
-        data.weight = 4.0;
         let gradient = Gradient::zeros(&rbm);
-        (rbm, data, gradient)
+        (rbm, arr1(&[0.25, 0.75]), gradient)
     }
 
     #[test]
     fn decay_pulls_weights_to_zero_and_leaves_zeros_and_biases() {
-        let (rbm, data, mut g) = example();
-        Penalty { l1: 0.1, l2: 0.01, ..Default::default() }.apply(&rbm, &data, &mut g);
+        let (rbm, hidden, mut g) = example();
+        Penalty { l1: 0.1, l2: 0.01, ..Default::default() }.apply(&rbm, hidden.view(), &mut g);
         let want = arr2(&[[-0.13, 0.0], [-0.14, 0.105]]);
         assert!((&g.weights - &want).iter().all(|d| d.abs() < 1e-15), "{}", g.weights);
         assert!(g.visible.iter().chain(&g.hidden).all(|x| *x == 0.0));
@@ -90,8 +87,8 @@ mod tests {
 
     #[test]
     fn sparsity_pulls_hidden_biases_to_the_target_activity() {
-        let (rbm, data, mut g) = example();
-        Penalty { sparsity: Some(0.5), sparsity_cost: 2.0, ..Default::default() }.apply(&rbm, &data, &mut g);
+        let (rbm, hidden, mut g) = example();
+        Penalty { sparsity: Some(0.5), sparsity_cost: 2.0, ..Default::default() }.apply(&rbm, hidden.view(), &mut g);
         assert_eq!(g.hidden, arr2(&[[0.5, -0.5]]));
         assert!(g.weights.iter().all(|x| *x == 0.0));
     }
@@ -99,9 +96,9 @@ mod tests {
     #[test]
     fn clipping_shortens_long_gradients_only() {
         for (clip, length) in [(5.0, 5.0), (20.0, 10.0)] {
-            let (rbm, data, mut g) = example();
+            let (rbm, hidden, mut g) = example();
             g.weights = Array2::from_elem((2, 2), 5.0);
-            Penalty { clip: Some(clip), ..Default::default() }.apply(&rbm, &data, &mut g);
+            Penalty { clip: Some(clip), ..Default::default() }.apply(&rbm, hidden.view(), &mut g);
             assert!((g.norm() - length).abs() < 1e-12);
         }
     }

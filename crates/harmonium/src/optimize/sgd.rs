@@ -15,18 +15,15 @@ pub(super) fn make<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Box<
 }
 
 impl<T: Real> Optimizer<T> for Sgd<T> {
-    fn direction(&mut self, gradient: Gradient<T>) -> Gradient<T> {
-        if self.momentum == T::zero() {
-            return gradient;
+    fn direction(&mut self, gradient: &mut Gradient<T>) {
+        let (mu, nesterov) = (self.momentum, self.nesterov);
+        if mu == T::zero() {
+            return;
         }
-        let mu = self.momentum;
-        self.velocity.zip(&gradient, |v, g| *v = mu * *v + g);
-        if !self.nesterov {
-            return self.velocity.clone();
-        }
-        let mut step = gradient;
-        step.zip(&self.velocity, |g, v| *g += mu * v);
-        step
+        gradient.zip(&mut self.velocity, |g, v| {
+            *v = mu * *v + *g;
+            *g = if nesterov { *g + mu * *v } else { *v };
+        });
     }
 
     fn state(&self) -> Vec<(&'static str, Gradient<T>)> {

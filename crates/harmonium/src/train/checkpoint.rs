@@ -1,10 +1,10 @@
 //! A checkpoint: the whole state of a run in one file, which only a run with the same configuration can take up.
 
-use super::{Best, State};
+use super::{Best, Chains, State};
 use crate::error::Result;
 use crate::file::tensors::{self, TensorWriter, lie, numbers};
 use crate::file::{ModelFile, digest};
-use crate::model::{Gradient, Rbm};
+use crate::model::{Gradient, Layer, Rbm};
 use crate::real::Real;
 use crate::rng::STREAM_VERSION;
 use crate::states::{Bits, States};
@@ -40,7 +40,10 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
         bytes_tensor(&mut out, "best", &ModelFile::new(&best.rbm).to_bytes());
     }
     if let Some(chains) = &state.chains {
-        chains_tensor(&mut out, chains);
+        chains_tensor(&mut out, "chains", &chains.visible);
+        if let Some(hidden) = &chains.hidden {
+            chains_tensor(&mut out, "chains.hidden", hidden);
+        }
     }
     bytes_tensor(&mut out, "model", &ModelFile::new(&state.rbm).to_bytes());
     for (name, gradient) in optimizer.iter().zip(&state.optimizer) {
@@ -55,16 +58,16 @@ fn bytes_tensor(out: &mut TensorWriter, name: &str, bytes: &[u8]) {
     out.add(name, Dtype::U8, &[bytes.len()], |data| data.extend_from_slice(bytes));
 }
 
-fn chains_tensor<T: Real>(out: &mut TensorWriter, chains: &States<T>) {
+fn chains_tensor<T: Real>(out: &mut TensorWriter, name: &str, chains: &States<T>) {
     let shape = [chains.rows(), chains.sites()];
     match chains {
-        States::Bits(b) => out.add("chains", Dtype::U64, &[shape[0], b.words().len() / shape[0].max(1)], |data| {
+        States::Bits(b) => out.add(name, Dtype::U64, &[shape[0], b.words().len() / shape[0].max(1)], |data| {
             b.words().iter().for_each(|w| data.extend_from_slice(&w.to_le_bytes()));
         }),
-        States::Codes(c) => out.add("chains", Dtype::U16, &shape, |data| {
+        States::Codes(c) => out.add(name, Dtype::U16, &shape, |data| {
             c.iter().for_each(|c| data.extend_from_slice(&c.to_le_bytes()));
         }),
-        States::Real(x) => out.numbers("chains", &shape, x.iter().copied()),
+        States::Real(x) => out.numbers(name, &shape, x.iter().copied()),
     }
 }
 
@@ -93,7 +96,13 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
     Ok(State {
         rbm: machine(&tensors, "model", like)?,
         optimizer: optimizer.iter().map(|name| gradient(&tensors, name, like)).collect::<Result<_>>()?,
-        chains: tensors.tensor("chains").ok().map(|t| chains(&t, like)).transpose()?,
+        chains: match tensors.tensor("chains") {
+            Err(_) => None,
+            Ok(visible) => Some(Chains {
+                visible: chains(&visible, like.visible())?,
+                hidden: tensors.tensor("chains.hidden").ok().map(|t| chains(&t, like.hidden())).transpose()?,
+            }),
+        },
         update: number("update")?,
         rate_factor: f64::from_bits(number("rate_factor")?),
         failures: number("failures")? as u32,
@@ -108,7 +117,7 @@ fn tensor<'a>(tensors: &SafeTensors<'a>, name: &str) -> Result<TensorView<'a>> {
 
 fn machine<T: Real>(tensors: &SafeTensors, name: &str, like: &Rbm<T>) -> Result<Rbm<T>> {
     let rbm: Rbm<T> = ModelFile::from_bytes(tensor(tensors, name)?.data())?.rbm.cast();
-    let same = |a: &crate::Layer<T>, b: &crate::Layer<T>| a.kind() == b.kind() && a.columns() == b.columns();
+    let same = |a: &Layer<T>, b: &Layer<T>| a.kind() == b.kind() && a.columns() == b.columns();
     match same(rbm.visible(), like.visible()) && same(rbm.hidden(), like.hidden()) {
         true => Ok(rbm),
         false => Err(lie("the checkpoint holds another kind or size of machine".into())),
@@ -129,10 +138,10 @@ fn gradient<T: Real>(tensors: &SafeTensors, name: &str, like: &Rbm<T>) -> Result
     Ok(gradient)
 }
 
-fn chains<T: Real>(tensor: &TensorView, like: &Rbm<T>) -> Result<States<T>> {
+fn chains<T: Real>(tensor: &TensorView, like: &Layer<T>) -> Result<States<T>> {
     let bad = || lie("the checkpoint's chains do not fit the machine".into());
     let &[rows, columns] = tensor.shape() else { return Err(bad()) };
-    let sites = like.visible().sites();
+    let sites = like.sites();
     let bytes = tensor.data();
     match tensor.dtype() {
         Dtype::U64 => {

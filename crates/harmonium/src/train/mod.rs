@@ -27,7 +27,7 @@ use crate::states::States;
 use monitor::Monitor;
 use ndarray::Array1;
 use std::path::PathBuf;
-use update::Trouble;
+use update::{Trouble, Work};
 
 /// Updates between snapshots of the state.
 pub const SNAPSHOT_EVERY: u64 = 50;
@@ -39,12 +39,19 @@ pub const MOST_FAILURES: u32 = 8;
 struct State<T> {
     rbm: Rbm<T>,
     optimizer: Vec<Gradient<T>>,
-    chains: Option<States<T>>,
+    chains: Option<Chains<T>>,
     update: u64,
     rate_factor: f64,
     failures: u32,
     best: Option<Best<T>>,
     waited: u64,
+}
+
+/// Persistent chains: visible states, and the hidden states that the next sweep starts from if they are drawn.
+#[derive(Clone)]
+struct Chains<T> {
+    visible: States<T>,
+    hidden: Option<States<T>>,
 }
 
 /// The best machine so far by the held-out rows.
@@ -72,6 +79,7 @@ pub struct Trainer<T: Real> {
     best: Option<Best<T>>,
     waited: u64,
     permutation: (u64, Vec<usize>),
+    work: Work<T>,
     gradient_norm: f64,
     checkpoint: Option<(PathBuf, u64)>,
 }
@@ -87,9 +95,10 @@ impl<T: Real> Trainer<T> {
         let settings = estimate::Settings { gibbs_steps: config.gibbs_steps };
         let estimator = estimate::new(&config.method, settings)?;
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
-        let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(machine));
+        let work = Work::new(&rbm, &machine);
+        let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(machine)?);
         if let Some(slot) = estimator.chains() {
-            backend.put(slot, first_chains(&data, config.chains, key));
+            backend.put(slot, data.states(), Some(&first_chains(data.len(), config.chains, key)));
         }
         Ok(Trainer {
             config,
@@ -107,6 +116,7 @@ impl<T: Real> Trainer<T> {
             best: None,
             waited: 0,
             permutation: (u64::MAX, Vec::new()),
+            work,
             gradient_norm: 0.0,
             checkpoint: None,
         })
@@ -148,7 +158,7 @@ impl<T: Real> Trainer<T> {
     }
 
     /// The visible states of the persistent chains, if there are any.
-    pub fn chains(&self) -> Option<&States<T>> {
+    pub fn chains(&self) -> Option<States<T>> {
         self.estimator.chains().map(|slot| self.backend.get(slot))
     }
 
@@ -205,9 +215,9 @@ impl<T: Real> Trainer<T> {
         }
     }
 
-    fn measure(&self) -> Result<Progress> {
+    fn measure(&mut self) -> Result<Progress> {
         let per_epoch = self.config.updates_per_epoch(self.data.len());
-        let mut progress = self.monitor.measure(&self.rbm, self.backend.as_ref())?;
+        let mut progress = self.monitor.measure(&self.rbm, self.backend.as_mut())?;
         progress.update = self.update;
         progress.epoch = self.update as f64 / per_epoch as f64;
         progress.learning_rate = self.learning_rate();
@@ -236,7 +246,7 @@ impl<T: Real> Trainer<T> {
         match &self.best {
             Some(best) if self.config.early_stop.is_some() && reason != Reason::Interrupted => {
                 self.rbm = best.rbm.clone();
-                self.backend.update(self.rbm.lower());
+                self.backend.update(&mut |machine| self.rbm.lower_into(machine));
                 best.update
             }
             _ => self.update,
@@ -264,7 +274,10 @@ impl<T: Real> Trainer<T> {
         State {
             rbm: self.rbm.clone(),
             optimizer: self.optimizer.state().into_iter().map(|s| s.1).collect(),
-            chains: self.chains().cloned(),
+            chains: self.estimator.chains().map(|slot| Chains {
+                visible: self.backend.get(slot),
+                hidden: self.backend.hidden(slot),
+            }),
             update: self.update,
             rate_factor: self.rate_factor,
             failures: self.failures,
@@ -275,9 +288,12 @@ impl<T: Real> Trainer<T> {
 
     fn set_state(&mut self, state: State<T>) {
         self.optimizer.restore(state.update, state.optimizer);
-        self.backend.update(state.rbm.lower());
+        self.backend.update(&mut |machine| state.rbm.lower_into(machine));
         if let (Some(slot), Some(chains)) = (self.estimator.chains(), state.chains) {
-            self.backend.put(slot, chains);
+            self.backend.put(slot, &chains.visible, None);
+            if let Some(hidden) = &chains.hidden {
+                self.backend.put_hidden(slot, hidden);
+            }
         }
         self.rbm = state.rbm;
         self.update = state.update;
@@ -302,7 +318,13 @@ impl<T: Real> Trainer<T> {
         let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
         let state = checkpoint::from_bytes(bytes, &self.rbm, &names, self.config.seed)?;
         if let Some(chains) = &state.chains {
-            chains.check(self.backend.machine().visible())?;
+            chains.visible.check(self.backend.machine().visible())?;
+            if let Some(hidden) = &chains.hidden {
+                hidden.check(self.backend.machine().hidden())?;
+                if hidden.rows() != chains.visible.rows() {
+                    return Err(Error::Undefined("a checkpoint's chains have different numbers of rows".into()));
+                }
+            }
         }
         self.set_state(state);
         Ok(())
@@ -310,10 +332,10 @@ impl<T: Real> Trainer<T> {
 }
 
 /// Chains begin at rows drawn from the data: after one sweep of a machine that knows nothing they are its samples.
-fn first_chains<T: Real>(data: &Dataset<T>, n: usize, key: Key) -> States<T> {
+fn first_chains(rows: usize, n: usize, key: Key) -> Vec<usize> {
     let key = key.of(Purpose::Chains);
-    let row = |i: usize| (key.uniforms::<f64>(i as u64, 0)[0] * data.len() as f64) as usize;
-    data.states().select(&(0..n).map(|i| row(i).min(data.len() - 1)).collect::<Vec<_>>())
+    let row = |i: usize| (key.uniforms::<f64>(i as u64, 0)[0] * rows as f64) as usize;
+    (0..n).map(|i| row(i).min(rows - 1)).collect()
 }
 
 /// 0 … n−1 in random order (Fisher and Yates).

@@ -64,23 +64,23 @@ impl<T: Real> Monitor<T> {
         self.baseline + self.log_jacobian
     }
 
-    pub fn measure(&self, rbm: &Rbm<T>, backend: &dyn Backend<T>) -> Result<Progress> {
+    pub fn measure(&self, rbm: &Rbm<T>, backend: &mut dyn Backend<T>) -> Result<Progress> {
         let log_z = match self.exact.then(|| Exact::new(rbm)) {
             Some(Ok(exact)) => Some(exact.log_z() - self.log_jacobian),
             Some(Err(Error::NotNormalisable(_))) | None => None,
             Some(Err(error)) => return Err(error),
         };
-        let measures = |rows: &Dataset<T>| measures(backend, rows, log_z);
+        let mut measures = |rows: &Dataset<T>| measures(backend, rows, log_z);
         Ok(Progress { train: measures(&self.train), valid: self.valid.as_ref().map(measures), ..Progress::default() })
     }
 }
 
-fn measures<T: Real>(backend: &dyn Backend<T>, rows: &Dataset<T>, log_z: Option<f64>) -> Measures {
-    let machine = backend.machine();
+fn measures<T: Real>(backend: &mut dyn Backend<T>, rows: &Dataset<T>, log_z: Option<f64>) -> Measures {
     let weights = || rows.weights().iter().map(|w| w.f64());
     let total: f64 = weights().sum();
     let free = backend.free_energy(rows.states());
     let free_energy = free.iter().zip(weights()).map(|(f, w)| f * w).sum::<f64>() / total;
+    let machine = backend.machine();
     let x = rows.states().columns(machine.visible().unit(), 0, rows.len());
     let again = machine.down().means(machine.up().means(x.view()).view());
     let error = (&x - &again).mapv(|d| d.f64().powi(2)).mean().unwrap_or(0.0);

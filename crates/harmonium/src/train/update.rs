@@ -1,15 +1,16 @@
 //! One update: a batch, the model's statistics, the gradient, a step, and the offsets after it.
 
 use super::{Trainer, shuffled};
-use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::estimate::Context;
-use crate::model::Gradient;
+use crate::estimate::{BATCH, Context};
+use crate::math::{all_finite, dot};
+use crate::model::{Gradient, Rbm};
 use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::Purpose;
 use crate::stats::Stats;
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayView2};
+use std::ops::Range;
 
 /// Mean energy per unit beyond which a machine has exploded; energies of sensible machines are of order 1 per unit.
 const LARGEST_ENERGY: f64 = 1e3;
@@ -20,46 +21,80 @@ pub(super) enum Trouble {
     Seen(String),
 }
 
+/// Buffers of an update, kept so that none is allocated twice.
+pub(super) struct Work<T> {
+    data: Stats<T>,
+    model: Stats<T>,
+    gradient: Gradient<T>,
+    weights: Vec<T>,
+}
+
+impl<T: Real> Work<T> {
+    pub fn new(rbm: &Rbm<T>, machine: &Natural<T>) -> Work<T> {
+        Work {
+            data: Stats::zeros(machine),
+            model: Stats::zeros(machine),
+            gradient: Gradient::zeros(rbm),
+            weights: Vec::new(),
+        }
+    }
+}
+
 impl<T: Real> Trainer<T> {
     /// One update; on trouble the machine may be half changed and must be restored.
     pub(super) fn step(&mut self) -> std::result::Result<(), Trouble> {
-        let batch = self.batch();
-        let data = self.backend.stats(batch.states(), batch.weights());
+        self.phases().map_err(Trouble::Error)?;
+        let Work { data, model, gradient, .. } = &mut self.work;
         if data.weight == 0.0 {
             return Ok(());
         }
-        let cx = Context {
-            rbm: &self.rbm,
-            backend: self.backend.as_mut(),
-            batch: &batch,
-            key: self.key,
-            update: self.update,
-        };
-        let model = self.estimator.model_stats(cx).map_err(Trouble::Error)?;
-        let energy = mean_energy(self.backend.machine(), &model);
+        let energy = mean_energy(self.backend.machine(), model);
         if energy.is_nan() || energy.abs() > LARGEST_ENERGY {
             return Err(Trouble::Seen(format!("the mean energy of the chains was {energy:.3e} per unit")));
         }
-        let mut gradient = self.rbm.gradient(self.backend.machine(), &data.minus(&model));
-        self.config.penalty.apply(&self.rbm, &data, &mut gradient);
+        let n = T::of(data.weight.recip());
+        let means = [&data.visible, &data.hidden].map(|sums| sums.row(0).mapv(|s| s * n));
+        data.subtract(model);
+        self.rbm.gradient_into(self.backend.machine(), data, gradient);
+        self.config.penalty.apply(&self.rbm, means[1].view(), gradient);
         self.gradient_norm = gradient.norm();
         if !self.gradient_norm.is_finite() {
             return Err(Trouble::Seen("the gradient was not finite".into()));
         }
-        let mut step = self.optimizer.direction(gradient);
-        self.slow_variances(&mut step);
-        self.rbm.step(T::of(self.learning_rate()), &step);
+        self.optimizer.direction(gradient);
+        self.slow_variances();
+        self.rbm.step(T::of(self.learning_rate()), &self.work.gradient);
         self.config.penalty.project(&mut self.rbm);
         self.limit_variances();
         if self.config.centering {
-            self.recenter(&data).map_err(Trouble::Error)?;
+            self.recenter(&means).map_err(Trouble::Error)?;
         }
         let all = [self.rbm.weights(), self.rbm.visible().par(), self.rbm.hidden().par()];
-        if !all.iter().flatten().all(|x| x.is_finite()) {
+        if !all.iter().all(|m| m.as_slice().is_some_and(all_finite)) {
             return Err(Trouble::Seen("a parameter was not finite".into()));
         }
-        self.backend.update(self.rbm.lower());
+        self.backend.update(&mut |machine| self.rbm.lower_into(machine));
         Ok(())
+    }
+
+    /// Statistics of the batch and of the model.
+    fn phases(&mut self) -> Result<()> {
+        let batch = self.batch();
+        let rows = &self.permutation.1[batch];
+        self.backend.put(BATCH, self.data.states(), Some(rows));
+        let Work { data, model, weights, .. } = &mut self.work;
+        weights.clear();
+        if !self.data.uniform() {
+            weights.extend(rows.iter().map(|r| self.data.weights()[*r]));
+        }
+        let cx = Context {
+            rbm: &self.rbm,
+            backend: self.backend.as_mut(),
+            weights: (!self.data.uniform()).then_some(&weights[..]),
+            key: self.key,
+            update: self.update,
+        };
+        self.estimator.phases(cx, data, model)
     }
 
     /// The learning rate of this update.
@@ -68,20 +103,21 @@ impl<T: Real> Trainer<T> {
         self.config.lr * self.config.schedule.factor(t) * self.rate_factor
     }
 
-    /// The rows of this update: epochs are permutations of all rows, the last batch of an epoch may be smaller.
-    fn batch(&mut self) -> Dataset<T> {
+    /// The part of the permutation that this update takes: epochs are permutations of all rows, the last batch of an
+    /// epoch may be smaller.
+    fn batch(&mut self) -> Range<usize> {
         let per_epoch = self.config.updates_per_epoch(self.data.len());
         let (epoch, within) = (self.update / per_epoch, (self.update % per_epoch) as usize);
         if self.permutation.0 != epoch {
             self.permutation = (epoch, shuffled(self.data.len(), self.key.of(Purpose::Shuffle).step(epoch)));
         }
         let first = within * self.config.batch_size;
-        let last = (first + self.config.batch_size).min(self.data.len());
-        self.data.select(&self.permutation.1[first..last])
+        first..(first + self.config.batch_size).min(self.data.len())
     }
 
     /// Log-variances learn more slowly: their gradient is a difference of squares and the noisiest of all.
-    fn slow_variances(&self, step: &mut Gradient<T>) {
+    fn slow_variances(&mut self) {
+        let step = &mut self.work.gradient;
         let factor = T::of(self.config.variance_rate);
         for (layer, rows) in [(self.rbm.visible(), &mut step.visible), (self.rbm.hidden(), &mut step.hidden)] {
             let fields = layer.kind().unit::<T>().fields();
@@ -102,21 +138,23 @@ impl<T: Real> Trainer<T> {
     }
 
     /// Offsets follow the means of the batch.
-    fn recenter(&mut self, data: &Stats<T>) -> Result<()> {
-        let (rate, n) = (self.config.offset_rate, data.weight);
-        let follow = |offset: ndarray::ArrayView1<T>, sums: &Array2<T>| -> Array1<T> {
-            let moved = offset.iter().zip(sums.row(0)).map(|(o, s)| o.f64() + rate * (s.f64() / n - o.f64()));
-            moved.map(T::of).collect()
+    fn recenter(&mut self, means: &[Array1<T>; 2]) -> Result<()> {
+        let rate = self.config.offset_rate;
+        let follow = |offset: ndarray::ArrayView1<T>, means: &Array1<T>| -> Array1<T> {
+            offset.iter().zip(means).map(|(o, m)| T::of(o.f64() + rate * (m.f64() - o.f64()))).collect()
         };
-        let alpha = follow(self.rbm.visible().offset(), &data.visible);
-        let beta = follow(self.rbm.hidden().offset(), &data.hidden);
+        let alpha = follow(self.rbm.visible().offset(), &means[0]);
+        let beta = follow(self.rbm.hidden().offset(), &means[1]);
         self.rbm.recenter(alpha.view(), beta.view())
     }
 }
 
 /// ⟨E⟩ per unit, from the statistics: constant − ⟨η,T⟩ − W̃·⟨vhᵀ⟩.
 fn mean_energy<T: Real>(machine: &Natural<T>, stats: &Stats<T>) -> f64 {
-    let dot = |a: ndarray::ArrayView2<T>, b: &Array2<T>| a.iter().zip(b).map(|(a, b)| a.f64() * b.f64()).sum::<f64>();
+    let dot = |a: ArrayView2<T>, b: &Array2<T>| match (a.as_slice(), b.as_slice()) {
+        (Some(a), Some(b)) => dot(a, b),
+        _ => f64::NAN,
+    };
     let sum = dot(machine.visible().eta(), &stats.visible)
         + dot(machine.hidden().eta(), &stats.hidden)
         + dot(machine.weights(), &stats.cross);

@@ -59,6 +59,9 @@ pub trait Unit<T: Real>: Send + Sync {
     /// Writes state number `state` of a finite site to its columns.
     fn state(&self, state: usize, columns: &mut [T]);
 
+    /// The number of the state whose columns these are; 0 if there is none.
+    fn state_of(&self, columns: &[T]) -> usize;
+
     /// Writes a data value to its site's columns; false if the value is outside the unit's domain.
     fn encode(&self, value: T, columns: &mut [T]) -> bool;
 

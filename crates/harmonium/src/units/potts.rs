@@ -71,6 +71,9 @@ impl<T: Real> Unit<T> for Potts {
         columns.fill(T::zero());
         columns[state] = T::one();
     }
+    fn state_of(&self, columns: &[T]) -> usize {
+        (0..columns.len()).fold(0, |best, k| if columns[k] > columns[best] { k } else { best })
+    }
     fn encode(&self, value: T, columns: &mut [T]) -> bool {
         let code = value.f64();
         let valid = code >= 0.0 && code < self.states as f64 && code.fract() == 0.0;
@@ -80,8 +83,7 @@ impl<T: Real> Unit<T> for Potts {
         valid
     }
     fn decode(&self, columns: &[T]) -> T {
-        let best = (0..columns.len()).fold(0, |best, k| if columns[k] > columns[best] { k } else { best });
-        T::of(best as f64)
+        T::of(Unit::<T>::state_of(self, columns) as f64)
     }
     fn domain(&self) -> String {
         format!("one of the codes 0 to {}", self.states - 1)

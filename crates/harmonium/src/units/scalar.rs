@@ -117,6 +117,9 @@ impl<T: Real, S: Scalar> Unit<T> for S {
     fn state(&self, state: usize, columns: &mut [T]) {
         columns[0] = S::STATES.map_or(T::nan(), |s| T::of(s[state]));
     }
+    fn state_of(&self, columns: &[T]) -> usize {
+        S::STATES.and_then(|s| s.iter().position(|s| T::of(*s) == columns[0])).unwrap_or(0)
+    }
     fn encode(&self, value: T, columns: &mut [T]) -> bool {
         columns[0] = value;
         self.admits(value)

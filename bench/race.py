@@ -1,0 +1,71 @@
+"""Competitors as processes that compute one at a time."""
+
+import subprocess
+import tempfile
+import time
+
+# Idle threads of OpenMP and OpenBLAS spin for some milliseconds before they sleep; then the next one may begin.
+PAUSE = 0.1
+
+
+class Competitor:
+    """A process that speaks the protocol of `peers/protocol.py`."""
+
+    def __init__(self, name, command, env):
+        self.name = name
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True
+        )
+        self.expect("ready")
+
+    def answer(self):
+        line = self.process.stdout.readline().strip()
+        if not line:
+            self.process.wait()
+            self.errors.seek(0)
+            raise RuntimeError(f"{self.name} ended: {self.errors.read().strip()[-2000:]}")
+        return line
+
+    def expect(self, word):
+        line = self.answer()
+        if line != word:
+            raise RuntimeError(f"{self.name} said '{line}' instead of '{word}'")
+
+    def say(self, line):
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # `answer` tells why
+
+    def go(self):
+        """Seconds of one epoch."""
+        time.sleep(PAUSE)
+        self.say("go")
+        return float(self.answer())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.say("quit")
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.errors.close()
+
+
+def race(competitors, rounds, tell):
+    """Name → seconds of every round. The first round warms up and is not counted; the order rotates."""
+    times = {c.name: [] for c in competitors}
+    for turn in range(rounds + 1):
+        tell(turn)
+        first = turn % len(competitors)
+        for competitor in competitors[first:] + competitors[:first]:
+            seconds = competitor.go()
+            if turn > 0:
+                times[competitor.name].append(seconds)
+    return times

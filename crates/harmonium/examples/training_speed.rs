@@ -1,0 +1,217 @@
+//! One competitor of `bench/run`: training through [`Trainer`], an epoch at a time, on command.
+//!
+//! It prints `ready` and then obeys one line after the other: `go` trains for one epoch and prints its seconds,
+//! `save FILE` writes the machine and goes back to the first one with the next seed, `quit` ends. The optimiser is plain
+//! gradient ascent and nothing is centred unless it is asked for, because that is what the peers of `bench/` do.
+//!
+//! ```text
+//! training_speed --n-visible 784 --n-hidden 500 --rows 10240 --batch 128 --method cd --threads 1
+//! ```
+
+use harmonium::events::{Event, Flow, Observer};
+use harmonium::file::ModelFile;
+use harmonium::optimize::{OptimizerConfig, Schedule};
+use harmonium::rng::{Key, Purpose, normal};
+use harmonium::units::Kind;
+use harmonium::{Dataset, Layer, Rbm, TrainConfig, Trainer, data, initial_machine};
+use ndarray::{Array2, Axis, concatenate};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{BufRead, StdinLock};
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Instant;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Options and their defaults; every option but `--centred` has a value.
+const OPTIONS: &[(&str, &str)] = &[
+    ("visible", "bernoulli"), // or gaussian, whose variances stay 1 as in the peers
+    ("n-visible", "784"),
+    ("n-hidden", "500"),
+    ("method", "cd"),
+    ("steps", "1"),
+    ("batch", "128"),
+    ("rows", "10240"),
+    ("density", "0.13"), // part of the random bits that are 1
+    ("data", ""),        // a .npy file instead of random rows
+    ("model", ""),       // a model file to begin with instead of small random weights
+    ("optimizer", "sgd"),
+    ("lr", "0.05"),
+    ("threads", "1"),
+    ("seed", "1"),
+];
+
+fn main() -> Result<()> {
+    let options = Options::parse(std::env::args().skip(1))?;
+    rayon::ThreadPoolBuilder::new().num_threads(options.get("threads")?).build_global()?;
+    let kind = Kind::new(&options.text("visible"), &Default::default())?;
+    let values = rows(&options)?;
+    let layer = Rbm::<f32>::new(kind.clone(), values.ncols(), Kind::new("bernoulli", &Default::default())?, 1)?.lower();
+    let data = Dataset::from_values(layer.visible(), values.view())?;
+    let first = first_machine(&options, &kind, &data)?;
+    let mut config = config(&options)?;
+    let mut protocol = Protocol::new(config.updates_per_epoch(data.len()));
+    loop {
+        let mut trainer = Trainer::new(config.clone(), first.clone(), data.clone(), None)?;
+        trainer.run(&mut protocol)?;
+        match protocol.next.split_once(' ') {
+            Some(("save", path)) => ModelFile::new(trainer.rbm()).write(path)?,
+            _ if ["", "quit"].contains(&protocol.next.as_str()) => return Ok(()),
+            _ => return Err(format!("'{}' is not go, save FILE or quit", protocol.next).into()),
+        }
+        config.seed += 1;
+        protocol.update = 0;
+    }
+}
+
+/// What is trained, as a user would say it: everything that is not the peers' algorithm is off.
+fn config(options: &Options) -> Result<TrainConfig> {
+    let batch = options.get("batch")?;
+    let optimizer = options.text("optimizer");
+    let momentum = if optimizer == "sgd" { 0.0 } else { TrainConfig::default().optimizer.momentum };
+    Ok(TrainConfig {
+        seed: options.get("seed")?,
+        method: options.text("method"),
+        gibbs_steps: options.get("steps")?,
+        chains: batch,
+        batch_size: batch,
+        updates: u64::MAX,
+        lr: options.get("lr")?,
+        schedule: Schedule::Constant,
+        variance_rate: 0.0,
+        centering: options.centred,
+        report_every: u64::MAX,
+        likelihood: false,
+        optimizer: OptimizerConfig { name: optimizer, momentum, nesterov: false },
+        ..TrainConfig::default()
+    })
+}
+
+/// The rows of the file, or random ones.
+fn rows(options: &Options) -> Result<Array2<f32>> {
+    let path = options.text("data");
+    if path.is_empty() {
+        return random_rows(options);
+    }
+    let mut source = data::open(Path::new(&path))?;
+    let mut blocks = Vec::new();
+    while let Some(block) = source.read(1 << 14)? {
+        blocks.push(block.mapv(|x| x as f32));
+    }
+    Ok(concatenate(Axis(0), &blocks.iter().map(|b| b.view()).collect::<Vec<_>>())?)
+}
+
+/// Independent bits of one density, or independent standard normals.
+fn random_rows(options: &Options) -> Result<Array2<f32>> {
+    let (gaussian, density) = (options.text("visible") == "gaussian", options.get::<f64>("density")?);
+    let key = Key::root(options.get("seed")?).of(Purpose::Init);
+    Ok(Array2::from_shape_fn((options.get("rows")?, options.get("n-visible")?), |(r, i)| {
+        let u = key.uniforms::<f64>(r as u64, i as u32);
+        if gaussian { normal(u) as f32 } else { f32::from(u8::from(u[0] < density)) }
+    }))
+}
+
+/// The machine of the file, or small random weights; centred at the data if that is asked for.
+fn first_machine(options: &Options, kind: &Kind, data: &Dataset<f32>) -> Result<Rbm<f32>> {
+    let path = options.text("model");
+    let mut rbm = if path.is_empty() {
+        let hidden = Kind::new("bernoulli", &Default::default())?;
+        let rbm = initial_machine(kind, &hidden, options.get("n-hidden")?, data, false, options.get("seed")?)?;
+        unit_variance(rbm)?
+    } else {
+        ModelFile::read(path)?.rbm.cast()
+    };
+    if options.centred {
+        let (moments, _) = data.moments(rbm.lower().visible());
+        let alpha = moments.row(0).mapv(|m| m as f32);
+        let beta = rbm.hidden().offset().mapv(|_| 0.5);
+        rbm.recenter(alpha.view(), beta.view())?;
+    }
+    Ok(rbm)
+}
+
+/// The machine with visible variances of 1, if it has any.
+fn unit_variance(rbm: Rbm<f32>) -> Result<Rbm<f32>> {
+    if rbm.visible().field("log_variance").is_none() {
+        return Ok(rbm);
+    }
+    let layer = Layer::new(rbm.visible().kind().clone(), rbm.visible().sites());
+    Ok(Rbm::from_parts(layer, rbm.hidden().clone(), rbm.weights().to_owned())?)
+}
+
+/// Waits for a line before every epoch and tells the time after it.
+struct Protocol {
+    lines: std::io::Lines<StdinLock<'static>>,
+    per_epoch: u64,
+    update: u64,
+    started: Instant,
+    /// The line that ended the run; empty at the end of the input.
+    next: String,
+}
+
+impl Protocol {
+    fn new(per_epoch: u64) -> Protocol {
+        println!("ready");
+        let lines = std::io::stdin().lock().lines();
+        Protocol { lines, per_epoch, update: 0, started: Instant::now(), next: String::new() }
+    }
+}
+
+impl Observer for Protocol {
+    /// A failed update goes back and repeats work, so that an epoch's time would mean nothing.
+    fn on(&mut self, event: &Event) -> Flow {
+        let Event::Recovered { reason, .. } = event else { return Flow::Continue };
+        self.next = format!("an update failed because {reason}");
+        Flow::Stop
+    }
+
+    fn poll(&mut self) -> Flow {
+        if self.update.is_multiple_of(self.per_epoch) {
+            if self.update > 0 {
+                println!("{:.6}", self.started.elapsed().as_secs_f64());
+            }
+            self.next = self.lines.next().and_then(std::result::Result::ok).unwrap_or_default();
+            if self.next != "go" {
+                return Flow::Stop;
+            }
+            self.started = Instant::now();
+        }
+        self.update += 1;
+        Flow::Continue
+    }
+}
+
+/// What was typed.
+struct Options {
+    values: BTreeMap<String, String>,
+    centred: bool,
+}
+
+impl Options {
+    fn parse(mut typed: impl Iterator<Item = String>) -> Result<Options> {
+        let values = OPTIONS.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let mut options = Options { values, centred: false };
+        while let Some(word) = typed.next() {
+            let name = word.strip_prefix("--").unwrap_or_default();
+            if name == "centred" {
+                options.centred = true;
+            } else if let Some(value) = options.values.get_mut(name) {
+                *value = typed.next().ok_or_else(|| format!("{word} needs a value"))?;
+            } else {
+                let known: Vec<String> = OPTIONS.iter().map(|(name, _)| format!("--{name}")).collect();
+                return Err(format!("'{word}' is not one of {}, --centred", known.join(", ")).into());
+            }
+        }
+        Ok(options)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.values[name].clone()
+    }
+
+    fn get<T: FromStr<Err: Error + 'static>>(&self, name: &str) -> Result<T> {
+        let text = &self.values[name];
+        text.parse().map_err(|e: T::Err| format!("--{name} {text}: {e}").into())
+    }
+}

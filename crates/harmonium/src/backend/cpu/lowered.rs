@@ -1,0 +1,89 @@
+//! A machine as the kernels want it: two-valued units as bits, weights in panels for both directions.
+//!
+//! A two-valued unit is x = low + d·b with a bit b. Its value enters the other layer's input as low·ΣW + d·Σ b W, and
+//! the odds of its own bit are exp(d·I + ⟨η, T(high) − T(low)⟩). So spins are bits with other weights and fields, and no
+//! kernel knows of them.
+
+use super::panels::{Panels, Strip, strips_of};
+use super::simd::Level;
+use super::{two_valued, worth_threads};
+use crate::natural::{Natural, Pass, Side};
+use crate::real::Real;
+use ndarray::{Array1, Array2, ArrayView2};
+
+/// Both directions of a machine.
+#[derive(Default)]
+pub struct Lowered<T> {
+    pub up: Direction<T>,
+    pub down: Direction<T>,
+}
+
+/// One direction: what the given layer's bits or numbers do to the other layer.
+#[derive(Default)]
+pub struct Direction<T> {
+    /// Weights, times d of the given layer, times d of the other if its units are bits.
+    pub panels: Panels<T>,
+    /// Log odds of the other layer's bits at input zero; empty if they are not bits.
+    pub field: Vec<Strip<T>>,
+    /// Natural parameters of the other layer, the low values of the given one absorbed.
+    pub eta: Array2<T>,
+    /// What divides an input in the panels' units to give one in the unit's own: d of the other layer, or 1.
+    pub gain: T,
+}
+
+impl<T: Real> Lowered<T> {
+    /// Takes a machine's numbers.
+    pub fn set(&mut self, level: Level, machine: &Natural<T>) {
+        let (n, m) = machine.weights().dim();
+        // Packing moves each number once or twice: a pass of a product with some ten rows.
+        let much = worth_threads(10, n, m);
+        let gain = self.up.set(&machine.up());
+        self.up.panels.set(much, machine.weights(), gain);
+        let gain = self.down.set(&machine.down());
+        self.down.panels.set_transposed(level, much, machine.weights(), gain);
+    }
+}
+
+impl<T: Real> Direction<T> {
+    /// Takes everything but the weights; returns what they are to be multiplied by.
+    fn set(&mut self, pass: &Pass<T>) -> T {
+        let [low, high] = two_valued(pass.from).unwrap_or([T::zero(), T::one()]);
+        if self.eta.dim() == pass.to.eta().dim() {
+            self.eta.assign(&pass.to.eta());
+        } else {
+            self.eta = pass.to.eta().to_owned();
+        }
+        if low != T::zero() {
+            let sums = column_sums(pass.weights);
+            self.eta.row_mut(0).zip_mut_with(&sums, |e, s| *e += T::of(low.f64() * s));
+        }
+        self.gain = T::one();
+        self.field.clear();
+        if let Some(values) = two_valued(pass.to) {
+            self.gain = values[1] - values[0];
+            let difference = statistics_difference(pass.to, values);
+            let odds = self.eta.columns().into_iter().map(|eta| eta.dot(&difference));
+            strips_of(odds, &mut self.field);
+        }
+        self.gain * (high - low)
+    }
+}
+
+/// T(high) − T(low).
+fn statistics_difference<T: Real>(side: &Side<T>, values: [T; 2]) -> Array1<T> {
+    let [low, high] = values.map(|x| {
+        let mut t = Array2::zeros((side.unit().n_stats(), 1));
+        side.unit().stats(&[x], t.view_mut());
+        t.column(0).to_owned()
+    });
+    high - low
+}
+
+/// Σ_i W_ij in f64.
+fn column_sums<T: Real>(weights: ArrayView2<T>) -> Array1<f64> {
+    let mut sums = Array1::zeros(weights.ncols());
+    for row in weights.rows() {
+        sums.zip_mut_with(&row, |s: &mut f64, w| *s += w.f64());
+    }
+    sums
+}

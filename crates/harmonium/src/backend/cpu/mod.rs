@@ -1,0 +1,177 @@
+//! The processor: states stay bits, and a product of bits with numbers needs fewer operations than one of numbers.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `simd` | which instructions there are, and code compiled for each |
+//! | `panels` | matrices in panels of 32 columns |
+//! | `planes` | bits in planes of 32 columns |
+//! | `russians`, `lists`, `dense` | bits, sparse bits, numbers times a panel |
+//! | `epilogue` | σ, draw, bit, sums, right after the product |
+//! | `rows` | the states of a layer, and which product takes them |
+//! | `lowered` | a machine as the kernels want it |
+//! | `sweep`, `statistics` | half-steps of chains; sums of statistics |
+//!
+//! A task is one panel of the result, and each number of the result is summed in an order of its own: which thread takes
+//! which panel changes nothing.
+
+#![allow(unsafe_code)]
+
+mod dense;
+mod epilogue;
+mod lists;
+mod lowered;
+mod panels;
+mod planes;
+mod rows;
+mod russians;
+pub mod simd;
+mod statistics;
+mod sweep;
+
+pub use simd::Level;
+
+use super::{Backend, Slot, Sweeps};
+use crate::error::Result;
+use crate::natural::{Natural, Side};
+use crate::real::Real;
+use crate::rng::Key;
+use crate::states::States;
+use crate::stats::Stats;
+use lowered::Lowered;
+use ndarray::Array1;
+use panels::Strip;
+use rows::{Operand, Rows};
+use std::ops::Range;
+
+/// Rows that are worked on at once: enough that tables pay, few enough that a panel's results stay in the second-level
+/// cache.
+const CHUNK: usize = 1024;
+/// Multiplications a dense product would need, beyond which threads are asked to help: some 50 µs of work, where waking
+/// one takes 5 to 10.
+const WORTH_THREADS: usize = 5_000_000;
+
+/// The processor.
+pub struct Cpu<T> {
+    level: Level,
+    machine: Natural<T>,
+    lowered: Lowered<T>,
+    slots: Vec<Chains<T>>,
+    scratch: Scratch<T>,
+}
+
+/// One set of chains.
+#[derive(Clone, Debug, Default)]
+struct Chains<T> {
+    visible: Rows<T>,
+    hidden: Rows<T>,
+    /// Whether the hidden rows wait for the next sweep.
+    waiting: bool,
+}
+
+/// Buffers that outlive a call, so that a step allocates nothing.
+#[derive(Default)]
+struct Scratch<T> {
+    forward: Operand<T>,
+    across: Operand<T>,
+    inputs: Vec<Strip<T>>,
+    cross: Vec<Strip<T>>,
+    sums: Vec<Strip<T>>,
+}
+
+impl<T: Real> Cpu<T> {
+    /// A backend with a machine, on the fastest instructions or those the environment names.
+    pub fn new(machine: Natural<T>) -> Result<Cpu<T>> {
+        Ok(Cpu::with_level(machine, Level::choose()?))
+    }
+
+    /// A backend with a machine, on given instructions.
+    pub fn with_level(machine: Natural<T>, level: Level) -> Cpu<T> {
+        let mut lowered = Lowered::default();
+        lowered.set(level, &machine);
+        Cpu { level, machine, lowered, slots: Vec::new(), scratch: Scratch::default() }
+    }
+
+    fn chains(&mut self, slot: Slot) -> &mut Chains<T> {
+        if self.slots.len() <= slot {
+            self.slots.resize_with(slot + 1, Chains::default);
+        }
+        &mut self.slots[slot]
+    }
+}
+
+impl<T: Real> Backend<T> for Cpu<T> {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn machine(&self) -> &Natural<T> {
+        &self.machine
+    }
+
+    fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>)) {
+        change(&mut self.machine);
+        self.lowered.set(self.level, &self.machine);
+    }
+
+    fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
+        self.chains(slot);
+        self.slots[slot].visible.load(self.machine.visible(), rows, which);
+        self.slots[slot].waiting = false;
+    }
+
+    fn put_hidden(&mut self, slot: Slot, rows: &States<T>) {
+        self.chains(slot);
+        self.slots[slot].hidden.load(self.machine.hidden(), rows, None);
+        self.slots[slot].waiting = true;
+    }
+
+    fn get(&self, slot: Slot) -> States<T> {
+        self.slots[slot].visible.states(self.machine.visible())
+    }
+
+    fn hidden(&self, slot: Slot) -> Option<States<T>> {
+        let chains = &self.slots[slot];
+        chains.waiting.then(|| chains.hidden.states(self.machine.hidden()))
+    }
+
+    fn gibbs(&mut self, slot: Slot, sweeps: Sweeps<T>) {
+        sweep::run(self, slot, sweeps);
+    }
+
+    fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, out: &mut Stats<T>) {
+        statistics::stats(self, slot, weights, draw, out);
+    }
+
+    fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
+        statistics::free_energy(self, rows)
+    }
+}
+
+/// The two values of a unit that has one column and two states.
+fn two_valued<T: Real>(side: &Side<T>) -> Option<[T; 2]> {
+    let unit = side.unit();
+    (unit.n_states() == Some(2) && unit.width() == 1).then(|| {
+        [0, 1].map(|k| {
+            let mut x = [T::zero()];
+            unit.state(k, &mut x);
+            x[0]
+        })
+    })
+}
+
+/// Whether a product of this size is worth several threads.
+fn worth_threads(rows: usize, from: usize, to: usize) -> bool {
+    rows * from * to >= WORTH_THREADS
+}
+
+/// Ranges of at most [`CHUNK`] rows.
+fn row_chunks(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows).step_by(CHUNK).map(move |a| a..(a + CHUNK).min(rows))
+}
+
+/// Row r of a matrix in panels of `rows` strips.
+fn gather<T: Real>(strips: &[Strip<T>], rows: usize, r: usize, out: &mut [T]) {
+    for (p, out) in out.chunks_mut(panels::WIDTH).enumerate() {
+        out.copy_from_slice(&strips[p * rows + r].0[..out.len()]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Bits of many rows, in planes of 32 columns: word r of plane p has bits 32p … 32p+31 of row r.
+//!
+//! A panel task draws one plane; the transpose of a 32 × 32 block is within one plane; and no thread writes a word of
+//! another's.
+
+use super::panels::{WIDTH, panels_of};
+use crate::states::Bits;
+use std::ops::Range;
+
+/// A matrix of bits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Planes {
+    rows: usize,
+    columns: usize,
+    words: Vec<u32>,
+}
+
+impl Planes {
+    /// Changes the shape; the bits are whatever they were.
+    pub fn resize(&mut self, rows: usize, columns: usize) {
+        (self.rows, self.columns) = (rows, columns);
+        self.words.resize(rows * panels_of(columns), 0);
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The words of some rows of plane `p`, one per row.
+    pub fn plane(&self, p: usize, rows: &Range<usize>) -> &[u32] {
+        &self.words[p * self.rows + rows.start..p * self.rows + rows.end]
+    }
+
+    /// All planes.
+    pub fn words_mut(&mut self) -> &mut [u32] {
+        &mut self.words
+    }
+
+    /// Number of bits that are set in some rows.
+    pub fn ones(&self, rows: &Range<usize>) -> usize {
+        let planes = 0..panels_of(self.columns);
+        planes.flat_map(|p| self.plane(p, rows)).map(|w| w.count_ones() as usize).sum()
+    }
+
+    /// Takes rows of packed bits.
+    pub fn load<'a>(&mut self, columns: usize, rows: impl ExactSizeIterator<Item = &'a [u64]>) {
+        let n = rows.len();
+        self.resize(n, columns);
+        for (r, row) in rows.enumerate() {
+            for (word, p) in row.iter().zip((0..).step_by(2)) {
+                self.words[p * n + r] = *word as u32;
+                if (p + 1) * n < self.words.len() {
+                    self.words[(p + 1) * n + r] = (*word >> 32) as u32;
+                }
+            }
+        }
+    }
+
+    /// The rows as packed bits.
+    pub fn bits(&self) -> Bits {
+        let planes = panels_of(self.columns);
+        let word = |r: usize, p: usize| if p < planes { u64::from(self.words[p * self.rows + r]) } else { 0 };
+        let row = |r: usize| (0..planes).step_by(2).map(move |p| word(r, p) | word(r, p + 1) << 32);
+        // Words beyond the last column are never set, so this cannot fail.
+        Bits::from_words(self.columns, (0..self.rows).flat_map(row).collect()).unwrap_or_else(|| Bits::new(self.columns))
+    }
+
+    /// Clears the bits beyond the last column, which a draw of whole words may have set.
+    pub fn trim(&mut self) {
+        let spare = panels_of(self.columns) * WIDTH - self.columns;
+        let last = self.words.len() - self.rows;
+        if spare > 0 {
+            self.words[last..].iter_mut().for_each(|w| *w &= u32::MAX >> spare);
+        }
+    }
+
+    /// Makes `out` the transpose of some rows.
+    pub fn transpose(&self, rows: &Range<usize>, out: &mut Planes) {
+        out.resize(self.columns, rows.len());
+        let mut block = [0; WIDTH];
+        for p in 0..panels_of(self.columns) {
+            let width = WIDTH.min(self.columns - p * WIDTH);
+            for (q, words) in self.plane(p, rows).chunks(WIDTH).enumerate() {
+                block[..words.len()].copy_from_slice(words);
+                block[words.len()..].fill(0);
+                transpose(&mut block);
+                let begin = q * self.columns + p * WIDTH;
+                out.words[begin..begin + width].copy_from_slice(&block[..width]);
+            }
+        }
+    }
+}
+
+/// Transposes 32 × 32 bits by exchanging ever smaller off-diagonal blocks (Warren, *Hacker's Delight*, 7-3).
+fn transpose(a: &mut [u32; WIDTH]) {
+    let mut mask = 0x0000_ffff;
+    let mut j = 16;
+    while j > 0 {
+        let mut k = 0;
+        while k < WIDTH {
+            let t = (a[k] >> j ^ a[k + j]) & mask;
+            a[k] ^= t << j;
+            a[k + j] ^= t;
+            k = (k + j + 1) & !j;
+        }
+        j >>= 1;
+        mask ^= mask << j;
+    }
+}

@@ -1,0 +1,235 @@
+//! The states of one layer as the kernels hold them: bits in planes, codes, or numbers.
+
+use super::lists::Lists;
+use super::panels::{Strip, WIDTH};
+use super::planes::Planes;
+use super::simd::{Level, dispatch};
+use super::two_valued;
+use super::{dense, lists, russians};
+use crate::natural::Side;
+use crate::real::Real;
+use crate::states::States;
+use ndarray::Array2;
+use std::ops::Range;
+
+/// How the rows are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Units with two values.
+    #[default]
+    Bits,
+    /// Other finite units.
+    Codes,
+    /// Everything else, and grey values of two-valued units as parts of the way from the low to the high value.
+    Numbers,
+}
+
+/// Rows of states. The buffers of the forms not in use are kept for later.
+#[derive(Clone, Debug, Default)]
+pub struct Rows<T> {
+    form: Form,
+    len: usize,
+    planes: Planes,
+    codes: Vec<u16>,
+    numbers: Vec<T>,
+}
+
+impl<T: Real> Rows<T> {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Takes packed states: the rows with the numbers `which`, or all.
+    pub fn load(&mut self, side: &Side<T>, states: &States<T>, which: Option<&[usize]>) {
+        let pick = |i: usize| which.map_or(i, |w| w[i]);
+        self.len = which.map_or(states.rows(), <[usize]>::len);
+        match states {
+            States::Bits(bits) => {
+                self.form = Form::Bits;
+                self.planes.load(side.sites(), (0..self.len).map(|i| bits.row(pick(i))));
+            }
+            States::Codes(codes) => {
+                self.form = Form::Codes;
+                self.codes.clear();
+                (0..self.len).for_each(|i| self.codes.extend(codes.row(pick(i))));
+            }
+            States::Real(values) => {
+                self.form = Form::Numbers;
+                self.numbers.clear();
+                (0..self.len).for_each(|i| self.numbers.extend(values.row(pick(i))));
+                if let Some([low, high]) = two_valued(side) {
+                    self.numbers.iter_mut().for_each(|x| *x = (*x - low) / (high - low));
+                }
+            }
+        }
+    }
+
+    /// The rows as packed states.
+    pub fn states(&self, side: &Side<T>) -> States<T> {
+        let shape = (self.len, side.sites());
+        // The buffers have the shape by construction.
+        match self.form {
+            Form::Bits => States::Bits(self.planes.bits()),
+            Form::Codes => States::Codes(Array2::from_shape_vec(shape, self.codes.clone()).unwrap_or_default()),
+            Form::Numbers => {
+                let mut values = Array2::from_shape_vec(shape, self.numbers.clone()).unwrap_or_default();
+                if let Some([low, high]) = two_valued(side) {
+                    values.mapv_inplace(|x| low + x * (high - low));
+                }
+                States::Real(values)
+            }
+        }
+    }
+
+    /// Makes room for `len` rows of bits, to be drawn word by word.
+    pub fn bits_mut(&mut self, len: usize, columns: usize) -> &mut Planes {
+        (self.form, self.len) = (Form::Bits, len);
+        self.planes.resize(len, columns);
+        &mut self.planes
+    }
+
+    /// Makes room for `len` rows of codes.
+    pub fn codes_mut(&mut self, len: usize, sites: usize) -> &mut [u16] {
+        (self.form, self.len) = (Form::Codes, len);
+        self.codes.resize(len * sites, 0);
+        &mut self.codes
+    }
+
+    /// Makes room for `len` rows of numbers.
+    pub fn numbers_mut(&mut self, len: usize, columns: usize) -> &mut [T] {
+        (self.form, self.len) = (Form::Numbers, len);
+        self.numbers.resize(len * columns, T::zero());
+        &mut self.numbers
+    }
+
+    /// Row `r` as columns of the layer.
+    pub fn columns(&self, side: &Side<T>, r: usize, out: &mut [T]) {
+        let unit = side.unit();
+        match self.form {
+            Form::Bits => {
+                for (c, x) in out.iter_mut().enumerate() {
+                    unit.state((self.planes.plane(c / WIDTH, &(r..r + 1))[0] >> (c % WIDTH) & 1) as usize, std::slice::from_mut(x));
+                }
+            }
+            Form::Codes => {
+                let sites = side.sites();
+                let codes = &self.codes[r * sites..(r + 1) * sites];
+                for (site, code) in out.chunks_exact_mut(unit.width()).zip(codes) {
+                    unit.state(usize::from(*code), site);
+                }
+            }
+            Form::Numbers => {
+                out.copy_from_slice(&self.numbers[r * out.len()..(r + 1) * out.len()]);
+                if let Some([low, high]) = two_valued(side) {
+                    out.iter_mut().for_each(|x| *x = low + *x * (high - low));
+                }
+            }
+        }
+    }
+
+    /// sums[c] = Σ_r w_r · x(r, c) of rows of bits, or of numbers.
+    pub fn count(&self, level: Level, weights: Option<&[T]>, sums: &mut [T]) {
+        if self.form == Form::Numbers {
+            for (r, row) in self.numbers.chunks_exact(sums.len()).enumerate() {
+                let w = weights.map_or(T::one(), |w| w[r]);
+                sums.iter_mut().zip(row).for_each(|(s, x)| *s += w * *x);
+            }
+            return;
+        }
+        for (p, sums) in sums.chunks_mut(WIDTH).enumerate() {
+            let mut strip = Strip::zero();
+            count(level, self.planes.plane(p, &(0..self.len)), weights, &mut strip);
+            sums.copy_from_slice(&strip.0[..sums.len()]);
+        }
+    }
+}
+
+dispatch! {
+    fn count<T>(words: &[u32], weights: Option<&[T]>, sums: &mut Strip<T>) => count_body;
+}
+
+#[inline(always)]
+fn count_body<T: Real>(words: &[u32], weights: Option<&[T]>, sums: &mut Strip<T>) {
+    for (r, word) in words.iter().enumerate() {
+        let w = weights.map_or(T::one(), |w| w[r]);
+        for c in 0..WIDTH {
+            sums.0[c] += if word >> c & 1 == 1 { w } else { T::zero() };
+        }
+    }
+}
+
+/// Rows as the left factor of a product: code words, lists or numbers. Buffers not in use are kept for later.
+#[derive(Clone, Debug, Default)]
+pub struct Operand<T> {
+    kind: Kind,
+    planes: Planes,
+    codes: russians::Codes,
+    lists: Lists,
+    dense: dense::Dense<T>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    Codes,
+    Lists,
+    Dense,
+}
+
+impl<T: Real> Operand<T> {
+    /// Takes some rows of a layer whose sites have `width` columns.
+    pub fn load(&mut self, rows: &Rows<T>, range: &Range<usize>, width: usize) {
+        match rows.form {
+            Form::Bits => {
+                self.kind = cheaper(&rows.planes, range);
+                match self.kind {
+                    Kind::Lists => self.lists.load(&rows.planes, range),
+                    _ => self.codes.load(&rows.planes, range),
+                }
+            }
+            Form::Codes => {
+                self.kind = Kind::Lists;
+                let sites = rows.codes.len() / rows.len.max(1);
+                self.lists.load_codes(&rows.codes[range.start * sites..range.end * sites], sites, width);
+            }
+            Form::Numbers => {
+                self.kind = Kind::Dense;
+                let columns = rows.numbers.len() / rows.len.max(1);
+                self.dense.load(columns, &rows.numbers[range.start * columns..range.end * columns]);
+            }
+        }
+    }
+
+    /// Becomes the transpose of `of`, which was made of these rows.
+    pub fn load_transposed(&mut self, of: &Operand<T>, rows: &Rows<T>, range: &Range<usize>) {
+        self.kind = of.kind;
+        match of.kind {
+            Kind::Lists => of.lists.transpose(&mut self.lists),
+            Kind::Dense => of.dense.transpose(&mut self.dense),
+            Kind::Codes => {
+                rows.planes.transpose(range, &mut self.planes);
+                self.codes.load(&self.planes, &(0..self.planes.rows()));
+            }
+        }
+    }
+
+    /// out[r] += Σ_k x[r, k] · panel[k].
+    pub fn add_product(&self, level: Level, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+        match self.kind {
+            Kind::Codes => russians::add_product(level, &self.codes, panel, out),
+            Kind::Lists => lists::add_product(level, &self.lists, panel, out),
+            Kind::Dense => dense::add_product(&self.dense, panel, out),
+        }
+    }
+}
+
+/// Lists or code words, whichever takes less time by what was measured per panel (in 0.1 ns, AVX2): 13 for an entry of a
+/// list and 50 for its beginning, 83 for a code word and 4,150 for its tables. A function of the bits alone, so that
+/// results do not depend on the machine.
+fn cheaper(bits: &Planes, range: &Range<usize>) -> Kind {
+    let (rows, columns) = (range.len(), bits.columns());
+    let blocks = columns.div_ceil(40);
+    let lists = 13 * bits.ones(range) + 50 * rows * columns.div_ceil(256);
+    if lists <= blocks * (83 * rows + 4150) { Kind::Lists } else { Kind::Codes }
+}

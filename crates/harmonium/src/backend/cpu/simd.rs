@@ -1,0 +1,95 @@
+//! Which instructions the processor has: one source for every kernel, compiled once per [`Level`], chosen at run time.
+//!
+//! Kernels are plain Rust over rows of 32 numbers, which the compiler turns into vector code for the features that are
+//! switched on around it; the portable compilation is the specification of the others, and all give the same bits,
+//! because none reorders a sum or fuses a multiplication with an addition.
+
+use crate::error::{Error, Result};
+
+/// A set of instructions. Made only by [`Level::available`], so a level in hand is one this processor has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level(Isa);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Isa {
+    Portable,
+    Avx2,
+    Avx512,
+}
+
+/// The environment variable that forces a level: `portable`, `avx2` or `avx512`.
+pub const VARIABLE: &str = "HARMONIUM_SIMD";
+
+impl Level {
+    /// The levels of this processor, slowest first.
+    pub fn available() -> Vec<Level> {
+        let mut all = vec![Level(Isa::Portable)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+                all.push(Level(Isa::Avx2));
+            }
+            let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
+            let words = is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512dq");
+            if all.len() == 2 && wide && words {
+                all.push(Level(Isa::Avx512));
+            }
+        }
+        all
+    }
+
+    /// The fastest level, or the one the environment variable names; refuses a name this processor does not have.
+    pub fn choose() -> Result<Level> {
+        let all = Level::available();
+        let Ok(name) = std::env::var(VARIABLE) else { return Ok(all[all.len() - 1]) };
+        all.iter().find(|l| l.name() == name).copied().ok_or_else(|| {
+            let known = all.iter().map(|l| l.name()).collect::<Vec<_>>().join(", ");
+            let problem = format!("is '{}', but this processor has {known}", crate::error::shown(&name));
+            Error::Config { key: VARIABLE, problem }
+        })
+    }
+
+    /// Its name, as the environment variable takes it.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Isa::Portable => "portable",
+            Isa::Avx2 => "avx2",
+            Isa::Avx512 => "avx512",
+        }
+    }
+
+    pub(super) fn isa(self) -> Isa {
+        self.0
+    }
+}
+
+/// Declares a function that runs an `#[inline(always)]` body compiled for the level given first.
+macro_rules! dispatch {
+    ($(#[$doc:meta])* fn $name:ident<$T:ident>($($arg:ident: $ty:ty),* $(,)?) => $body:path;) => {
+        $(#[$doc])*
+        pub(super) fn $name<$T: Real>(level: $crate::backend::cpu::simd::Level, $($arg: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                use $crate::backend::cpu::simd::Isa;
+                #[target_feature(enable = "avx2,bmi1,bmi2")]
+                fn avx2<$T: Real>($($arg: $ty),*) {
+                    $body($($arg),*)
+                }
+                #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi1,bmi2")]
+                fn avx512<$T: Real>($($arg: $ty),*) {
+                    $body($($arg),*)
+                }
+                match level.isa() {
+                    // SAFETY: `Level::available` makes this level only where the processor reports these features.
+                    Isa::Avx2 => return unsafe { avx2($($arg),*) },
+                    // SAFETY: as above.
+                    Isa::Avx512 => return unsafe { avx512($($arg),*) },
+                    Isa::Portable => {}
+                }
+            }
+            let _ = level;
+            $body($($arg),*)
+        }
+    };
+}
+pub(super) use dispatch;

@@ -1,0 +1,146 @@
+//! A half-step of many chains: the given layer's rows times the weights, then a draw of the other layer.
+
+use super::epilogue::{self, Draw};
+use super::lowered::Direction;
+use super::panels::{Strip, panels_of};
+use super::rows::Rows;
+use super::simd::Level;
+use super::{Cpu, Scratch, gather, row_chunks, two_valued, worth_threads};
+use crate::backend::{Slot, Sweeps};
+use crate::natural::Side;
+use crate::real::Real;
+use crate::rng::{Key, Purpose};
+use crate::threads;
+use ndarray::Array2;
+use std::ops::Range;
+
+/// Rows that one task draws when units need whole rows.
+const ROWS: usize = 32;
+
+/// Runs the chains of a slot.
+pub fn run<T: Real>(cpu: &mut Cpu<T>, slot: Slot, sweeps: Sweeps<T>) {
+    cpu.chains(slot);
+    let (visible, hidden) = (cpu.machine.visible(), cpu.machine.hidden());
+    let chains = &mut cpu.slots[slot];
+    let beta = sweeps.beta;
+    for step in sweeps.first..sweeps.first + sweeps.steps {
+        if !chains.waiting {
+            let key = sweeps.key.of(Purpose::Hidden).step(step);
+            let up = Half { level: cpu.level, direction: &cpu.lowered.up, from: visible, to: hidden, key, beta };
+            up.run(&chains.visible, &mut chains.hidden, &mut cpu.scratch);
+        }
+        let key = sweeps.key.of(Purpose::Visible).step(step);
+        let down = Half { level: cpu.level, direction: &cpu.lowered.down, from: hidden, to: visible, key, beta };
+        down.run(&chains.hidden, &mut chains.visible, &mut cpu.scratch);
+        chains.waiting = false;
+    }
+}
+
+/// One half-step.
+struct Half<'a, T> {
+    level: Level,
+    direction: &'a Direction<T>,
+    from: &'a Side<T>,
+    to: &'a Side<T>,
+    key: Key,
+    beta: Option<&'a [T]>,
+}
+
+impl<T: Real> Half<'_, T> {
+    fn run(&self, from: &Rows<T>, to: &mut Rows<T>, scratch: &mut Scratch<T>) {
+        let len = from.len();
+        match two_valued(self.to) {
+            Some(_) => drop(to.bits_mut(len, self.to.columns())),
+            None if self.to.unit().n_states().is_some() => drop(to.codes_mut(len, self.to.sites())),
+            None => drop(to.numbers_mut(len, self.to.columns())),
+        }
+        for range in row_chunks(len) {
+            let much = worth_threads(range.len(), self.from.columns(), self.to.columns());
+            scratch.forward.load(from, &range, self.from.unit().width());
+            scratch.inputs.clear();
+            scratch.inputs.resize(range.len() * panels_of(self.to.columns()), Strip::zero());
+            if two_valued(self.to).is_some() {
+                self.draw_bits(much, &range, to, scratch);
+            } else {
+                inputs(self.level, much, self.direction, range.len(), scratch);
+                self.draw_rows(much, &range, to, &scratch.inputs);
+            }
+        }
+        if two_valued(self.to).is_some() {
+            to.bits_mut(len, self.to.columns()).trim();
+        }
+    }
+
+    /// Products and draws panel by panel.
+    fn draw_bits(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, scratch: &mut Scratch<T>) {
+        let (forward, direction) = (&scratch.forward, self.direction);
+        let len = to.len();
+        let beta = self.beta.map(|b| &b[range.clone()]);
+        let words = to.bits_mut(len, self.to.columns()).words_mut();
+        let task = |(panel, (x, words)): (usize, (&mut [Strip<T>], &mut [u32]))| {
+            forward.add_product(self.level, direction.panels.panel(panel), x);
+            let draw = Draw { key: self.key, panel, first: range.start };
+            epilogue::draw(self.level, x, &direction.field[panel], beta, draw, &mut words[range.clone()]);
+        };
+        let panels = scratch.inputs.chunks_mut(range.len()).zip(words.chunks_mut(len));
+        threads::each(much, panels.enumerate(), task);
+    }
+
+    /// Draws row by row, for units that need several columns or have numbers for values.
+    fn draw_rows(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, inputs: &[Strip<T>]) {
+        let (unit, columns, sites, len) = (self.to.unit(), self.to.columns(), self.to.sites(), to.len());
+        let tempered = |r: usize| self.beta.map(|b| (b[r], temper(&self.direction.eta, b[r])));
+        let draw = |r: usize, buffer: &mut Buffer<T>, x: &mut [T]| {
+            gather(inputs, range.len(), r, &mut buffer.input);
+            self.key.fill((range.start + r) as u64, &mut buffer.uniforms);
+            match tempered(range.start + r) {
+                None => unit.sample(self.direction.eta.view(), &buffer.input, &buffer.uniforms, x),
+                Some((beta, eta)) => {
+                    buffer.input.iter_mut().for_each(|x| *x *= beta);
+                    unit.sample(eta.view(), &buffer.input, &buffer.uniforms, x);
+                }
+            }
+        };
+        let buffer = || Buffer { input: vec![T::zero(); columns], uniforms: vec![T::zero(); sites * unit.n_uniforms()] };
+        if unit.n_states().is_none() {
+            let numbers = &mut to.numbers_mut(len, columns)[range.start * columns..range.end * columns];
+            return threads::each(much, numbers.chunks_mut(ROWS * columns).enumerate(), |(block, rows)| {
+                let mut buffer = buffer();
+                for (r, x) in rows.chunks_mut(columns).enumerate() {
+                    draw(block * ROWS + r, &mut buffer, x);
+                }
+            });
+        }
+        let codes = &mut to.codes_mut(len, sites)[range.start * sites..range.end * sites];
+        threads::each(much, codes.chunks_mut(ROWS * sites).enumerate(), |(block, rows)| {
+            let (mut buffer, mut x) = (buffer(), vec![T::zero(); columns]);
+            for (r, codes) in rows.chunks_mut(sites).enumerate() {
+                draw(block * ROWS + r, &mut buffer, &mut x);
+                for (code, site) in codes.iter_mut().zip(x.chunks_exact(unit.width())) {
+                    *code = unit.state_of(site) as u16;
+                }
+            }
+        });
+    }
+}
+
+/// What drawing one row needs.
+struct Buffer<T> {
+    input: Vec<T>,
+    uniforms: Vec<T>,
+}
+
+/// All inputs of the rows loaded in `scratch.forward`.
+pub fn inputs<T: Real>(level: Level, much: bool, direction: &Direction<T>, rows: usize, scratch: &mut Scratch<T>) {
+    let forward = &scratch.forward;
+    threads::each(much, scratch.inputs.chunks_mut(rows).enumerate(), |(p, x)| {
+        forward.add_product(level, direction.panels.panel(p), x);
+    });
+}
+
+/// Natural parameters at inverse temperature β: the field is scaled, a quadratic term is not.
+fn temper<T: Real>(eta: &Array2<T>, beta: T) -> Array2<T> {
+    let mut eta = eta.clone();
+    eta.row_mut(0).mapv_inplace(|x| beta * x);
+    eta
+}

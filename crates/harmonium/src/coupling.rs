@@ -1,0 +1,87 @@
+//! W̃ = W/(s_v s_hᵀ), and its products with vectors in f64, each one pass over W.
+//!
+//! Rows are taken in blocks of fixed size and partial sums are added in their order: the same bits on any number of
+//! threads.
+
+use crate::math::{add_scaled, dot};
+use crate::model::{Layer, MANY, Rbm};
+use crate::real::Real;
+use crate::threads;
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+
+/// Rows of W that one task takes.
+pub(crate) const ROWS: usize = 64;
+
+/// The coupling of a machine.
+pub(crate) struct Coupling<'a, T> {
+    weights: ArrayView2<'a, T>,
+    /// 1/s of every visible and every hidden column.
+    shrink: (Array1<f64>, Array1<f64>),
+    /// Whether every s is 1.
+    plain: bool,
+}
+
+impl<'a, T: Real> Coupling<'a, T> {
+    pub fn new(rbm: &'a Rbm<T>) -> Coupling<'a, T> {
+        let shrink = |layer: &Layer<T>| layer.widen().natural().1.mapv(f64::recip);
+        let (v, h) = (shrink(rbm.visible()), shrink(rbm.hidden()));
+        let plain = v.iter().chain(&h).all(|s| *s == 1.0);
+        Coupling { weights: rbm.weights(), shrink: (v, h), plain }
+    }
+
+    /// Writes W̃.
+    pub fn write(&self, out: &mut Array2<T>) {
+        let rows = out.axis_chunks_iter_mut(Axis(0), ROWS).zip(self.weights.axis_chunks_iter(Axis(0), ROWS));
+        threads::each(self.much(), rows.enumerate(), |(b, (mut out, w))| {
+            out.assign(&w);
+            if !self.plain {
+                for (mut row, v) in out.rows_mut().into_iter().zip(self.shrink.0.iter().skip(b * ROWS)) {
+                    row.zip_mut_with(&self.shrink.1, |w, h| *w = T::of(w.f64() * v * h));
+                }
+            }
+        });
+    }
+
+    /// W̃x.
+    pub fn forward(&self, x: &Array1<f64>) -> Array1<f64> {
+        let mut out = Array1::zeros(self.weights.nrows());
+        if x.iter().all(|x| *x == 0.0) {
+            return out;
+        }
+        let x = (x * &self.shrink.1).to_vec();
+        let blocks = out.axis_chunks_iter_mut(Axis(0), ROWS).zip(self.weights.axis_chunks_iter(Axis(0), ROWS));
+        threads::each(self.much(), blocks, |(mut out, w)| {
+            for (out, w) in out.iter_mut().zip(w.rows()) {
+                *out = w.as_slice().map_or(0.0, |w| dot(w, &x));
+            }
+        });
+        out * &self.shrink.0
+    }
+
+    /// W̃ᵀx.
+    pub fn backward(&self, x: &Array1<f64>) -> Array1<f64> {
+        let mut out = Array1::zeros(self.weights.ncols());
+        if x.iter().all(|x| *x == 0.0) {
+            return out;
+        }
+        let x = x * &self.shrink.0;
+        let blocks = self.weights.axis_chunks_iter(Axis(0), ROWS).zip(x.axis_chunks_iter(Axis(0), ROWS));
+        let parts = threads::map(self.much(), blocks, |(w, x)| {
+            let mut sums = vec![0.0; w.ncols()];
+            for (w, x) in w.rows().into_iter().zip(x) {
+                if let Some(w) = w.as_slice() {
+                    add_scaled(*x, w, &mut sums);
+                }
+            }
+            sums
+        });
+        for part in &parts {
+            out.iter_mut().zip(part).for_each(|(out, x)| *out += x);
+        }
+        out * &self.shrink.1
+    }
+
+    fn much(&self) -> bool {
+        self.weights.len() >= MANY
+    }
+}
