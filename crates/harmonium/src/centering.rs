@@ -10,6 +10,7 @@
 
 use crate::coupling::{Coupling, ROWS};
 use crate::error::{Error, Result};
+use crate::math::dot;
 use crate::model::{Gradient, Layer, MANY, Rbm};
 use crate::natural::Natural;
 use crate::real::Real;
@@ -68,12 +69,11 @@ impl<T: Real> Rbm<T> {
                 let (t, o) = (t_v[i], o_v[i]);
                 Zip::from(&mut c).and(&o_h).and(&t_h).for_each(|c, &o_h, &t_h| *c = *c - t * o_h - o * t_h);
                 if scaled {
-                    let w = machine.weights();
-                    Zip::from(&mut c).and(w.row(i)).and(&s_h).and(&mut virial_h[..]).for_each(|c, &w, &s_h, v_h| {
-                        *virial -= w * *c;
-                        *v_h -= w * *c;
-                        *c /= s_v[i] * s_h;
-                    });
+                    let (weights, shrink) = (machine.weights(), s_v[i]);
+                    let w = weights.row(i);
+                    *virial = -T::of(w.as_slice().zip(c.as_slice()).map_or(0.0, |(w, c)| dot(w, c)));
+                    Zip::from(&mut virial_h[..]).and(&w).and(&c).for_each(|v, &w, &c| *v -= w * c);
+                    Zip::from(&mut c).and(&s_h).for_each(|c, &s_h| *c /= shrink * s_h);
                 }
             }
             virial_h

@@ -1,6 +1,7 @@
 //! σ(x) = 1/(1+e⁻ˣ), softplus(x) = log(1+eˣ) and log Σ eˣ, for one number and for long rows.
 
 use crate::real::Real;
+use crate::rng::normal;
 
 /// softplus(x) = log(1 + eˣ), without overflow.
 pub fn softplus<T: Real>(x: T) -> T {
@@ -82,6 +83,52 @@ pub(crate) fn exp_minus_f32(y: f32) -> f32 {
     let high = (C[4] + C[5] * r) + (C[6] + C[7] * r) * r2;
     let p = low + (r2 * r2) * high;
     p * f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23))
+}
+
+/// log x for normal x > 0 and sin 2πz for |z| ≤ ¼, branch-free, in one precision.
+///
+/// x = 2ᵉm with m in [√½, √2), t = (m−1)/(m+1), log m = 2(t + t³/3 + t⁵/5 + …) with t² ≤ 0.0295; sin by its Taylor series
+/// in (2πz)² ≤ π²/4.
+macro_rules! elementary {
+    ($ln:ident, $sin:ident, $float:ident, $bits:ident, $signed:ident, $mantissa:literal, $half_root:literal, $logs:literal, $sines:literal) => {
+        #[inline(always)]
+        pub(crate) fn $ln(x: $float) -> $float {
+            let e = x.to_bits().wrapping_sub($half_root) as $signed >> $mantissa;
+            let m = $float::from_bits(x.to_bits().wrapping_sub((e as $bits) << $mantissa));
+            let t = (m - 1.0) / (m + 1.0);
+            let (square, mut sum) = (t * t, 0.0);
+            let mut k = $logs;
+            while k > 0 {
+                sum = sum * square + 2.0 / (2 * k - 1) as $float;
+                k -= 1;
+            }
+            (e as i32) as $float * std::$float::consts::LN_2 + t * sum
+        }
+
+        #[inline(always)]
+        pub(crate) fn $sin(z: $float) -> $float {
+            let x = std::$float::consts::TAU * z;
+            let (square, mut sum) = (x * x, 1.0);
+            let mut k = $sines;
+            while k > 0 {
+                sum = 1.0 - sum * square * (1.0 / (2 * k * (2 * k + 1)) as $float);
+                k -= 1;
+            }
+            x * sum
+        }
+    };
+}
+elementary!(ln_f32, sin_turns_f32, f32, u32, i32, 23, 0x3f35_04f3, 5, 6);
+elementary!(ln_f64, sin_turns_f64, f64, u64, i64, 52, 0x3fe6_a09e_667f_3bcd, 11, 11);
+
+/// A draw from N(mean, 1/precision), mean = (a + b)/precision, for a whole row: `u` has two uniforms for each number, and
+/// `c` is −precision/2.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub fn draw_normal_row<T: Real>(a: &[T], b: &[T], c: &[T], u: &[T], out: &mut [T]) {
+    for ((((a, b), c), u), out) in a.iter().zip(b).zip(c).zip(u.chunks_exact(2)).zip(out) {
+        let precision = T::of(-2.0) * *c;
+        *out = (*a + *b) / precision + normal([u[0], u[1]]) / precision.sqrt();
+    }
 }
 
 /// Σᵢ softplus(scale·(aᵢ + bᵢ)), in f64: one exponential per term, one logarithm per 512 terms.
@@ -227,6 +274,23 @@ mod tests {
                 assert!(!all_finite(&a), "{bad} at {i} of {n}");
             }
         }
+    }
+
+    #[test]
+    fn logarithm_and_sine_agree_with_the_standard_library() {
+        let (mut ln, mut sin) = ([0f64; 2], [0f64; 2]);
+        for k in 1..1_000_000 {
+            let x = k as f64 * 1e-6;
+            ln[0] = ln[0].max((ln_f64(x) - x.ln()).abs() / x.ln().abs());
+            ln[1] = ln[1].max(f64::from(ln_f32(x as f32)) / f64::from(x as f32).ln() - 1.0);
+            let z = 0.5 * x - 0.25;
+            sin[0] = sin[0].max((sin_turns_f64(z) - (std::f64::consts::TAU * z).sin()).abs());
+            sin[1] = sin[1]
+                .max((f64::from(sin_turns_f32(z as f32)) - (std::f64::consts::TAU * f64::from(z as f32)).sin()).abs());
+        }
+        assert!(ln[0] < 1e-15 && ln[1] < 5e-7, "{ln:?}");
+        assert!(sin[0] < 1e-15 && sin[1] < 3e-7, "{sin:?}");
+        assert!((ln_f64(1e-300) / 1e-300f64.ln() - 1.0).abs() < 1e-15 && ln_f32(1e-30) < -69.0);
     }
 
     /// The tail on the left is e^x, to full relative precision: rare events keep their odds.

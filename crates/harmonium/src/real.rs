@@ -27,6 +27,12 @@ pub trait Real: NdFloat + Sum + Default + num_traits::FloatConst {
     /// e⁻ˣ for x ≥ 0, branch-free for SIMD loops, the same bits on every instruction set; see `math`.
     fn exp_minus(self) -> Self;
 
+    /// log x of a normal number x > 0, likewise.
+    fn ln_flat(self) -> Self;
+
+    /// sin 2πx for |x| ≤ ¼, likewise.
+    fn sin_turns(self) -> Self;
+
     /// Reads one little-endian number; `bytes` has exactly the type's size.
     fn from_le(bytes: &[u8]) -> Self;
 
@@ -52,6 +58,14 @@ impl Real for f32 {
     #[inline(always)]
     fn exp_minus(self) -> f32 {
         crate::math::exp_minus_f32(self)
+    }
+    #[inline(always)]
+    fn ln_flat(self) -> f32 {
+        crate::math::ln_f32(self)
+    }
+    #[inline(always)]
+    fn sin_turns(self) -> f32 {
+        crate::math::sin_turns_f32(self)
     }
     fn from_le(bytes: &[u8]) -> f32 {
         let mut b = [0; 4];
@@ -82,6 +96,14 @@ impl Real for f64 {
     #[inline(always)]
     fn exp_minus(self) -> f64 {
         crate::math::exp_minus_f64(self)
+    }
+    #[inline(always)]
+    fn ln_flat(self) -> f64 {
+        crate::math::ln_f64(self)
+    }
+    #[inline(always)]
+    fn sin_turns(self) -> f64 {
+        crate::math::sin_turns_f64(self)
     }
     fn from_le(bytes: &[u8]) -> f64 {
         let mut b = [0; 8];

@@ -118,8 +118,8 @@ fn fill<T: Real>(key: Key, chain: u64, out: &mut [T]) {
 #[inline(always)]
 fn mix<const N: usize>(v: &mut [[u32; N]; 4]) {
     for lane in 0..N {
-        let [mut x, mut y, mut z, mut w] =
-            [v[0][lane], v[1][lane], v[2][lane], v[3][lane]].map(|a| a.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        let [mut x, mut y, mut z, mut w] = [v[0][lane], v[1][lane], v[2][lane], v[3][lane]]
+            .map(|a| a.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
         for round in 0..3 {
             if round > 0 {
                 [x, y, z, w] = [x, y, z, w].map(|a| a ^ a >> 16);
@@ -149,9 +149,12 @@ pub fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     c
 }
 
-/// A standard normal number from two uniforms in (0, 1) (Box and Muller, 1958).
+/// A standard normal number from two uniforms in (0, 1) (Box and Muller, 1958): √(−2 log u₀) cos 2πu₁.
+#[inline(always)]
 pub fn normal<T: Real>(u: [T; 2]) -> T {
-    (T::of(-2.0) * u[0].ln()).sqrt() * (T::TAU() * u[1]).cos()
+    // cos 2πu = sin 2π(|u − ½| − ¼), whose argument is within a quarter turn.
+    let turns = (u[1] - T::of(0.5)).abs() - T::of(0.25);
+    (T::of(-2.0) * u[0].ln_flat()).sqrt() * turns.sin_turns()
 }
 
 #[cfg(test)]

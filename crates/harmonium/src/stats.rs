@@ -57,11 +57,9 @@ impl<T: Real> Stats<T> {
     /// Becomes ⟨·⟩_self − ⟨·⟩_other, see [`minus`](Stats::minus).
     pub fn subtract(&mut self, other: &Stats<T>) {
         let (f, g) = (T::of(self.weight.recip()), T::of(other.weight.recip()));
-        for (a, b) in [
-            (&mut self.visible, &other.visible),
-            (&mut self.hidden, &other.hidden),
-            (&mut self.cross, &other.cross),
-        ] {
+        for (a, b) in
+            [(&mut self.visible, &other.visible), (&mut self.hidden, &other.hidden), (&mut self.cross, &other.cross)]
+        {
             let much = a.len() >= MANY;
             let zip = Zip::from(a).and(b);
             let step = |a: &mut T, b: &T| *a = *a * f - *b * g;

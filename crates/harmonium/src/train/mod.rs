@@ -274,10 +274,10 @@ impl<T: Real> Trainer<T> {
         State {
             rbm: self.rbm.clone(),
             optimizer: self.optimizer.state().into_iter().map(|s| s.1).collect(),
-            chains: self.estimator.chains().map(|slot| Chains {
-                visible: self.backend.get(slot),
-                hidden: self.backend.hidden(slot),
-            }),
+            chains: self
+                .estimator
+                .chains()
+                .map(|slot| Chains { visible: self.backend.get(slot), hidden: self.backend.hidden(slot) }),
             update: self.update,
             rate_factor: self.rate_factor,
             failures: self.failures,

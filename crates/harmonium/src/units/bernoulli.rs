@@ -2,7 +2,7 @@
 //!
 //! Schlüter 2014, section 2. Values between 0 and 1 are accepted as data: probabilities of a 1.
 
-use super::{BIAS, Field, Options, Scalar, Spec, field_row};
+use super::{BIAS, Field, Options, Scalar, Spec, slice_of};
 use crate::error::Result;
 use crate::math::{draw_row, logistic, logistic_row, softplus, sum_softplus};
 use crate::real::Real;
@@ -51,12 +51,12 @@ impl Scalar for Bernoulli {
         if u[0] < logistic(eta[0] + input) { T::one() } else { T::zero() }
     }
     fn log_norm_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T]) -> f64 {
-        sum_softplus(field_row(&eta, &mut Vec::new()), input, T::one())
+        sum_softplus(slice_of(eta.row(0), &mut Vec::new()), input, T::one())
     }
     fn means_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T], x: &mut [T]) {
-        logistic_row(field_row(&eta, &mut Vec::new()), input, T::one(), T::zero(), T::one(), x);
+        logistic_row(slice_of(eta.row(0), &mut Vec::new()), input, T::one(), T::zero(), T::one(), x);
     }
     fn sample_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T], u: &[T], x: &mut [T]) {
-        draw_row(field_row(&eta, &mut Vec::new()), input, T::one(), T::zero(), T::one(), u, x);
+        draw_row(slice_of(eta.row(0), &mut Vec::new()), input, T::one(), T::zero(), T::one(), u, x);
     }
 }

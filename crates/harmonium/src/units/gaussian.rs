@@ -9,10 +9,12 @@
 //! | cho | σ² | offset | Schlüter 2014, section 4; Corro, *Lab Exercise 2* |
 //! | goodfellow | σ² | μ | Schlüter 2014, section 5 |
 
-use super::{Field, Options, Origin, Scalar, Spec};
+use super::{Field, Options, Origin, Scalar, Spec, slice_of};
 use crate::error::{Error, Result, shown};
+use crate::math::draw_normal_row;
 use crate::real::Real;
 use crate::rng::normal;
+use ndarray::ArrayView2;
 
 /// How the unit couples to the other layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,5 +139,9 @@ impl Scalar for Gaussian {
     fn sample<T: Real>(&self, eta: [T; 2], input: T, u: [T; 2]) -> T {
         let (precision, mean) = conditional(eta, input);
         mean + normal(u) / precision.sqrt()
+    }
+    fn sample_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T], u: &[T], x: &mut [T]) {
+        let (mut a, mut c) = (Vec::new(), Vec::new());
+        draw_normal_row(slice_of(eta.row(0), &mut a), input, slice_of(eta.row(1), &mut c), u, x);
     }
 }

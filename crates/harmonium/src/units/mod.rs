@@ -18,7 +18,7 @@ use std::fmt;
 mod scalar;
 
 pub use scalar::Scalar;
-use scalar::{BIAS, field_row};
+use scalar::{BIAS, slice_of};
 
 /// A trainable row of a layer: its name in files, its value in a new machine, its domain.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -209,13 +209,13 @@ impl<T: Real, S: Scalar> Unit<T> for S {
 /// The bias: any finite number.
 pub(super) const BIAS: Field = Field { name: "bias", default: 0.0, range: (-f64::MAX, f64::MAX) };
 
-/// First row of a matrix as a slice, for the whole-row functions.
-pub(super) fn field_row<'a, T: Real>(eta: &'a ArrayView2<'a, T>, row: &'a mut Vec<T>) -> &'a [T] {
-    match eta.row(0).to_slice() {
+/// A row as a slice, copied if it is not one.
+pub(super) fn slice_of<'a, T: Real>(row: ArrayView1<'a, T>, copy: &'a mut Vec<T>) -> &'a [T] {
+    match row.to_slice() {
         Some(s) => s,
         None => {
-            row.extend(eta.row(0));
-            row
+            copy.extend(row);
+            copy
         }
     }
 }

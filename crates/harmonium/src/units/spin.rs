@@ -1,6 +1,6 @@
 //! Spin unit, x ∈ {−1, +1}: U(x) = −bias·(x − offset), Γ = log 2cosh(η + I), ⟨x⟩ = tanh(η + I).
 
-use super::{BIAS, Field, Options, Scalar, Spec, field_row};
+use super::{BIAS, Field, Options, Scalar, Spec, slice_of};
 use crate::error::Result;
 use crate::math::{draw_row, logistic, logistic_row, softplus, sum_softplus};
 use crate::real::Real;
@@ -51,14 +51,14 @@ impl Scalar for Spin {
     /// log 2cosh(x) = softplus(2x) − x.
     fn log_norm_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T]) -> f64 {
         let mut copy = Vec::new();
-        let field = field_row(&eta, &mut copy);
+        let field = slice_of(eta.row(0), &mut copy);
         let sum: f64 = field.iter().zip(input).map(|(&e, &x)| (e + x).f64()).sum();
         sum_softplus(field, input, T::of(2.0)) - sum
     }
     fn means_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T], x: &mut [T]) {
-        logistic_row(field_row(&eta, &mut Vec::new()), input, T::of(2.0), -T::one(), T::one(), x);
+        logistic_row(slice_of(eta.row(0), &mut Vec::new()), input, T::of(2.0), -T::one(), T::one(), x);
     }
     fn sample_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T], u: &[T], x: &mut [T]) {
-        draw_row(field_row(&eta, &mut Vec::new()), input, T::of(2.0), -T::one(), T::one(), u, x);
+        draw_row(slice_of(eta.row(0), &mut Vec::new()), input, T::of(2.0), -T::one(), T::one(), u, x);
     }
 }

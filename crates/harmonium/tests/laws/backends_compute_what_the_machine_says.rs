@@ -112,7 +112,9 @@ fn gibbs_sweeps_are_the_conditionals_in_turn() {
         let data = Dataset::from_values(machine.visible(), rows.view()).unwrap();
         let key = Key::root(4);
         let beta: Vec<f64> = (0..n).map(|r| if r % 2 == 0 { 0.3 } else { 1.0 }).collect();
-        for (beta, level) in [None, Some(&beta[..])].into_iter().flat_map(|b| Level::available().into_iter().map(move |l| (b, l))) {
+        for (beta, level) in
+            [None, Some(&beta[..])].into_iter().flat_map(|b| Level::available().into_iter().map(move |l| (b, l)))
+        {
             let mut cpu = Cpu::with_level(machine.clone(), level);
             cpu.put(1, data.states(), None);
             cpu.gibbs(1, Sweeps { steps: 3, key, first: 10, beta });
@@ -151,7 +153,12 @@ fn hidden_rows_that_wait_are_those_the_sweep_would_draw() {
         cpu.stats(0, None, Some((key, 7)), &mut stats);
         let waiting = cpu.hidden(0);
         cpu.gibbs(0, sweeps);
-        assert!(cpu.get(0) == plain && cpu.hidden(0).is_none(), "{} with {}", rbm.visible().kind(), rbm.hidden().kind());
+        assert!(
+            cpu.get(0) == plain && cpu.hidden(0).is_none(),
+            "{} with {}",
+            rbm.visible().kind(),
+            rbm.hidden().kind()
+        );
         if let Some(hidden) = waiting {
             let mut other = Cpu::new(machine.clone()).unwrap();
             other.put(0, data.states(), None);
@@ -167,15 +174,28 @@ fn hidden_rows_that_wait_are_those_the_sweep_would_draw() {
 #[test]
 fn single_precision_is_double_precision_rounded_and_the_same_bits_on_every_level() {
     let kind = |name: &str| Kind::new(name, &Default::default()).unwrap();
-    for (k, (v, h)) in [("bernoulli", "bernoulli"), ("spin", "spin"), ("gaussian", "bernoulli")].into_iter().enumerate() {
+    for (k, (v, h)) in [("bernoulli", "bernoulli"), ("spin", "spin"), ("gaussian", "bernoulli")].into_iter().enumerate()
+    {
         let mut r = Numbers::new(k as u64);
         let wide = random_rbm(&kind(v), 300, &kind(h), 200, true, 0.1, &mut r);
         let (wide, narrow) = (wide.lower(), wide.cast::<f32>().lower());
         for density in [0.05, 0.5] {
             let value = |r: &mut Numbers| match v {
                 "gaussian" => r.normal(),
-                "spin" => if r.uniform() < density { 1.0 } else { -1.0 },
-                _ => if r.uniform() < density { 1.0 } else { 0.0 },
+                "spin" => {
+                    if r.uniform() < density {
+                        1.0
+                    } else {
+                        -1.0
+                    }
+                }
+                _ => {
+                    if r.uniform() < density {
+                        1.0
+                    } else {
+                        0.0
+                    }
+                }
             };
             let rows = Array2::from_shape_fn((130, 300), |_| value(&mut r));
             let data = Dataset::from_values(wide.visible(), rows.view()).unwrap();

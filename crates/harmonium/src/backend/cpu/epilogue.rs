@@ -68,7 +68,7 @@ const SUMMED: usize = 64;
 
 #[inline(always)]
 fn means_body<T: Real>(x: &mut [Strip<T>], field: &Strip<T>, weights: Option<&[T]>, sums: &mut Strip<T>) {
-    visit(x, field, weights, sums, |_, _| ());
+    visit(x, field, weights, sums, None);
 }
 
 #[inline(always)]
@@ -80,29 +80,35 @@ fn both_body<T: Real>(
     draw: Draw,
     out: &mut [u32],
 ) {
-    visit(x, field, weights, sums, |r, p| out[r] = bits(p, draw, r));
+    visit(x, field, weights, sums, Some((draw, out)));
 }
 
-/// Means in place and their sums; `each` sees every row's probabilities before its weight.
+/// Means in place and their sums; draws before the weights. (No closures here: they would not be compiled for the level.)
 #[inline(always)]
 fn visit<T: Real>(
     x: &mut [Strip<T>],
     field: &Strip<T>,
     weights: Option<&[T]>,
     sums: &mut Strip<T>,
-    mut each: impl FnMut(usize, &Strip<T>),
+    mut draw: Option<(Draw, &mut [u32])>,
 ) {
     for (block, x) in x.chunks_mut(SUMMED).enumerate() {
         let mut part = Strip::zero();
         for (r, x) in x.iter_mut().enumerate() {
             let r = block * SUMMED + r;
-            *x = probabilities(x, field, T::one());
-            each(r, x);
-            let w = weights.map_or(T::one(), |w| w[r]);
-            for c in 0..WIDTH {
-                x.0[c] *= w;
-                part.0[c] += x.0[c];
+            let mut p = probabilities(x, field, T::one());
+            if let Some((draw, out)) = &mut draw {
+                out[r] = bits(&p, *draw, r);
             }
+            if let Some(weights) = weights {
+                for c in 0..WIDTH {
+                    p.0[c] *= weights[r];
+                }
+            }
+            for c in 0..WIDTH {
+                part.0[c] += p.0[c];
+            }
+            *x = p;
         }
         for c in 0..WIDTH {
             sums.0[c] += part.0[c];

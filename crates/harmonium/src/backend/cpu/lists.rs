@@ -68,6 +68,7 @@ impl Lists {
     }
 
     /// The entries of row `r` in block `b`.
+    #[inline(always)]
     fn of(&self, b: usize, r: usize) -> &[u8] {
         let i = b * self.rows + r;
         &self.items[self.starts[i] as usize..self.starts[i + 1] as usize]

@@ -37,10 +37,12 @@ impl<T: Real> Lowered<T> {
         let (n, m) = machine.weights().dim();
         // Packing moves each number once or twice: a pass of a product with some ten rows.
         let much = worth_threads(10, n, m);
-        let gain = self.up.set(&machine.up());
-        self.up.panels.set(much, machine.weights(), gain);
-        let gain = self.down.set(&machine.down());
-        self.down.panels.set_transposed(level, much, machine.weights(), gain);
+        let (up, down) = (self.up.set(&machine.up()), self.down.set(&machine.down()));
+        // A machine's weights are in standard layout.
+        if let Some(w) = machine.weights().to_slice() {
+            self.up.panels.set(level, much, w, m, up);
+            self.down.panels.set_transposed(much, w, m, down);
+        }
     }
 }
 

@@ -27,6 +27,8 @@ mod russians;
 pub mod simd;
 mod statistics;
 mod sweep;
+#[cfg(test)]
+mod twins;
 
 pub use simd::Level;
 

@@ -6,7 +6,7 @@
 use super::simd::{Level, dispatch};
 use crate::real::Real;
 use crate::threads;
-use ndarray::ArrayView2;
+use std::any::TypeId;
 
 /// Columns of a panel.
 pub const WIDTH: usize = 32;
@@ -52,28 +52,21 @@ impl<T: Real> Panels<T> {
         &self.strips[p * self.rows..(p + 1) * self.rows]
     }
 
-    /// Takes the numbers of `matrix` times `scale`.
-    pub fn set(&mut self, much: bool, matrix: ArrayView2<T>, scale: T) {
-        self.resize(matrix.nrows(), matrix.ncols());
-        threads::each(much, self.strips.chunks_mut(matrix.nrows()).enumerate(), |(p, panel)| {
-            let columns = p * WIDTH..((p + 1) * WIDTH).min(matrix.ncols());
-            for (strip, row) in panel.iter_mut().zip(matrix.rows()) {
-                for (x, w) in strip.0.iter_mut().zip(row.slice(ndarray::s![columns.clone()])) {
-                    *x = scale * *w;
-                }
-            }
+    /// Takes the numbers of a matrix of rows of `columns` numbers, times `scale`.
+    pub fn set(&mut self, level: Level, much: bool, matrix: &[T], columns: usize, scale: T) {
+        let rows = matrix.len() / columns;
+        self.resize(rows, columns);
+        threads::each(much, self.strips.chunks_mut(rows).enumerate(), |(p, panel)| {
+            copy(level, &matrix[p * WIDTH..], columns, scale, panel);
         });
     }
 
-    /// Takes the numbers of the transpose of `matrix` times `scale`.
-    pub fn set_transposed(&mut self, level: Level, much: bool, matrix: ArrayView2<T>, scale: T) {
-        self.resize(matrix.ncols(), matrix.nrows());
-        let matrix = matrix.as_standard_layout();
-        threads::each(much, self.strips.chunks_mut(matrix.ncols()).enumerate(), |(p, panel)| {
-            let rows = p * WIDTH..((p + 1) * WIDTH).min(matrix.nrows());
-            if let Some(w) = matrix.slice(ndarray::s![rows, ..]).as_slice() {
-                transpose(level, w, scale, panel);
-            }
+    /// Takes the numbers of its transpose, times `scale`.
+    pub fn set_transposed(&mut self, much: bool, matrix: &[T], columns: usize, scale: T) {
+        self.resize(columns, matrix.len() / columns);
+        let blocks = matrix.chunks(WIDTH * columns);
+        threads::each(much, self.strips.chunks_mut(columns).zip(blocks), |(panel, w)| {
+            transpose(w, scale, panel);
         });
     }
 
@@ -84,38 +77,99 @@ impl<T: Real> Panels<T> {
 }
 
 dispatch! {
-    /// panel[j][i] = scale · w[i][j] for up to 32 rows w of panel.len() numbers.
-    fn transpose<T>(w: &[T], scale: T, panel: &mut [Strip<T>]) => transpose_body;
+    /// panel[i][c] = scale · w[i·columns + c], up to the end of the row.
+    fn copy<T>(w: &[T], columns: usize, scale: T, panel: &mut [Strip<T>]) => copy_body;
 }
 
-/// In blocks of 8 × 8, which fit the registers.
 #[inline(always)]
-fn transpose_body<T: Real>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
-    const B: usize = 8;
-    let n = panel.len();
-    for (i0, rows) in w.chunks(B * n).enumerate() {
-        let i0 = i0 * B;
-        for (j0, strips) in panel.chunks_mut(B).enumerate() {
-            if rows.len() == B * n && strips.len() == B {
-                let mut block = [[T::zero(); B]; B];
+fn copy_body<T: Real>(w: &[T], columns: usize, scale: T, panel: &mut [Strip<T>]) {
+    let last = panel.len().wrapping_sub(1);
+    let width = WIDTH.min(w.len() - last * columns);
+    for (strip, row) in panel.iter_mut().zip(w.chunks(columns)) {
+        if width == WIDTH {
+            for c in 0..WIDTH {
+                strip.0[c] = scale * row[c];
+            }
+        } else {
+            for (x, w) in strip.0.iter_mut().zip(&row[..width]) {
+                *x = scale * *w;
+            }
+        }
+    }
+}
+
+/// panel[j][i] = scale · w[i][j] for up to 32 rows w of panel.len() numbers, in blocks of 4 × 4.
+fn transpose<T: Real>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
+    let (n, rows) = (panel.len(), w.len() / panel.len());
+    for (j, strips) in panel.chunks_mut(4).enumerate() {
+        for i in (0..rows).step_by(4) {
+            if strips.len() == 4 && i + 4 <= rows {
+                let mut block = [[T::zero(); 4]; 4];
                 for (k, block) in block.iter_mut().enumerate() {
-                    let row = &rows[k * n + j0 * B..k * n + j0 * B + B];
-                    for c in 0..B {
+                    let row = &w[(i + k) * n + 4 * j..(i + k) * n + 4 * j + 4];
+                    for c in 0..4 {
                         block[c] = scale * row[c];
                     }
                 }
-                for (j, strip) in strips.iter_mut().enumerate() {
-                    for k in 0..B {
-                        strip.0[i0 + k] = block[k][j];
-                    }
+                for (strip, column) in strips.iter_mut().zip(transpose_block(block)) {
+                    strip.0[i..i + 4].copy_from_slice(&column);
                 }
-                continue;
-            }
-            for (j, strip) in strips.iter_mut().enumerate() {
-                for (k, row) in rows.chunks_exact(n).enumerate() {
-                    strip.0[i0 + k] = scale * row[j0 * B + j];
+            } else {
+                for (c, strip) in strips.iter_mut().enumerate() {
+                    for k in i..(i + 4).min(rows) {
+                        strip.0[k] = scale * w[k * n + 4 * j + c];
+                    }
                 }
             }
         }
+    }
+}
+
+/// The transpose of 4 × 4 numbers.
+#[inline(always)]
+fn transpose_block<T: Real>(a: [[T; 4]; 4]) -> [[T; 4]; 4] {
+    #[cfg(target_arch = "x86_64")]
+    if TypeId::of::<T>() == TypeId::of::<f32>() {
+        use std::arch::x86_64::{__m128, _mm_movehl_ps, _mm_movelh_ps, _mm_unpackhi_ps, _mm_unpacklo_ps};
+        // SAFETY: T is f32, so both arrays are 16 numbers of 4 bytes, as are four __m128, for which every bit pattern is
+        // a value. SSE is part of x86-64.
+        return unsafe {
+            let [a, b, c, d]: [__m128; 4] = std::mem::transmute_copy(&a);
+            let (p, q, s, t) =
+                (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d), _mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
+            let out = [_mm_movelh_ps(p, q), _mm_movehl_ps(q, p), _mm_movelh_ps(s, t), _mm_movehl_ps(t, s)];
+            std::mem::transmute_copy(&out)
+        };
+    }
+    [0, 1, 2, 3].map(|c| [a[0][c], a[1][c], a[2][c], a[3][c]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Number (i, j) of a matrix in panels is number (i, j) of the matrix, whatever the edges.
+    fn panels_are_the_matrix<T: Real>() {
+        for (rows, columns) in [(1, 1), (3, 5), (4, 4), (31, 33), (32, 32), (70, 45), (33, 64)] {
+            let matrix: Vec<T> = (0..rows * columns).map(|x| T::of(x as f64)).collect();
+            for level in Level::available() {
+                let (mut plain, mut turned) = (Panels::default(), Panels::default());
+                plain.set(level, false, &matrix, columns, T::of(2.0));
+                turned.set_transposed(false, &matrix, columns, T::of(2.0));
+                for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
+                    let want = T::of(2.0 * (i * columns + j) as f64);
+                    assert_eq!(plain.panel(j / WIDTH)[i].0[j % WIDTH], want, "{i}, {j} of {rows} x {columns}");
+                    assert_eq!(turned.panel(i / WIDTH)[j].0[i % WIDTH], want, "{i}, {j} of {rows} x {columns}");
+                }
+                let edge = &plain.panel(panels_of(columns) - 1)[0].0[(columns - 1) % WIDTH + 1..];
+                assert!(edge.iter().all(|x| *x == T::zero()), "padding is zero");
+            }
+        }
+    }
+
+    #[test]
+    fn panels_are_the_matrix_in_both_precisions() {
+        panels_are_the_matrix::<f32>();
+        panels_are_the_matrix::<f64>();
     }
 }

@@ -68,7 +68,8 @@ impl Planes {
         let word = |r: usize, p: usize| if p < planes { u64::from(self.words[p * self.rows + r]) } else { 0 };
         let row = |r: usize| (0..planes).step_by(2).map(move |p| word(r, p) | word(r, p + 1) << 32);
         // Words beyond the last column are never set, so this cannot fail.
-        Bits::from_words(self.columns, (0..self.rows).flat_map(row).collect()).unwrap_or_else(|| Bits::new(self.columns))
+        Bits::from_words(self.columns, (0..self.rows).flat_map(row).collect())
+            .unwrap_or_else(|| Bits::new(self.columns))
     }
 
     /// Clears the bits beyond the last column, which a draw of whole words may have set.

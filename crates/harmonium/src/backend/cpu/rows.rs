@@ -109,7 +109,10 @@ impl<T: Real> Rows<T> {
         match self.form {
             Form::Bits => {
                 for (c, x) in out.iter_mut().enumerate() {
-                    unit.state((self.planes.plane(c / WIDTH, &(r..r + 1))[0] >> (c % WIDTH) & 1) as usize, std::slice::from_mut(x));
+                    unit.state(
+                        (self.planes.plane(c / WIDTH, &(r..r + 1))[0] >> (c % WIDTH) & 1) as usize,
+                        std::slice::from_mut(x),
+                    );
                 }
             }
             Form::Codes => {

@@ -80,18 +80,19 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, slot: Slot, range: &Range<usize>, we
     scratch.inputs.clear();
     scratch.inputs.resize(range.len() * panels_of(m), Strip::zero());
     let (forward, across) = (&scratch.forward, &scratch.across);
-    let task = |panel: usize, x: &mut [Strip<T>], cross: &mut [Strip<T>], sums: &mut Strip<T>, words: Option<&mut [u32]>| {
-        forward.add_product(level, up.panels.panel(panel), x);
-        let field = &up.field[panel];
-        match (key, words) {
-            (Some(key), Some(words)) => {
-                let draw = Draw { key, panel, first: range.start };
-                epilogue::means_and_draw(level, x, field, weights, sums, draw, &mut words[range.clone()]);
+    let task =
+        |panel: usize, x: &mut [Strip<T>], cross: &mut [Strip<T>], sums: &mut Strip<T>, words: Option<&mut [u32]>| {
+            forward.add_product(level, up.panels.panel(panel), x);
+            let field = &up.field[panel];
+            match (key, words) {
+                (Some(key), Some(words)) => {
+                    let draw = Draw { key, panel, first: range.start };
+                    epilogue::means_and_draw(level, x, field, weights, sums, draw, &mut words[range.clone()]);
+                }
+                _ => epilogue::means(level, x, field, weights, sums),
             }
-            _ => epilogue::means(level, x, field, weights, sums),
-        }
-        across.add_product(level, x, cross);
-    };
+            across.add_product(level, x, cross);
+        };
     let len = chains.hidden.len().max(1);
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
     let words = words.chunks_mut(len).map(Some).chain(std::iter::repeat_with(|| None));
@@ -101,7 +102,13 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, slot: Slot, range: &Range<usize>, we
 }
 
 /// Adds a chunk of rows for any hidden units: inputs, then means row by row, then their product with the rows.
-fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, slot: Slot, range: &Range<usize>, weights: Option<&[T]>, out: &mut Stats<T>) {
+fn chunk_of_rows<T: Real>(
+    cpu: &mut Cpu<T>,
+    slot: Slot,
+    range: &Range<usize>,
+    weights: Option<&[T]>,
+    out: &mut Stats<T>,
+) {
     let (visible, hidden) = (cpu.machine.visible(), cpu.machine.hidden());
     let (n, m, rows) = (visible.columns(), hidden.columns(), range.len());
     let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);

@@ -101,7 +101,8 @@ impl<T: Real> Half<'_, T> {
                 }
             }
         };
-        let buffer = || Buffer { input: vec![T::zero(); columns], uniforms: vec![T::zero(); sites * unit.n_uniforms()] };
+        let buffer =
+            || Buffer { input: vec![T::zero(); columns], uniforms: vec![T::zero(); sites * unit.n_uniforms()] };
         if unit.n_states().is_none() {
             let numbers = &mut to.numbers_mut(len, columns)[range.start * columns..range.end * columns];
             return threads::each(much, numbers.chunks_mut(ROWS * columns).enumerate(), |(block, rows)| {

@@ -1,0 +1,237 @@
+//! Scalar twins: what each kernel computes, one number at a time, and that every level computes the same bits.
+
+use super::epilogue::{self, Draw};
+use super::lists::Lists;
+use super::panels::{Strip, WIDTH};
+use super::planes::Planes;
+use super::rows::{Operand, Rows};
+use super::russians::Codes;
+use super::{Level, dense, lists, russians};
+use crate::math::logistic;
+use crate::real::Real;
+use crate::rng::Key;
+
+/// Shapes with every kind of ragged edge: rows × columns.
+const SHAPES: [(usize, usize); 9] =
+    [(1, 1), (2, 5), (3, 39), (7, 40), (33, 41), (64, 64), (65, 255), (5, 257), (300, 530)];
+
+/// Test numbers.
+struct Numbers(u64);
+
+impl Numbers {
+    fn uniform(&mut self) -> f64 {
+        self.0 += 1;
+        Key::root(99).uniforms(self.0, 0)[0]
+    }
+
+    /// Rows of bits, a part `density` of them set.
+    fn bits(&mut self, rows: usize, columns: usize, density: f64) -> Vec<Vec<bool>> {
+        (0..rows).map(|_| (0..columns).map(|_| self.uniform() < density).collect()).collect()
+    }
+
+    /// Strips of ordinary numbers, of numbers near ±10⁴, of denormals, and of all of them.
+    fn strips<T: Real>(&mut self, rows: usize, kind: usize) -> Vec<Strip<T>> {
+        let tiny = T::min_positive_value().f64() / 64.0;
+        let mut number = || {
+            let x = 2.0 * self.uniform() - 1.0;
+            match if kind == 3 { (self.uniform() * 3.0) as usize } else { kind } {
+                0 => T::of(x),
+                1 => T::of(x.signum() * (1e4 + x)),
+                _ => T::of(tiny * x),
+            }
+        };
+        (0..rows).map(|_| Strip(std::array::from_fn(|_| number()))).collect()
+    }
+}
+
+fn planes_of(bits: &[Vec<bool>]) -> Planes {
+    let mut packed = crate::Bits::new(bits[0].len());
+    bits.iter().for_each(|row| packed.push(row.iter().copied()));
+    let mut planes = Planes::default();
+    planes.load(bits[0].len(), (0..bits.len()).map(|r| packed.row(r)));
+    assert_eq!(planes.bits(), packed);
+    planes
+}
+
+/// Twin of `russians`: five columns are summed one after another, then added to the total.
+fn russian_twin<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
+    let mut total = T::zero();
+    for (bits, strips) in row.chunks(5).zip(panel.chunks(5)) {
+        let mut sum = T::zero();
+        for (_, strip) in bits.iter().zip(strips).filter(|(b, _)| **b) {
+            sum += strip.0[c];
+        }
+        total += sum;
+    }
+    total
+}
+
+/// Twin of `lists`: within 256 columns, four set ones are summed in two pairs, then added to the total.
+fn list_twin<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
+    let mut total = T::zero();
+    for (bits, strips) in row.chunks(256).zip(panel.chunks(256)) {
+        let set: Vec<T> = bits.iter().zip(strips).filter(|(b, _)| **b).map(|(_, s)| s.0[c]).collect();
+        for four in set.chunks(4) {
+            match four {
+                [p, q, s, t] => total += (*p + *q) + (*s + *t),
+                few => few.iter().for_each(|x| total += *x),
+            }
+        }
+    }
+    total
+}
+
+fn products_equal_their_twins<T: Real>() {
+    let mut r = Numbers(0);
+    for ((rows, columns), kind) in SHAPES.into_iter().flat_map(|s| (0..4).map(move |k| (s, k))) {
+        for density in [0.0, 0.1, 0.5, 1.0] {
+            let bits = r.bits(rows, columns, density);
+            let planes = planes_of(&bits);
+            let panel: Vec<Strip<T>> = r.strips(columns, kind);
+            let (mut codes, mut list) = (Codes::default(), Lists::default());
+            codes.load(&planes, &(0..rows));
+            list.load(&planes, &(0..rows));
+            for level in Level::available() {
+                let (mut a, mut b) = (vec![Strip::zero(); rows], vec![Strip::zero(); rows]);
+                russians::add_product(level, &codes, &panel, &mut a);
+                lists::add_product(level, &list, &panel, &mut b);
+                for (i, c) in (0..rows).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
+                    assert!(a[i].0[c] == russian_twin(&bits[i], &panel, c), "{rows} x {columns}, {}", level.name());
+                    assert!(b[i].0[c] == list_twin(&bits[i], &panel, c), "{rows} x {columns}, {}", level.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_bits_equal_their_scalar_twins() {
+    products_equal_their_twins::<f32>();
+    products_equal_their_twins::<f64>();
+}
+
+/// Lists of codes are the one-hot rows, and a transposed factor is the transpose, in every form.
+#[test]
+fn transposes_and_codes_are_the_matrices_they_stand_for() {
+    let mut r = Numbers(7);
+    for (rows, columns) in SHAPES {
+        let bits = r.bits(rows, columns, 0.3);
+        let turned: Vec<Vec<bool>> = (0..columns).map(|c| bits.iter().map(|row| row[c]).collect()).collect();
+        let (planes, mut out) = (planes_of(&bits), Planes::default());
+        planes.transpose(&(0..rows), &mut out);
+        assert_eq!(out, planes_of(&turned));
+        let (mut list, mut back) = (Lists::default(), Lists::default());
+        list.load(&planes, &(0..rows));
+        list.transpose(&mut back);
+        let panel: Vec<Strip<f64>> = r.strips(rows, 0);
+        let mut product = vec![Strip::zero(); columns];
+        lists::add_product(Level::available()[0], &back, &panel, &mut product);
+        for (c, strip) in product.iter().enumerate() {
+            assert!((0..WIDTH).all(|k| strip.0[k] == list_twin(&turned[c], &panel, k)));
+        }
+    }
+    for (rows, sites, states) in [(1, 1, 2), (3, 4, 3), (40, 30, 21), (5, 3, 300)] {
+        let codes: Vec<u16> = (0..rows * sites).map(|_| (r.uniform() * states as f64) as u16).collect();
+        let one_hot: Vec<Vec<bool>> = codes
+            .chunks(sites)
+            .map(|row| (0..sites * states).map(|c| usize::from(row[c / states]) == c % states).collect())
+            .collect();
+        let (mut list, mut want) = (Lists::default(), Lists::default());
+        list.load_codes(&codes, sites, states);
+        want.load(&planes_of(&one_hot), &(0..rows));
+        assert_eq!(format!("{list:?}"), format!("{want:?}"));
+    }
+}
+
+#[test]
+fn dense_products_are_sums_of_products() {
+    let mut r = Numbers(3);
+    for (rows, columns) in SHAPES {
+        let x: Vec<f64> = (0..rows * columns).map(|_| r.uniform() - 0.5).collect();
+        let panel: Vec<Strip<f64>> = r.strips(columns, 0);
+        let (mut factor, mut out) = (dense::Dense::default(), vec![Strip::zero(); rows]);
+        factor.load(columns, &x);
+        dense::add_product(&factor, &panel, &mut out);
+        let mut turned = dense::Dense::default();
+        factor.transpose(&mut turned);
+        let mut across = vec![Strip::zero(); columns];
+        dense::add_product(&turned, &out, &mut across);
+        for c in 0..WIDTH {
+            for i in 0..rows {
+                let want: f64 = (0..columns).map(|k| x[i * columns + k] * panel[k].0[c]).sum();
+                assert!((out[i].0[c] - want).abs() < 1e-12);
+            }
+            for k in 0..columns {
+                let want: f64 = (0..rows).map(|i| x[i * columns + k] * out[i].0[c]).sum();
+                assert!((across[k].0[c] - want).abs() < 1e-10);
+            }
+        }
+    }
+}
+
+/// Means, sums, weights and draws of one number at a time; inputs from −10⁴ to 10⁴.
+fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
+    let mut r = Numbers(5);
+    for (rows, kind) in [(1, 0), (63, 0), (65, 1), (130, 3)] {
+        let x: Vec<Strip<T>> = r.strips(rows, kind);
+        let field: Strip<T> = r.strips(1, 0)[0];
+        let weights: Vec<T> = (0..rows).map(|_| T::of(r.uniform())).collect();
+        let beta: Vec<T> = (0..rows).map(|_| T::of(r.uniform())).collect();
+        let draw = Draw { key: Key::root(3), panel: 2, first: 1000 };
+        let mut first = None;
+        for level in Level::available() {
+            let (mut means, mut sums, mut words) = (x.clone(), Strip::zero(), vec![0; rows]);
+            epilogue::means_and_draw(level, &mut means, &field, Some(&weights), &mut sums, draw, &mut words);
+            let (mut plain, mut plain_sums) = (x.clone(), Strip::zero());
+            epilogue::means(level, &mut plain, &field, None, &mut plain_sums);
+            let (mut same, mut cold) = (vec![0; rows], vec![0; rows]);
+            epilogue::draw(level, &x, &field, None, draw, &mut same);
+            epilogue::draw(level, &x, &field, Some(&beta), draw, &mut cold);
+            assert_eq!(words, same);
+            for (i, c) in (0..rows).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
+                let p = logistic((x[i].0[c] + field.0[c]).f64());
+                assert!((plain[i].0[c].f64() - p).abs() <= tolerance, "{} {p}", plain[i].0[c]);
+                assert!((means[i].0[c].f64() - p * weights[i].f64()).abs() <= tolerance);
+                let u = T::from_word(draw.key.group(1000 + i as u64, 2)[c]);
+                assert_eq!(words[i] >> c & 1 == 1, u < plain[i].0[c]);
+                let p = logistic(beta[i].f64() * (x[i].0[c] + field.0[c]).f64());
+                let sure = (u.f64() - p).abs() > 2.0 * tolerance * (1.0 + beta[i].f64());
+                assert!(!sure || (cold[i] >> c & 1 == 1) == (u.f64() < p));
+            }
+            for c in 0..WIDTH {
+                let want: f64 = means.iter().map(|m| m.0[c].f64()).sum();
+                assert!((sums.0[c].f64() - want).abs() <= 10.0 * tolerance * (1.0 + want));
+            }
+            let result = (means, sums, words, plain, plain_sums, cold);
+            assert!(first.get_or_insert(result.clone()) == &result, "{}", level.name());
+        }
+    }
+}
+
+#[test]
+fn the_epilogue_equals_its_scalar_twin() {
+    epilogue_equals_its_twin::<f32>(3e-7);
+    epilogue_equals_its_twin::<f64>(1e-15);
+}
+
+/// Whether lists or code words are used is a matter of cost: both give the product.
+#[test]
+fn factors_of_any_density_give_the_product() {
+    let mut r = Numbers(11);
+    for density in [0.02, 0.9] {
+        let bits = r.bits(100, 100, density);
+        let mut packed = crate::Bits::new(100);
+        bits.iter().for_each(|row| packed.push(row.iter().copied()));
+        let kind = crate::units::Kind::new("bernoulli", &Default::default()).unwrap();
+        let machine = crate::Rbm::<f64>::new(kind.clone(), 100, kind, 1).unwrap().lower();
+        let (mut rows, mut factor) = (Rows::default(), Operand::default());
+        rows.load(machine.visible(), &crate::States::Bits(packed), None);
+        factor.load(&rows, &(20..90), 1);
+        let panel: Vec<Strip<f64>> = r.strips(100, 0);
+        let mut out = vec![Strip::zero(); 70];
+        factor.add_product(Level::available()[0], &panel, &mut out);
+        for (i, c) in (0..70).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
+            assert!((out[i].0[c] - list_twin(&bits[20 + i], &panel, c)).abs() < 1e-13);
+        }
+    }
+}
