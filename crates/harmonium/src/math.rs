@@ -213,12 +213,12 @@ pub(crate) fn add_scaled<T: Real>(a: f64, x: &[T], y: &mut [f64]) {
 /// Whether every number is finite.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn all_finite<T: Real>(x: &[T]) -> bool {
-    // x − x is 0 for a finite number and NaN otherwise, and NaN survives every sum. No branch, so this becomes SIMD code.
+    // 0·x is 0 for a finite number and NaN otherwise, and NaN survives every sum. No branch, so this becomes SIMD code.
     let mut sums = [T::zero(); SUMS];
     let mut chunks = x.chunks_exact(SUMS);
     for x in &mut chunks {
         for k in 0..SUMS {
-            sums[k] += x[k] - x[k];
+            sums[k] += T::zero() * x[k];
         }
     }
     sums.iter().chain(chunks.remainder()).all(|x| x.is_finite())

@@ -7,7 +7,7 @@ use harmonium::backend::{Backend, Cpu};
 use harmonium::data::{Preprocess, find_builtin};
 use harmonium::file::ModelFile;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Error, Rbm, States, TrainConfig, initial_machine};
+use harmonium::{Dataset, Error, Rbm, States, Stats, TrainConfig, initial_machine};
 use ndarray::Array1;
 use sha2::{Digest, Sha256};
 use toml::Table;
@@ -107,7 +107,11 @@ fn adopted(rbm: &Rbm<f32>, data: &Dataset<f32>, centering: bool) -> Result<Rbm<f
         return Ok(rbm.folded());
     }
     let mut rbm = rbm.clone();
-    let stats = Cpu::new(rbm.lower()).stats(data.states(), data.weights());
+    let machine = rbm.lower();
+    let mut stats = Stats::zeros(&machine);
+    let mut backend = Cpu::new(machine)?;
+    backend.put(0, data.states(), None);
+    backend.stats(0, Some(data.weights()), None, &mut stats);
     let mean = |sums: ndarray::ArrayView1<f32>| -> Array1<f32> { sums.mapv(|s| (f64::from(s) / stats.weight) as f32) };
     rbm.recenter(mean(stats.visible.row(0)).view(), mean(stats.hidden.row(0)).view())?;
     Ok(rbm)

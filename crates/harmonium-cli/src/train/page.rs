@@ -3,7 +3,7 @@
 use super::begin::machine_in_words;
 use super::directory::{REPORT, RunDir};
 use anyhow::Result;
-use harmonium::backend::{Backend, Cpu};
+use harmonium::backend::{Backend, Cpu, Sweeps};
 use harmonium::data::Preprocess;
 use harmonium::events::Event;
 use harmonium::rng::{Key, Purpose};
@@ -26,7 +26,7 @@ pub struct Page<'a> {
     pub rbm: &'a Rbm<f32>,
     pub train: &'a Dataset<f32>,
     /// Where chains are, if the run had any.
-    pub chains: Option<&'a States<f32>>,
+    pub chains: Option<States<f32>>,
     pub exact: Option<&'a Exact>,
     pub preprocess: &'a Preprocess,
     pub image: Option<(usize, usize)>,
@@ -47,7 +47,7 @@ impl Page<'_> {
         let side = self.rbm.lower();
         let shown = self.some_rows();
         let (data, samples, again) =
-            (shown.states().values(side.visible()), self.samples(), self.reconstructions(&shown));
+            (shown.states().values(side.visible()), self.samples()?, self.reconstructions(&shown));
         let report = Report {
             title: format!("{} on {source}", machine_in_words(self.rbm)),
             summary: Vec::new(),
@@ -77,18 +77,18 @@ impl Page<'_> {
     }
 
     /// Independent samples where the machine is solved and small, else chains that have run on.
-    fn samples(&self) -> Array2<f32> {
+    fn samples(&self) -> Result<Array2<f32>> {
         let key = Key::root(self.seed);
         let machine = self.rbm.lower();
         if let Some(exact) = self.exact.filter(|_| Exact::cost(&machine).is_some_and(|cost| cost <= CHEAP)) {
-            return exact.sample(ROWS, key).0.mapv(|x| x as f32);
+            return Ok(exact.sample(ROWS, key).0.mapv(|x| x as f32));
         }
-        let chains = self.chains.unwrap_or(self.train.states());
-        let n = chains.rows().min(ROWS);
-        let mut backend = Cpu::new(machine);
-        backend.put(0, chains.select(&(0..n).collect::<Vec<_>>()));
-        backend.gibbs(0, SWEEPS, key, self.first_sweep);
-        backend.get(0).values(backend.machine().visible())
+        let chains = self.chains.as_ref().unwrap_or(self.train.states());
+        let some: Vec<usize> = (0..chains.rows().min(ROWS)).collect();
+        let mut backend = Cpu::new(machine)?;
+        backend.put(0, chains, Some(&some));
+        backend.gibbs(0, Sweeps { steps: SWEEPS, key, first: self.first_sweep, beta: None });
+        Ok(backend.get(0).values(backend.machine().visible()))
     }
 
     fn reconstructions(&self, shown: &Dataset<f32>) -> Array2<f32> {

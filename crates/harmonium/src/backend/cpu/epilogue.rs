@@ -49,8 +49,8 @@ fn probabilities<T: Real>(x: &Strip<T>, field: &Strip<T>, beta: T) -> Strip<T> {
 fn bits<T: Real>(p: &Strip<T>, draw: Draw, row: usize) -> u32 {
     let words = draw.key.group((draw.first + row) as u64, draw.panel as u32);
     let mut bits = 0;
-    for c in 0..WIDTH {
-        bits |= u32::from(T::from_word(words[c]) < p.0[c]) << c;
+    for (c, word) in words.into_iter().enumerate() {
+        bits |= u32::from(T::from_word(word) < p.0[c]) << c;
     }
     bits
 }

@@ -136,9 +136,8 @@ fn body<T: Real>(lists: &Lists, panel: &[Strip<T>], out: &mut [Strip<T>]) {
                 }
             }
             for i in rest {
-                let strip = &strips[usize::from(*i)].0;
-                for c in 0..WIDTH {
-                    total.0[c] += strip[c];
+                for (total, x) in total.0.iter_mut().zip(&strips[usize::from(*i)].0) {
+                    *total += *x;
                 }
             }
             *out = total;

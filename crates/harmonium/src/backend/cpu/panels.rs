@@ -86,14 +86,10 @@ fn copy_body<T: Real>(w: &[T], columns: usize, scale: T, panel: &mut [Strip<T>])
     let last = panel.len().wrapping_sub(1);
     let width = WIDTH.min(w.len() - last * columns);
     for (strip, row) in panel.iter_mut().zip(w.chunks(columns)) {
-        if width == WIDTH {
-            for c in 0..WIDTH {
-                strip.0[c] = scale * row[c];
-            }
-        } else {
-            for (x, w) in strip.0.iter_mut().zip(&row[..width]) {
-                *x = scale * *w;
-            }
+        // The full width is a constant, which the compiler can unroll.
+        let row = if width == WIDTH { &row[..WIDTH] } else { &row[..width] };
+        for (x, w) in strip.0.iter_mut().zip(row) {
+            *x = scale * *w;
         }
     }
 }

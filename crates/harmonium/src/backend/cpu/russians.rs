@@ -114,8 +114,8 @@ fn look_up<T: Real>(tables: &[Table<T>; GROUPS], codes: &[u64], half: usize, out
     for (strip, x) in pairs.into_remainder().iter_mut().zip(pair_codes.remainder()) {
         for (q, table) in tables.iter().enumerate() {
             let s = &table.0[(x >> (GROUP * q)) as usize % SUMS];
-            for c in 0..HALF {
-                strip.0[half + c] += s[c];
+            for (total, x) in strip.0[half..half + HALF].iter_mut().zip(s) {
+                *total += *x;
             }
         }
     }
