@@ -24,8 +24,8 @@ pub trait Real: NdFloat + Sum + Default + num_traits::FloatConst {
     /// A number strictly between 0 and 1 from one random word: the middle of one of 2²³ (f32) or 2³² (f64) cells.
     fn from_word(word: u32) -> Self;
 
-    /// e⁻ˣ for x ≥ 0, branch-free for SIMD loops, the same bits on every instruction set; see `math`.
-    fn exp_minus(self) -> Self;
+    /// eˣ within the type's range, branch-free for SIMD loops, the same bits on every instruction set; see `math`.
+    fn exp_flat(self) -> Self;
 
     /// log x of a normal number x > 0, likewise.
     fn ln_flat(self) -> Self;
@@ -56,8 +56,8 @@ impl Real for f32 {
         ((word >> 9) as f32 + 0.5) * (1.0 / (1u32 << 23) as f32)
     }
     #[inline(always)]
-    fn exp_minus(self) -> f32 {
-        crate::math::exp_minus_f32(self)
+    fn exp_flat(self) -> f32 {
+        crate::math::exp_flat_f32(self)
     }
     #[inline(always)]
     fn ln_flat(self) -> f32 {
@@ -94,8 +94,8 @@ impl Real for f64 {
         (f64::from(word) + 0.5) * (1.0 / (1u64 << 32) as f64)
     }
     #[inline(always)]
-    fn exp_minus(self) -> f64 {
-        crate::math::exp_minus_f64(self)
+    fn exp_flat(self) -> f64 {
+        crate::math::exp_flat_f64(self)
     }
     #[inline(always)]
     fn ln_flat(self) -> f64 {

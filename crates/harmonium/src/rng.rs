@@ -80,18 +80,26 @@ pub(crate) const GROUP: usize = 32;
 const LANES: usize = GROUP / 4;
 
 impl Key {
-    /// The words of sites 32·`group` … of one chain, one each: word q of hash 8·`group` + lane is that of site 8q + lane.
+    /// The words of sites 32·`group` … of two chains, `chain` and the next, one each: word q of hash 8·`group` + lane is
+    /// that of site 8q + lane. Two chains at once, because a hash waits for its own multiplications.
     #[inline(always)]
-    pub(crate) fn group(self, chain: u64, group: u32) -> [u32; GROUP] {
-        let high = (chain >> 32) as u32;
-        let mut v = [[0; LANES], [chain as u32; LANES], [self.0[0].wrapping_add(high); LANES], [self.0[1]; LANES]];
-        for (lane, x) in v[0].iter_mut().enumerate() {
-            *x = group.wrapping_mul(LANES as u32).wrapping_add(lane as u32);
+    pub(crate) fn groups(self, chain: u64, group: u32) -> [[u32; GROUP]; 2] {
+        let next = chain.wrapping_add(1);
+        let two = |a: u32, b: u32| -> [u32; 2 * LANES] {
+            let mut both = [a; 2 * LANES];
+            both[LANES..].fill(b);
+            both
+        };
+        let mut x = [0; 2 * LANES];
+        for (lane, x) in x.iter_mut().enumerate() {
+            *x = group.wrapping_mul(LANES as u32).wrapping_add((lane % LANES) as u32);
         }
-        mix(&mut v);
-        let mut words = [0; GROUP];
-        for (out, word) in words.chunks_exact_mut(LANES).zip(v) {
-            out.copy_from_slice(&word);
+        let high = |chain: u64| self.0[0].wrapping_add((chain >> 32) as u32);
+        let v = mix([x, two(chain as u32, next as u32), two(high(chain), high(next)), two(self.0[1], self.0[1])]);
+        let mut words = [[0; GROUP]; 2];
+        for (q, v) in v.iter().enumerate() {
+            words[0][q * LANES..(q + 1) * LANES].copy_from_slice(&v[..LANES]);
+            words[1][q * LANES..(q + 1) * LANES].copy_from_slice(&v[LANES..]);
         }
         words
     }
@@ -105,7 +113,7 @@ impl Key {
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 fn fill<T: Real>(key: Key, chain: u64, out: &mut [T]) {
     for (group, out) in out.chunks_mut(GROUP).enumerate() {
-        let words = key.group(chain, group as u32);
+        let [words, _] = key.groups(chain, group as u32);
         for (out, word) in out.iter_mut().zip(words) {
             *out = T::from_word(word);
         }
@@ -116,23 +124,37 @@ fn fill<T: Real>(key: Key, chain: u64, out: &mut [T]) {
 /// between them the high halves go down to the low ones. Published with two rounds, which leave the highest bits of the
 /// input with few others; after three, flipping any input bit flips each of the leading 23 output bits half of the time.
 #[inline(always)]
-fn mix<const N: usize>(v: &mut [[u32; N]; 4]) {
-    for lane in 0..N {
-        let [mut x, mut y, mut z, mut w] = [v[0][lane], v[1][lane], v[2][lane], v[3][lane]]
-            .map(|a| a.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
-        for round in 0..3 {
-            if round > 0 {
-                [x, y, z, w] = [x, y, z, w].map(|a| a ^ a >> 16);
-            }
-            x = x.wrapping_add(y.wrapping_mul(w));
-            y = y.wrapping_add(z.wrapping_mul(x));
-            z = z.wrapping_add(x.wrapping_mul(y));
-            w = w.wrapping_add(y.wrapping_mul(z));
+fn mix<const N: usize>(v: [[u32; N]; 4]) -> [[u32; N]; 4] {
+    let step = |a: [u32; N]| add_product([1_013_904_223; N], a, [1_664_525; N]);
+    let [mut x, mut y, mut z, mut w] = [step(v[0]), step(v[1]), step(v[2]), step(v[3])];
+    for round in 0..3 {
+        if round > 0 {
+            (x, y, z, w) = (fold_down(x), fold_down(y), fold_down(z), fold_down(w));
         }
-        for (v, new) in v.iter_mut().zip([x, y, z, w]) {
-            v[lane] = new;
-        }
+        x = add_product(x, y, w);
+        y = add_product(y, z, x);
+        z = add_product(z, x, y);
+        w = add_product(w, y, z);
     }
+    [x, y, z, w]
+}
+
+/// a + bc of every lane.
+#[inline(always)]
+fn add_product<const N: usize>(mut a: [u32; N], b: [u32; N], c: [u32; N]) -> [u32; N] {
+    for i in 0..N {
+        a[i] = a[i].wrapping_add(b[i].wrapping_mul(c[i]));
+    }
+    a
+}
+
+/// a ^ a >> 16 of every lane.
+#[inline(always)]
+fn fold_down<const N: usize>(mut a: [u32; N]) -> [u32; N] {
+    for a in &mut a {
+        *a ^= *a >> 16;
+    }
+    a
 }
 
 const M: [u64; 2] = [0xD251_1F53, 0xCD9E_8D57];

@@ -3,7 +3,7 @@
 
 use super::panels::{Strip, WIDTH};
 use super::simd::dispatch;
-use crate::math::logistic_flat;
+use crate::math::inverse_logistic;
 use crate::real::Real;
 use crate::rng::Key;
 
@@ -35,31 +35,52 @@ dispatch! {
     ) => both_body;
 }
 
+/// 1/σ(β(x + field)).
 #[inline(always)]
-fn probabilities<T: Real>(x: &Strip<T>, field: &Strip<T>, beta: T) -> Strip<T> {
-    let mut p = *x;
+fn inverse<T: Real>(x: &Strip<T>, field: &Strip<T>, beta: Option<T>) -> Strip<T> {
+    let mut q = *x;
     for c in 0..WIDTH {
-        p.0[c] = logistic_flat(beta * (p.0[c] + field.0[c]));
+        q.0[c] += field.0[c];
     }
-    p
+    if let Some(beta) = beta {
+        for c in 0..WIDTH {
+            q.0[c] *= beta;
+        }
+    }
+    for c in 0..WIDTH {
+        q.0[c] = inverse_logistic(q.0[c]);
+    }
+    q
 }
 
-/// Bit c is set if the uniform of site c is below p_c.
+/// A bit is set if the uniform of its site, times 1/σ, is below 1.
 #[inline(always)]
-fn bits<T: Real>(p: &Strip<T>, draw: Draw, row: usize) -> u32 {
-    let words = draw.key.group((draw.first + row) as u64, draw.panel as u32);
+fn bits<T: Real>(inverse: &Strip<T>, words: &[u32; WIDTH]) -> u32 {
     let mut bits = 0;
-    for (c, word) in words.into_iter().enumerate() {
-        bits |= u32::from(T::from_word(word) < p.0[c]) << c;
+    for (c, word) in words.iter().enumerate() {
+        bits |= u32::from(T::from_word(*word) * inverse.0[c] < T::one()) << c;
     }
     bits
 }
 
+/// Rows that draw their random numbers together.
+const TOGETHER: usize = 2;
+
+impl Draw {
+    /// The random words of some rows.
+    #[inline(always)]
+    fn words(self, row: usize) -> [[u32; WIDTH]; TOGETHER] {
+        self.key.groups((self.first + row) as u64, self.panel as u32)
+    }
+}
+
 #[inline(always)]
 fn draw_body<T: Real>(x: &[Strip<T>], field: &Strip<T>, beta: Option<&[T]>, draw: Draw, out: &mut [u32]) {
-    for (r, (x, out)) in x.iter().zip(out).enumerate() {
-        let p = probabilities(x, field, beta.map_or(T::one(), |b| b[r]));
-        *out = bits(&p, draw, r);
+    for (pair, (x, out)) in x.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)).enumerate() {
+        let words = draw.words(pair * TOGETHER);
+        for (k, (x, out)) in x.iter().zip(out).enumerate() {
+            *out = bits(&inverse(x, field, beta.map(|b| b[pair * TOGETHER + k])), &words[k]);
+        }
     }
 }
 
@@ -94,21 +115,27 @@ fn visit<T: Real>(
 ) {
     for (block, x) in x.chunks_mut(SUMMED).enumerate() {
         let mut part = Strip::zero();
-        for (r, x) in x.iter_mut().enumerate() {
-            let r = block * SUMMED + r;
-            let mut p = probabilities(x, field, T::one());
-            if let Some((draw, out)) = &mut draw {
-                out[r] = bits(&p, *draw, r);
-            }
-            if let Some(weights) = weights {
-                for c in 0..WIDTH {
-                    p.0[c] *= weights[r];
+        for (pair, x) in x.chunks_mut(TOGETHER).enumerate() {
+            let first = block * SUMMED + pair * TOGETHER;
+            let words = draw.as_ref().map(|(draw, _)| draw.words(first));
+            for (k, x) in x.iter_mut().enumerate() {
+                let mut p = inverse(x, field, None);
+                if let (Some(words), Some((_, out))) = (&words, &mut draw) {
+                    out[first + k] = bits(&p, &words[k]);
                 }
+                for c in 0..WIDTH {
+                    p.0[c] = T::one() / p.0[c];
+                }
+                if let Some(weights) = weights {
+                    for c in 0..WIDTH {
+                        p.0[c] *= weights[first + k];
+                    }
+                }
+                for c in 0..WIDTH {
+                    part.0[c] += p.0[c];
+                }
+                *x = p;
             }
-            for c in 0..WIDTH {
-                part.0[c] += p.0[c];
-            }
-            *x = p;
         }
         for c in 0..WIDTH {
             sums.0[c] += part.0[c];

@@ -22,6 +22,8 @@ mod lists;
 mod lowered;
 mod panels;
 mod planes;
+#[doc(hidden)]
+pub mod probe;
 mod rows;
 mod russians;
 pub mod simd;

@@ -26,7 +26,8 @@ impl Level {
         let mut all = vec![Level(Isa::Portable)];
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            if avx2 && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") {
                 all.push(Level(Isa::Avx2));
             }
             let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");

@@ -192,8 +192,9 @@ fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
                 let p = logistic((x[i].0[c] + field.0[c]).f64());
                 assert!((plain[i].0[c].f64() - p).abs() <= tolerance, "{} {p}", plain[i].0[c]);
                 assert!((means[i].0[c].f64() - p * weights[i].f64()).abs() <= tolerance);
-                let u = T::from_word(draw.key.group(1000 + i as u64, 2)[c]);
-                assert_eq!(words[i] >> c & 1 == 1, u < plain[i].0[c]);
+                let u = T::from_word(draw.key.groups(1000 + i as u64, 2)[0][c]);
+                let inverse = T::one() + (-(x[i].0[c] + field.0[c])).exp_flat();
+                assert!(words[i] >> c & 1 == u32::from(u * inverse < T::one()) && plain[i].0[c] == inverse.recip());
                 let p = logistic(beta[i].f64() * (x[i].0[c] + field.0[c]).f64());
                 let sure = (u.f64() - p).abs() > 2.0 * tolerance * (1.0 + beta[i].f64());
                 assert!(!sure || (cold[i] >> c & 1 == 1) == (u.f64() < p));

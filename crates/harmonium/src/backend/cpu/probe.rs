@@ -1,0 +1,108 @@
+//! Single kernels and the processor's own limit, for the benchmark `kernels`. Not part of the interface.
+
+use super::epilogue::{self, Draw};
+use super::panels::{Panels, Strip, WIDTH, panels_of};
+use super::rows::{Operand, Rows};
+use super::simd::{Isa, Level};
+use crate::rng::Key;
+use crate::units::Kind;
+use crate::{Rbm, Result, States};
+
+/// A product of rows with a matrix, ready to run.
+pub struct Product {
+    level: Level,
+    factor: Operand<f32>,
+    panels: Panels<f32>,
+    columns: usize,
+    out: Vec<Strip<f32>>,
+    rows: usize,
+}
+
+impl Product {
+    /// Rows of states times `rows.sites()` × `columns` numbers.
+    pub fn new(level: Level, kind: Kind, states: &States<f32>, columns: usize) -> Result<Product> {
+        let (rows, sites) = (states.rows(), states.sites());
+        let machine = Rbm::<f32>::new(kind.clone(), sites, Kind::new("bernoulli", &Default::default())?, 1)?.lower();
+        let (mut loaded, mut factor, mut panels) = (Rows::default(), Operand::default(), Panels::default());
+        loaded.load(machine.visible(), states, None);
+        factor.load(&loaded, &(0..rows), kind.unit::<f32>().width());
+        let matrix: Vec<f32> = (0..sites * columns).map(|i| (i as f32 * 0.37).sin()).collect();
+        panels.set(level, false, &matrix, columns, 1.0);
+        Ok(Product { level, factor, panels, columns, out: vec![Strip::zero(); rows], rows })
+    }
+
+    /// Runs it once, on this thread.
+    pub fn run(&mut self) -> f32 {
+        for p in 0..panels_of(self.columns) {
+            self.out.fill(Strip::zero());
+            self.factor.add_product(self.level, self.panels.panel(p), &mut self.out);
+        }
+        self.out[self.rows - 1].0[0]
+    }
+}
+
+/// σ, draw and bit of `rows` × 32 numbers.
+pub fn draw(level: Level, rows: usize) -> impl FnMut() -> u32 {
+    let x: Vec<Strip<f32>> = (0..rows).map(|r| Strip([(r as f32).sin(); WIDTH])).collect();
+    let (field, mut words) = (Strip::zero(), vec![0; rows]);
+    move || {
+        epilogue::draw(level, &x, &field, None, Draw { key: Key::root(1), panel: 0, first: 0 }, &mut words);
+        words[0]
+    }
+}
+
+/// Twelve registers of N numbers, each multiplied and added to `times` times: enough of them that none waits for another.
+macro_rules! multiply_add {
+    ($name:ident, $n:literal $(, $features:literal)?) => {
+        $(#[target_feature(enable = $features)])?
+        fn $name(times: usize) -> f64 {
+            let mut sums = [[1f32; $n]; 12];
+            for _ in 0..times {
+                let mut k = 0;
+                while k < 12 {
+                    for x in &mut sums[k] {
+                        *x = fused!($($features,)? *x);
+                    }
+                    k += 1;
+                }
+            }
+            std::hint::black_box(sums);
+            (times * 12 * $n * 2) as f64
+        }
+    };
+}
+
+/// x·a + b: fused where the instruction exists.
+macro_rules! fused {
+    ($features:literal, $x:expr) => {
+        $x.mul_add(0.999, 1e-3)
+    };
+    ($x:expr) => {
+        $x * 0.999 + 1e-3
+    };
+}
+
+multiply_add!(plain, 4);
+#[cfg(target_arch = "x86_64")]
+multiply_add!(avx2, 8, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+multiply_add!(avx512, 16, "avx512f,fma");
+
+/// Floating-point operations per second of one thread that does nothing else: multiplications and additions of f32.
+pub fn peak(level: Level) -> f64 {
+    let mut best = 0f64;
+    for _ in 0..20 {
+        let begin = std::time::Instant::now();
+        let operations = match level.isa() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Level::available` makes this level only where the processor has AVX2; all such have FMA.
+            Isa::Avx2 => unsafe { avx2(100_000) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above, with AVX-512.
+            Isa::Avx512 => unsafe { avx512(100_000) },
+            _ => plain(100_000),
+        };
+        best = best.max(operations / begin.elapsed().as_secs_f64());
+    }
+    best
+}
