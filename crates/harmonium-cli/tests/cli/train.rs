@@ -50,6 +50,24 @@ fn the_words_at_the_end_name_commands_that_run() {
     assert!(text.contains("nats per row, exact") && text.contains("independent units"), "{text}");
 }
 
+/// The environment variable for bug reports: every level this processor has gives the same bytes, and others are refused.
+#[test]
+fn instructions_can_be_forced_and_give_the_same_bytes() {
+    let folder = Folder::new();
+    let digits = "train builtin:digits --n-hidden 50 --updates 60 --report-every 60";
+    let run = |dir: &str, level: &str| {
+        let mut command = folder.command(&format!("{digits} -o {dir}"));
+        command.env("HARMONIUM_SIMD", level).output().unwrap()
+    };
+    for level in harmonium::backend::cpu::Level::available() {
+        assert!(run(level.name(), level.name()).status.success());
+        assert_eq!(model(&folder, level.name()), model(&folder, "portable"), "{}", level.name());
+    }
+    let refused = run("other", "mmx");
+    let text = String::from_utf8_lossy(&refused.stderr).to_string();
+    assert!(!refused.status.success() && text.contains("HARMONIUM_SIMD") && text.contains("portable"), "{text}");
+}
+
 #[test]
 fn the_same_command_gives_the_same_bytes_on_any_number_of_threads() {
     let folder = Folder::new();
