@@ -10,7 +10,7 @@
 
 use crate::coupling::{Coupling, ROWS};
 use crate::error::{Error, Result};
-use crate::math::dot;
+use crate::math::{dot, subtract_two};
 use crate::model::{Gradient, Layer, MANY, Rbm};
 use crate::natural::Natural;
 use crate::real::Real;
@@ -51,7 +51,7 @@ impl<T: Real> Rbm<T> {
     fn centre(&self, machine: &Natural<T>, difference: &Stats<T>, cross: &mut Array2<T>) -> (Vec<T>, Vec<T>) {
         let round = |o: Array1<f64>| o.mapv(T::of);
         let (o_v, o_h) = (round(self.visible().origin()), round(self.hidden().origin()));
-        let (t_v, t_h) = (difference.visible.row(0), difference.hidden.row(0));
+        let (t_v, t_h) = (difference.visible.row(0), difference.hidden.row(0).to_vec());
         let centred = o_v.iter().chain(&o_h).any(|o| *o != T::zero());
         // A unit whose only field is its bias has no scale to learn, and its scale is 1.
         let scaled = [self.visible(), self.hidden()].iter().any(|l| l.par().nrows() > 1);
@@ -67,7 +67,9 @@ impl<T: Real> Rbm<T> {
             for (k, (mut c, virial)) in block.rows_mut().into_iter().zip(virial_v).enumerate() {
                 let i = b * ROWS + k;
                 let (t, o) = (t_v[i], o_v[i]);
-                Zip::from(&mut c).and(&o_h).and(&t_h).for_each(|c, &o_h, &t_h| *c = *c - t * o_h - o * t_h);
+                if let (Some(c), Some(o_h)) = (c.as_slice_mut(), o_h.as_slice()) {
+                    subtract_two(c, t, o_h, o, &t_h);
+                }
                 if scaled {
                     let (weights, shrink) = (machine.weights(), s_v[i]);
                     let w = weights.row(i);

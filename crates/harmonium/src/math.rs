@@ -209,6 +209,14 @@ pub(crate) fn add_scaled<T: Real>(a: f64, x: &[T], y: &mut [f64]) {
     }
 }
 
+/// xᵢ −= a·yᵢ + b·zᵢ.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(crate) fn subtract_two<T: Real>(x: &mut [T], a: T, y: &[T], b: T, z: &[T]) {
+    for ((x, y), z) in x.iter_mut().zip(y).zip(z) {
+        *x -= a * *y + b * *z;
+    }
+}
+
 /// Whether every number is finite.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn all_finite<T: Real>(x: &[T]) -> bool {

@@ -296,6 +296,7 @@ impl<T: Real> Trainer<T> {
             }
         }
         self.rbm = state.rbm;
+        self.follow_offsets();
         self.update = state.update;
         self.rate_factor = state.rate_factor;
         self.failures = state.failures;

@@ -19,6 +19,9 @@ const LARGEST_ENERGY: f64 = 1e3;
 /// of an exploded machine. What is not finite is seen at once.
 const CHECK_EVERY: u64 = 10;
 
+/// Updates between two moves of the offsets; a divisor of the updates between snapshots.
+const RECENTER_EVERY: u64 = 10;
+
 /// Why an update failed: an error, or something seen that a smaller learning rate may mend.
 pub(super) enum Trouble {
     Error(Error),
@@ -31,6 +34,7 @@ pub(super) struct Work<T> {
     model: Stats<T>,
     gradient: Gradient<T>,
     weights: Vec<T>,
+    running: [Array1<T>; 2],
 }
 
 impl<T: Real> Work<T> {
@@ -40,6 +44,7 @@ impl<T: Real> Work<T> {
             model: Stats::zeros(machine),
             gradient: Gradient::zeros(rbm),
             weights: Vec::new(),
+            running: offsets(rbm),
         }
     }
 }
@@ -142,16 +147,28 @@ impl<T: Real> Trainer<T> {
         }
     }
 
-    /// Offsets follow the means of the batch.
+    /// Running means follow those of the batches, and now and then the offsets are moved to them: each move costs two
+    /// passes over the weights. At a snapshot both are the same, so the offsets are the whole state.
     fn recenter(&mut self, means: &[Array1<T>; 2]) -> Result<()> {
         let rate = self.config.offset_rate;
-        let follow = |offset: ndarray::ArrayView1<T>, means: &Array1<T>| -> Array1<T> {
-            offset.iter().zip(means).map(|(o, m)| T::of(o.f64() + rate * (m.f64() - o.f64()))).collect()
-        };
-        let alpha = follow(self.rbm.visible().offset(), &means[0]);
-        let beta = follow(self.rbm.hidden().offset(), &means[1]);
+        for (running, means) in self.work.running.iter_mut().zip(means) {
+            running.zip_mut_with(means, |r, m| *r = T::of(r.f64() + rate * (m.f64() - r.f64())));
+        }
+        if self.update % RECENTER_EVERY != RECENTER_EVERY - 1 {
+            return Ok(());
+        }
+        let [alpha, beta] = &self.work.running;
         self.rbm.recenter(alpha.view(), beta.view())
     }
+
+    /// Running means begin at the offsets.
+    pub(super) fn follow_offsets(&mut self) {
+        self.work.running = offsets(&self.rbm);
+    }
+}
+
+fn offsets<T: Real>(rbm: &Rbm<T>) -> [Array1<T>; 2] {
+    [rbm.visible(), rbm.hidden()].map(|layer| layer.offset().to_owned())
 }
 
 /// ⟨E⟩ per unit, from the statistics: constant − ⟨η,T⟩ − W̃·⟨vhᵀ⟩.
