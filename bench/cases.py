@@ -39,7 +39,8 @@ class Case:
 
     @property
     def lr(self):
-        return float(__import__('os').environ['LR']) * (.1 if self.visible == "gaussian" else 1) if 'LR' in os.environ else 0.001 if self.visible == "gaussian" else 0.05
+        rate = 0.03 if self.data.endswith("patterns") else 0.05
+        return rate / 10 if self.visible == "gaussian" else rate
 
     @property
     def name(self):

@@ -1,8 +1,10 @@
 """Competitors as processes that compute one at a time."""
 
+import os
 import subprocess
 import tempfile
 import time
+from pathlib import Path
 
 # Idle threads of OpenMP and OpenBLAS spin for some milliseconds before they sleep; then the next one may begin.
 PAUSE = 0.1
@@ -45,6 +47,10 @@ class Competitor:
         self.say("go")
         return float(self.answer())
 
+    def ticks(self):
+        """Processor time it has used so far, in clock ticks."""
+        return sum(map(int, Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+
     def __enter__(self):
         return self
 
@@ -58,14 +64,27 @@ class Competitor:
         self.errors.close()
 
 
+def busy_ticks():
+    """Processor time that the whole machine has used so far, stolen time included, in clock ticks."""
+    user, nice, system, _, _, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split(maxsplit=9)[1:9])
+    return user + nice + system + irq + softirq + steal
+
+
 def race(competitors, rounds, tell):
-    """Name → seconds of every round. The first round warms up and is not counted; the order rotates."""
+    """Name → seconds of every round, and the part of the machine that others used meanwhile.
+
+    The first round warms up and is not counted; the order rotates.
+    """
     times = {c.name: [] for c in competitors}
     for turn in range(rounds + 1):
         tell(turn)
+        if turn == 1:
+            begin, others = time.monotonic(), busy_ticks() - sum(c.ticks() for c in competitors)
         first = turn % len(competitors)
         for competitor in competitors[first:] + competitors[:first]:
             seconds = competitor.go()
             if turn > 0:
                 times[competitor.name].append(seconds)
-    return times
+    others = busy_ticks() - sum(c.ticks() for c in competitors) - others
+    whole = (time.monotonic() - begin) * os.cpu_count() * os.sysconf("SC_CLK_TCK")
+    return times, max(0.0, others / whole)

@@ -1,10 +1,11 @@
 """torch on the CPU as an expert writes it: f32, every buffer allocated once, in place, no autograd.
 
 The rows of the data and of the chains stand in one buffer, S = [x; v], and so do their hidden means, P = [h̄; −h̄′]: the
-gradient is one product, W += (lr/n)·SᵀP, and PCD needs one product for both means. Against the textbook form with four
-and five products that gains 14 % in PCD at batch 10 and 0 to 4 % elsewhere. What was tried and gained nothing: a stored
-Wᵀ, sums by products with ones, mm + add instead of addmm, torch.compile of the whole step (up to 35 % slower with its
-own random numbers, 0 to 25 % with those of numpy), OMP_WAIT_POLICY=passive (25 % slower).
+gradient is one product, W += (lr/n)·SᵀP, and PCD needs one product for both means. Against the textbook form with five
+products that gains 14 % in PCD at batch 10 and 0 to 4 % elsewhere. What was tried and gained nothing that counts: W
+stored the other way round (its five products together within 1 %), sums by products with ones, mm + add instead of addmm,
+torch.compile of the whole step (7 to 36 % slower with its own random numbers, 0 to 26 % with those of numpy; all on one or
+two threads of an AVX2 machine), OMP_WAIT_POLICY=passive (26 % slower).
 
 Variants are ways to draw bits: `bernoulli` (torch.bernoulli), `uniform` (uniform_ and lt), `numpy` (uniforms of numpy's
 SFC64, then lt; torch's own generator is slower). Normals are torch's, which are faster than numpy's.

@@ -10,7 +10,7 @@
 
 use crate::coupling::{Coupling, ROWS};
 use crate::error::{Error, Result};
-use crate::math::{dot, subtract_two};
+use crate::math::{shrink_row, subtract_two};
 use crate::model::{Gradient, Layer, MANY, Rbm};
 use crate::natural::Natural;
 use crate::real::Real;
@@ -56,6 +56,7 @@ impl<T: Real> Rbm<T> {
         // A unit whose only field is its bias has no scale to learn, and its scale is 1.
         let scaled = [self.visible(), self.hidden()].iter().any(|l| l.par().nrows() > 1);
         let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
+        let shrink_h: Vec<T> = s_h.iter().map(|s| s.recip()).collect();
         let (n, m) = cross.dim();
         let (mut virial_v, mut virial_h) = (vec![T::zero(); n], vec![T::zero(); m]);
         if !centred && !scaled {
@@ -70,12 +71,8 @@ impl<T: Real> Rbm<T> {
                 if let (Some(c), Some(o_h)) = (c.as_slice_mut(), o_h.as_slice()) {
                     subtract_two(c, t, o_h, o, &t_h);
                 }
-                if scaled {
-                    let (weights, shrink) = (machine.weights(), s_v[i]);
-                    let w = weights.row(i);
-                    *virial = -T::of(w.as_slice().zip(c.as_slice()).map_or(0.0, |(w, c)| dot(w, c)));
-                    Zip::from(&mut virial_h[..]).and(&w).and(&c).for_each(|v, &w, &c| *v -= w * c);
-                    Zip::from(&mut c).and(&s_h).for_each(|c, &s_h| *c /= shrink * s_h);
+                if scaled && let (Some(c), Some(w)) = (c.as_slice_mut(), machine.weights().row(i).to_slice()) {
+                    *virial = -shrink_row(c, w, s_v[i].recip(), &shrink_h, &mut virial_h);
                 }
             }
             virial_h

@@ -3,7 +3,7 @@
 //! Rows are taken in blocks of fixed size and partial sums are added in their order: the same bits on any number of
 //! threads.
 
-use crate::math::{add_scaled, dot};
+use crate::math::{add_scaled, dot, scale_row};
 use crate::model::{Layer, MANY, Rbm};
 use crate::real::Real;
 use crate::threads;
@@ -33,10 +33,12 @@ impl<'a, T: Real> Coupling<'a, T> {
     pub fn write(&self, out: &mut Array2<T>) {
         let rows = out.axis_chunks_iter_mut(Axis(0), ROWS).zip(self.weights.axis_chunks_iter(Axis(0), ROWS));
         threads::each(self.much(), rows.enumerate(), |(b, (mut out, w))| {
-            out.assign(&w);
-            if !self.plain {
-                for (mut row, v) in out.rows_mut().into_iter().zip(self.shrink.0.iter().skip(b * ROWS)) {
-                    row.zip_mut_with(&self.shrink.1, |w, h| *w = T::of(w.f64() * v * h));
+            if self.plain {
+                return out.assign(&w);
+            }
+            for (k, (mut out, w)) in out.rows_mut().into_iter().zip(w.rows()).enumerate() {
+                if let (Some(out), Some(w), Some(s)) = (out.as_slice_mut(), w.as_slice(), self.shrink.1.as_slice()) {
+                    scale_row(w, self.shrink.0[b * ROWS + k], s, out);
                 }
             }
         });

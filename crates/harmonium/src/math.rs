@@ -217,6 +217,31 @@ pub(crate) fn subtract_two<T: Real>(x: &mut [T], a: T, y: &[T], b: T, z: &[T]) {
     }
 }
 
+/// cᵢ becomes cᵢ·a·sᵢ and vᵢ −= wᵢcᵢ; returns Σ wᵢcᵢ. One pass for all three.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(crate) fn shrink_row<T: Real>(c: &mut [T], w: &[T], a: T, s: &[T], v: &mut [T]) -> T {
+    let mut sums = [T::zero(); SUMS];
+    for (((c, w), s), v) in
+        c.chunks_mut(SUMS).zip(w.chunks(SUMS)).zip(s.chunks(SUMS)).zip(v.chunks_mut(SUMS))
+    {
+        for ((((c, w), s), v), sum) in c.iter_mut().zip(w).zip(s).zip(v).zip(&mut sums) {
+            let product = *w * *c;
+            *sum += product;
+            *v -= product;
+            *c *= a * *s;
+        }
+    }
+    sums.into_iter().sum()
+}
+
+/// outᵢ = wᵢ·a·sᵢ, in f64 until the end.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(crate) fn scale_row<T: Real>(w: &[T], a: f64, s: &[f64], out: &mut [T]) {
+    for ((w, s), out) in w.iter().zip(s).zip(out) {
+        *out = T::of(w.f64() * a * s);
+    }
+}
+
 /// Whether every number is finite.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn all_finite<T: Real>(x: &[T]) -> bool {

@@ -1,6 +1,6 @@
 //! Numbers times numbers: the `gemm` crate, called on one thread with one panel.
 
-use super::panels::{Strip, WIDTH};
+use super::panels::{Strip, WIDTH, transpose_block};
 use crate::real::Real;
 
 /// Rows of numbers.
@@ -18,17 +18,24 @@ impl<T: Real> Dense<T> {
         self.values.extend_from_slice(values);
     }
 
-    /// Makes `out` the transpose, block by block for the sake of the cache.
+    /// Makes `out` the transpose, in blocks of 4 × 4.
     pub fn transpose(&self, out: &mut Dense<T>) {
-        const BLOCK: usize = 16;
-        let rows = self.values.len() / self.columns;
+        let (rows, columns) = (self.values.len() / self.columns, self.columns);
         out.columns = rows;
         out.values.resize(self.values.len(), T::zero());
-        for r0 in (0..rows).step_by(BLOCK) {
-            for c0 in (0..self.columns).step_by(BLOCK) {
-                for r in r0..(r0 + BLOCK).min(rows) {
-                    for c in c0..(c0 + BLOCK).min(self.columns) {
-                        out.values[c * rows + r] = self.values[r * self.columns + c];
+        for c in (0..columns).step_by(4) {
+            for r in (0..rows).step_by(4) {
+                if r + 4 <= rows && c + 4 <= columns {
+                    let mut block = [[T::zero(); 4]; 4];
+                    for (k, block) in block.iter_mut().enumerate() {
+                        block.copy_from_slice(&self.values[(r + k) * columns + c..(r + k) * columns + c + 4]);
+                    }
+                    for (k, block) in transpose_block(block).iter().enumerate() {
+                        out.values[(c + k) * rows + r..(c + k) * rows + r + 4].copy_from_slice(block);
+                    }
+                } else {
+                    for (r, c) in (r..(r + 4).min(rows)).flat_map(|r| (c..(c + 4).min(columns)).map(move |c| (r, c))) {
+                        out.values[c * rows + r] = self.values[r * columns + c];
                     }
                 }
             }

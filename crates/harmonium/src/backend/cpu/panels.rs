@@ -123,7 +123,7 @@ fn transpose<T: Real>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
 
 /// The transpose of 4 × 4 numbers.
 #[inline(always)]
-fn transpose_block<T: Real>(a: [[T; 4]; 4]) -> [[T; 4]; 4] {
+pub fn transpose_block<T: Real>(a: [[T; 4]; 4]) -> [[T; 4]; 4] {
     #[cfg(target_arch = "x86_64")]
     if TypeId::of::<T>() == TypeId::of::<f32>() {
         use std::arch::x86_64::{__m128, _mm_movehl_ps, _mm_movelh_ps, _mm_unpackhi_ps, _mm_unpacklo_ps};
