@@ -27,9 +27,9 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &args::Cli) -> anyhow::Result<()> {
-    if let Some(threads) = cli.global.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
-    }
+    // This thread is one of the workers: handing it a piece of work needs no other thread to wake.
+    let threads = cli.global.threads.map_or(0, Into::into);
+    rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global()?;
     let demo = commands::Command::default();
     cli.command.as_ref().unwrap_or(&demo).run(&cli.global)?.print(cli.global.json)
 }

@@ -44,7 +44,8 @@ const OPTIONS: &[(&str, &str)] = &[
 
 fn main() -> Result<()> {
     let options = Options::parse(std::env::args().skip(1))?;
-    rayon::ThreadPoolBuilder::new().num_threads(options.get("threads")?).build_global()?;
+    // As the command does: this thread is one of the workers.
+    rayon::ThreadPoolBuilder::new().num_threads(options.get("threads")?).use_current_thread().build_global()?;
     let kind = Kind::new(&options.text("visible"), &Default::default())?;
     let values = rows(&options)?;
     let layer = Rbm::<f32>::new(kind.clone(), values.ncols(), Kind::new("bernoulli", &Default::default())?, 1)?.lower();

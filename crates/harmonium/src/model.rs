@@ -298,7 +298,10 @@ impl<T: Real> Rbm<T> {
     pub fn step(&mut self, scale: T, step: &Gradient<T>) {
         self.visible.par.scaled_add(scale, &step.visible);
         self.hidden.par.scaled_add(scale, &step.hidden);
-        self.weights.scaled_add(scale, &step.weights);
+        let much = self.weights.len() >= MANY;
+        let zip = Zip::from(&mut self.weights).and(&step.weights);
+        let add = |w: &mut T, s: &T| *w += scale * *s;
+        if much { zip.par_for_each(add) } else { zip.for_each(add) }
     }
 
     pub(crate) fn parts_mut(&mut self) -> (&mut Layer<T>, &mut Layer<T>, &mut Array2<T>) {

@@ -8,104 +8,118 @@ use super::panels::{Strip, WIDTH, panels_of};
 use super::planes::Planes;
 use super::simd::dispatch;
 use crate::real::Real;
+use crate::threads;
 use std::ops::Range;
 
 /// Columns of a block.
 const BLOCK: usize = 256;
 
-/// Rows of lists: the entries of row r in block b are `items[starts[b·rows + r] .. starts[b·rows + r + 1]]`.
+/// Rows of lists, in blocks of 256 columns.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
     rows: usize,
     columns: usize,
+    blocks: Vec<Block>,
+}
+
+/// The lists of one block: the entries of row r are `items[starts[r] .. starts[r + 1]]`.
+#[derive(Clone, Debug, Default)]
+struct Block {
     starts: Vec<u32>,
     items: Vec<u8>,
 }
 
+impl Block {
+    #[inline(always)]
+    fn row(&self, r: usize) -> &[u8] {
+        &self.items[self.starts[r] as usize..self.starts[r + 1] as usize]
+    }
+
+    /// Makes the lists of rows whose entries `each` pushes.
+    fn fill(&mut self, rows: usize, mut each: impl FnMut(usize, &mut Vec<u8>)) {
+        self.items.clear();
+        self.starts.clear();
+        self.starts.push(0);
+        for r in 0..rows {
+            each(r, &mut self.items);
+            self.starts.push(self.items.len() as u32);
+        }
+    }
+}
+
 impl Lists {
     /// Takes the set bits of some rows.
-    pub fn load(&mut self, bits: &Planes, rows: &Range<usize>) {
+    pub fn load(&mut self, much: bool, bits: &Planes, rows: &Range<usize>) {
         const PLANES: usize = BLOCK / WIDTH;
-        self.begin(rows.len(), bits.columns());
         let planes = panels_of(bits.columns());
-        for first in (0..planes).step_by(PLANES) {
-            for r in 0..self.rows {
+        self.resize(rows.len(), bits.columns());
+        threads::each(much, self.blocks.iter_mut().enumerate(), |(b, block)| {
+            let first = b * PLANES;
+            block.fill(rows.len(), |r, items| {
                 for p in first..(first + PLANES).min(planes) {
                     let mut word = bits.plane(p, rows)[r];
                     while word != 0 {
-                        self.items.push(((p - first) * WIDTH + word.trailing_zeros() as usize) as u8);
+                        items.push(((p - first) * WIDTH + word.trailing_zeros() as usize) as u8);
                         word &= word - 1;
                     }
                 }
-                self.starts.push(self.items.len() as u32);
-            }
-        }
+            });
+        });
     }
 
     /// Takes rows of `sites` codes: a 1 in column site·`states` + code of every site.
-    pub fn load_codes(&mut self, codes: &[u16], sites: usize, states: usize) {
-        self.begin(codes.len() / sites, sites * states);
-        for first in (0..self.columns).step_by(BLOCK) {
+    pub fn load_codes(&mut self, much: bool, codes: &[u16], sites: usize, states: usize) {
+        let columns = sites * states;
+        self.resize(codes.len() / sites, columns);
+        threads::each(much, self.blocks.iter_mut().enumerate(), |(b, block)| {
+            let first = b * BLOCK;
             // A site's columns may begin in the block before.
-            let within = first / states..(first + BLOCK).min(self.columns).div_ceil(states);
-            for row in codes.chunks_exact(sites) {
+            let within = first / states..(first + BLOCK).min(columns).div_ceil(states);
+            block.fill(codes.len() / sites, |r, items| {
                 for site in within.clone() {
-                    let column = site * states + usize::from(row[site]);
+                    let column = site * states + usize::from(codes[r * sites + site]);
                     if (first..first + BLOCK).contains(&column) {
-                        self.items.push((column - first) as u8);
+                        items.push((column - first) as u8);
                     }
                 }
-                self.starts.push(self.items.len() as u32);
-            }
-        }
+            });
+        });
     }
 
-    fn begin(&mut self, rows: usize, columns: usize) {
+    fn resize(&mut self, rows: usize, columns: usize) {
         (self.rows, self.columns) = (rows, columns);
-        self.starts.clear();
-        self.starts.push(0);
-        self.items.clear();
-    }
-
-    /// The entries of row `r` in block `b`.
-    #[inline(always)]
-    fn of(&self, b: usize, r: usize) -> &[u8] {
-        let i = b * self.rows + r;
-        &self.items[self.starts[i] as usize..self.starts[i + 1] as usize]
+        self.blocks.resize_with(columns.div_ceil(BLOCK), Block::default);
     }
 
     /// Makes `out` the transpose: one list of rows for every column.
-    pub fn transpose(&self, out: &mut Lists) {
-        out.begin(self.columns, self.rows);
-        out.items.resize(self.items.len(), 0);
-        for first in (0..self.rows).step_by(BLOCK) {
-            let rows = first..(first + BLOCK).min(self.rows);
-            // Count, add up, fill: the end of each column's list is where the next begins.
-            let begin = out.starts.len() - 1;
-            let total = out.starts[begin];
-            out.starts.resize(begin + 1 + self.columns, 0);
-            let ends = &mut out.starts[begin..];
-            ends.fill(0);
-            self.each(rows.clone(), |_, column| ends[column + 1] += 1);
-            ends[0] = total;
+    pub fn transpose(&self, much: bool, out: &mut Lists) {
+        out.resize(self.columns, self.rows);
+        threads::each(much, out.blocks.iter_mut().enumerate(), |(b, block)| {
+            let rows = b * BLOCK..((b + 1) * BLOCK).min(self.rows);
+            // Count, add up, fill. While filling, starts[c] moves from the beginning of list c to its end, which is the
+            // beginning of list c + 1.
+            let starts = &mut block.starts;
+            starts.clear();
+            starts.resize(self.columns + 1, 0);
+            self.each(rows.clone(), |_, column| starts[column + 1] += 1);
             for c in 0..self.columns {
-                ends[c + 1] += ends[c];
+                starts[c + 1] += starts[c];
             }
-            // While filling, ends[c] moves from the beginning of list c to its end, the beginning of list c + 1.
-            self.each(rows, |r, column| {
-                out.items[ends[column] as usize] = (r - first) as u8;
-                ends[column] += 1;
+            block.items.resize(starts[self.columns] as usize, 0);
+            self.each(rows.clone(), |r, column| {
+                block.items[starts[column] as usize] = (r - rows.start) as u8;
+                starts[column] += 1;
             });
-            ends.copy_within(..self.columns, 1);
-            ends[0] = total;
-        }
+            starts.copy_within(..self.columns, 1);
+            starts[0] = 0;
+        });
     }
 
     /// Calls `f(row, column)` for every entry of some rows, rows in order within a column.
     fn each(&self, rows: Range<usize>, mut f: impl FnMut(usize, usize)) {
-        for b in 0..self.columns.div_ceil(BLOCK) {
+        for (b, block) in self.blocks.iter().enumerate() {
             for r in rows.clone() {
-                for item in self.of(b, r) {
+                for item in block.row(r) {
                     f(r, b * BLOCK + usize::from(*item));
                 }
             }
@@ -124,9 +138,9 @@ dispatch! {
 
 #[inline(always)]
 fn body<T: Real>(lists: &Lists, panel: &[Strip<T>], out: &mut [Strip<T>]) {
-    for (b, strips) in panel.chunks(BLOCK).enumerate() {
+    for (block, strips) in lists.blocks.iter().zip(panel.chunks(BLOCK)) {
         for (r, out) in out.iter_mut().enumerate() {
-            let fours = lists.of(b, r).chunks_exact(4);
+            let fours = block.row(r).chunks_exact(4);
             let rest = fours.remainder();
             let mut total = *out;
             for i in fours {

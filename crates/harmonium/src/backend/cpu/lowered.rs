@@ -6,7 +6,8 @@
 
 use super::panels::{Panels, Strip, strips_of};
 use super::simd::Level;
-use super::{two_valued, worth_threads};
+use super::two_valued;
+use crate::model::MANY;
 use crate::natural::{Natural, Pass, Side};
 use crate::real::Real;
 use ndarray::{Array1, Array2, ArrayView2};
@@ -35,8 +36,7 @@ impl<T: Real> Lowered<T> {
     /// Takes a machine's numbers.
     pub fn set(&mut self, level: Level, machine: &Natural<T>) {
         let (n, m) = machine.weights().dim();
-        // Packing moves each number once or twice: a pass of a product with some ten rows.
-        let much = worth_threads(10, n, m);
+        let much = n * m >= MANY;
         let (up, down) = (self.up.set(&machine.up()), self.down.set(&machine.down()));
         // A machine's weights are in standard layout.
         if let Some(w) = machine.weights().to_slice() {

@@ -9,6 +9,7 @@ use super::{dense, lists, russians};
 use crate::natural::Side;
 use crate::real::Real;
 use crate::states::States;
+use crate::threads;
 use ndarray::Array2;
 use std::ops::Range;
 
@@ -132,7 +133,7 @@ impl<T: Real> Rows<T> {
     }
 
     /// sums[c] = Σ_r w_r · x(r, c) of rows of bits, or of numbers.
-    pub fn count(&self, level: Level, weights: Option<&[T]>, sums: &mut [T]) {
+    pub fn count(&self, level: Level, much: bool, weights: Option<&[T]>, sums: &mut [T]) {
         if self.form == Form::Numbers {
             for (r, row) in self.numbers.chunks_exact(sums.len()).enumerate() {
                 let w = weights.map_or(T::one(), |w| w[r]);
@@ -140,11 +141,11 @@ impl<T: Real> Rows<T> {
             }
             return;
         }
-        for (p, sums) in sums.chunks_mut(WIDTH).enumerate() {
+        threads::each(much, sums.chunks_mut(WIDTH).enumerate(), |(p, sums)| {
             let mut strip = Strip::zero();
             count(level, self.planes.plane(p, &(0..self.len)), weights, &mut strip);
             sums.copy_from_slice(&strip.0[..sums.len()]);
-        }
+        });
     }
 }
 
@@ -182,19 +183,19 @@ enum Kind {
 
 impl<T: Real> Operand<T> {
     /// Takes some rows of a layer whose sites have `width` columns.
-    pub fn load(&mut self, rows: &Rows<T>, range: &Range<usize>, width: usize) {
+    pub fn load(&mut self, much: bool, rows: &Rows<T>, range: &Range<usize>, width: usize) {
         match rows.form {
             Form::Bits => {
                 self.kind = cheaper(&rows.planes, range);
                 match self.kind {
-                    Kind::Lists => self.lists.load(&rows.planes, range),
+                    Kind::Lists => self.lists.load(much, &rows.planes, range),
                     _ => self.codes.load(&rows.planes, range),
                 }
             }
             Form::Codes => {
                 self.kind = Kind::Lists;
                 let sites = rows.codes.len() / rows.len.max(1);
-                self.lists.load_codes(&rows.codes[range.start * sites..range.end * sites], sites, width);
+                self.lists.load_codes(much, &rows.codes[range.start * sites..range.end * sites], sites, width);
             }
             Form::Numbers => {
                 self.kind = Kind::Dense;
@@ -205,16 +206,22 @@ impl<T: Real> Operand<T> {
     }
 
     /// Becomes the transpose of `of`, which was made of these rows.
-    pub fn load_transposed(&mut self, of: &Operand<T>, rows: &Rows<T>, range: &Range<usize>) {
+    pub fn load_transposed(&mut self, much: bool, of: &Operand<T>, rows: &Rows<T>, range: &Range<usize>) {
         self.kind = of.kind;
         match of.kind {
-            Kind::Lists => of.lists.transpose(&mut self.lists),
+            Kind::Lists => of.lists.transpose(much, &mut self.lists),
             Kind::Dense => of.dense.transpose(&mut self.dense),
             Kind::Codes => {
                 rows.planes.transpose(range, &mut self.planes);
                 self.codes.load(&self.planes, &(0..self.planes.rows()));
             }
         }
+    }
+
+    /// out[r] = Σ_k x[r, k] · panel[k].
+    pub fn product(&self, level: Level, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+        out.fill(Strip::zero());
+        self.add_product(level, panel, out);
     }
 
     /// out[r] += Σ_k x[r, k] · panel[k].

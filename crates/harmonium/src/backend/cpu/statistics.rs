@@ -7,6 +7,7 @@ use super::rows::Rows;
 use super::sweep::inputs;
 use super::{Cpu, gather, row_chunks, two_valued, worth_threads};
 use crate::backend::Slot;
+use crate::model::MANY;
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
@@ -31,7 +32,6 @@ pub fn stats<T: Real>(
     let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
     let len = cpu.slots[slot].visible.len();
     out.weight = weights.map_or(len as f64, |w| w.iter().map(|w| w.f64()).sum());
-    cpu.scratch.cross.clear();
     cpu.scratch.cross.resize(n * panels_of(m), Strip::zero());
     cpu.scratch.sums.clear();
     cpu.scratch.sums.resize(panels_of(m), Strip::zero());
@@ -57,7 +57,7 @@ pub fn stats<T: Real>(
             cpu.slots[slot].hidden.bits_mut(len, m).trim();
         }
     }
-    let much = worth_threads(10, n, m);
+    let much = n * m >= MANY;
     let strips = &cpu.scratch.cross;
     if let Some(cross) = out.cross.as_slice_mut() {
         threads::each(much, cross.chunks_mut(WIDTH * m).enumerate(), |(block, rows)| {
@@ -75,14 +75,14 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, slot: Slot, range: &Range<usize>, we
     let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);
     let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
     let chains = &mut cpu.slots[slot];
-    scratch.forward.load(&chains.visible, range, cpu.machine.visible().unit().width());
-    scratch.across.load_transposed(&scratch.forward, &chains.visible, range);
-    scratch.inputs.clear();
+    let much = worth_threads(range.len(), n, m);
+    scratch.forward.load(much, &chains.visible, range, cpu.machine.visible().unit().width());
+    scratch.across.load_transposed(much, &scratch.forward, &chains.visible, range);
     scratch.inputs.resize(range.len() * panels_of(m), Strip::zero());
     let (forward, across) = (&scratch.forward, &scratch.across);
     let task =
         |panel: usize, x: &mut [Strip<T>], cross: &mut [Strip<T>], sums: &mut Strip<T>, words: Option<&mut [u32]>| {
-            forward.add_product(level, up.panels.panel(panel), x);
+            forward.product(level, up.panels.panel(panel), x);
             let field = &up.field[panel];
             match (key, words) {
                 (Some(key), Some(words)) => {
@@ -91,14 +91,17 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, slot: Slot, range: &Range<usize>, we
                 }
                 _ => epilogue::means(level, x, field, weights, sums),
             }
-            across.add_product(level, x, cross);
+            match range.start {
+                0 => across.product(level, x, cross),
+                _ => across.add_product(level, x, cross),
+            }
         };
     let len = chains.hidden.len().max(1);
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
     let words = words.chunks_mut(len).map(Some).chain(std::iter::repeat_with(|| None));
     let panels = scratch.inputs.chunks_mut(range.len()).zip(scratch.cross.chunks_mut(n));
     let panels = panels.zip(&mut scratch.sums).zip(words).enumerate();
-    threads::each(worth_threads(range.len(), n, m), panels, |(p, (((x, c), s), w))| task(p, x, c, s, w));
+    threads::each(much, panels, |(p, (((x, c), s), w))| task(p, x, c, s, w));
 }
 
 /// Adds a chunk of rows for any hidden units: inputs, then means row by row, then their product with the rows.
@@ -114,9 +117,8 @@ fn chunk_of_rows<T: Real>(
     let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);
     let much = worth_threads(rows, n, m);
     let given = &cpu.slots[slot].visible;
-    scratch.forward.load(given, range, visible.unit().width());
-    scratch.across.load_transposed(&scratch.forward, given, range);
-    scratch.inputs.clear();
+    scratch.forward.load(much, given, range, visible.unit().width());
+    scratch.across.load_transposed(much, &scratch.forward, given, range);
     scratch.inputs.resize(rows * panels_of(m), Strip::zero());
     inputs(level, much, up, rows, scratch);
     let x = &scratch.inputs;
@@ -143,7 +145,11 @@ fn chunk_of_rows<T: Real>(
     }
     let (x, across) = (&scratch.inputs, &scratch.across);
     threads::each(much, scratch.cross.chunks_mut(n).enumerate(), |(p, cross)| {
-        across.add_product(level, &x[p * rows..(p + 1) * rows], cross);
+        let x = &x[p * rows..(p + 1) * rows];
+        match range.start {
+            0 => across.product(level, x, cross),
+            _ => across.add_product(level, x, cross),
+        }
     });
 }
 
@@ -153,7 +159,8 @@ fn visible_sums<T: Real>(cpu: &Cpu<T>, slot: Slot, weights: Option<&[T]>, out: &
     out.fill(T::zero());
     if two_valued(side).is_some() {
         if let Some(sums) = out.row_mut(0).as_slice_mut() {
-            rows.count(cpu.level, weights, sums);
+            let much = worth_threads(rows.len() / 8, side.columns(), WIDTH);
+            rows.count(cpu.level, much, weights, sums);
         }
         return;
     }
@@ -215,8 +222,7 @@ pub fn free_energy<T: Real>(cpu: &mut Cpu<T>, states: &States<T>) -> Array1<f64>
     let mut energies = Array1::zeros(rows.len());
     for range in row_chunks(rows.len()) {
         let much = worth_threads(range.len(), n, m);
-        cpu.scratch.forward.load(&rows, &range, visible.unit().width());
-        cpu.scratch.inputs.clear();
+        cpu.scratch.forward.load(much, &rows, &range, visible.unit().width());
         cpu.scratch.inputs.resize(range.len() * panels_of(m), Strip::zero());
         inputs(cpu.level, much, &cpu.lowered.up, range.len(), &mut cpu.scratch);
         let (x, up, constant) = (&cpu.scratch.inputs, &cpu.lowered.up, cpu.machine.constant());

@@ -56,8 +56,7 @@ impl<T: Real> Half<'_, T> {
         }
         for range in row_chunks(len) {
             let much = worth_threads(range.len(), self.from.columns(), self.to.columns());
-            scratch.forward.load(from, &range, self.from.unit().width());
-            scratch.inputs.clear();
+            scratch.forward.load(much, from, &range, self.from.unit().width());
             scratch.inputs.resize(range.len() * panels_of(self.to.columns()), Strip::zero());
             if two_valued(self.to).is_some() {
                 self.draw_bits(much, &range, to, scratch);
@@ -78,7 +77,7 @@ impl<T: Real> Half<'_, T> {
         let beta = self.beta.map(|b| &b[range.clone()]);
         let words = to.bits_mut(len, self.to.columns()).words_mut();
         let task = |(panel, (x, words)): (usize, (&mut [Strip<T>], &mut [u32]))| {
-            forward.add_product(self.level, direction.panels.panel(panel), x);
+            forward.product(self.level, direction.panels.panel(panel), x);
             let draw = Draw { key: self.key, panel, first: range.start };
             epilogue::draw(self.level, x, &direction.field[panel], beta, draw, &mut words[range.clone()]);
         };
@@ -135,7 +134,7 @@ struct Buffer<T> {
 pub fn inputs<T: Real>(level: Level, much: bool, direction: &Direction<T>, rows: usize, scratch: &mut Scratch<T>) {
     let forward = &scratch.forward;
     threads::each(much, scratch.inputs.chunks_mut(rows).enumerate(), |(p, x)| {
-        forward.add_product(level, direction.panels.panel(p), x);
+        forward.product(level, direction.panels.panel(p), x);
     });
 }
 

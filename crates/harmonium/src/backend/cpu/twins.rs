@@ -90,7 +90,7 @@ fn products_equal_their_twins<T: Real>() {
             let panel: Vec<Strip<T>> = r.strips(columns, kind);
             let (mut codes, mut list) = (Codes::default(), Lists::default());
             codes.load(&planes, &(0..rows));
-            list.load(&planes, &(0..rows));
+            list.load(true, &planes, &(0..rows));
             for level in Level::available() {
                 let (mut a, mut b) = (vec![Strip::zero(); rows], vec![Strip::zero(); rows]);
                 russians::add_product(level, &codes, &panel, &mut a);
@@ -121,8 +121,8 @@ fn transposes_and_codes_are_the_matrices_they_stand_for() {
         planes.transpose(&(0..rows), &mut out);
         assert_eq!(out, planes_of(&turned));
         let (mut list, mut back) = (Lists::default(), Lists::default());
-        list.load(&planes, &(0..rows));
-        list.transpose(&mut back);
+        list.load(true, &planes, &(0..rows));
+        list.transpose(true, &mut back);
         let panel: Vec<Strip<f64>> = r.strips(rows, 0);
         let mut product = vec![Strip::zero(); columns];
         lists::add_product(Level::available()[0], &back, &panel, &mut product);
@@ -137,8 +137,8 @@ fn transposes_and_codes_are_the_matrices_they_stand_for() {
             .map(|row| (0..sites * states).map(|c| usize::from(row[c / states]) == c % states).collect())
             .collect();
         let (mut list, mut want) = (Lists::default(), Lists::default());
-        list.load_codes(&codes, sites, states);
-        want.load(&planes_of(&one_hot), &(0..rows));
+        list.load_codes(false, &codes, sites, states);
+        want.load(false, &planes_of(&one_hot), &(0..rows));
         assert_eq!(format!("{list:?}"), format!("{want:?}"));
     }
 }
@@ -227,7 +227,7 @@ fn factors_of_any_density_give_the_product() {
         let machine = crate::Rbm::<f64>::new(kind.clone(), 100, kind, 1).unwrap().lower();
         let (mut rows, mut factor) = (Rows::default(), Operand::default());
         rows.load(machine.visible(), &crate::States::Bits(packed), None);
-        factor.load(&rows, &(20..90), 1);
+        factor.load(false, &rows, &(20..90), 1);
         let panel: Vec<Strip<f64>> = r.strips(100, 0);
         let mut out = vec![Strip::zero(); 70];
         factor.add_product(Level::available()[0], &panel, &mut out);
