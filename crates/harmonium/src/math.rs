@@ -221,9 +221,7 @@ pub(crate) fn subtract_two<T: Real>(x: &mut [T], a: T, y: &[T], b: T, z: &[T]) {
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn shrink_row<T: Real>(c: &mut [T], w: &[T], a: T, s: &[T], v: &mut [T]) -> T {
     let mut sums = [T::zero(); SUMS];
-    for (((c, w), s), v) in
-        c.chunks_mut(SUMS).zip(w.chunks(SUMS)).zip(s.chunks(SUMS)).zip(v.chunks_mut(SUMS))
-    {
+    for (((c, w), s), v) in c.chunks_mut(SUMS).zip(w.chunks(SUMS)).zip(s.chunks(SUMS)).zip(v.chunks_mut(SUMS)) {
         for ((((c, w), s), v), sum) in c.iter_mut().zip(w).zip(s).zip(v).zip(&mut sums) {
             let product = *w * *c;
             *sum += product;

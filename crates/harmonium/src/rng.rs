@@ -80,24 +80,22 @@ pub(crate) const GROUP: usize = 32;
 const LANES: usize = GROUP / 4;
 
 impl Key {
-    /// The words of sites 32·`group` … of two chains, `chain` and the next, one each: word q of hash 8·`group` + lane is
-    /// that of site 8q + lane. Two chains at once, because a hash waits for its own multiplications.
+    /// The words of sites 32·group … of a chain, one each, for two pairs (chain, group): word q of hash 8·group + lane is
+    /// that of site 8q + lane. Two at once, because a hash waits for its own multiplications.
     #[inline(always)]
-    pub(crate) fn groups(self, chain: u64, group: u32) -> [[u32; GROUP]; 2] {
-        let next = chain.wrapping_add(1);
-        let two = |a: u32, b: u32| -> [u32; 2 * LANES] {
-            let mut both = [a; 2 * LANES];
-            both[LANES..].fill(b);
-            both
-        };
-        let mut x = [0; 2 * LANES];
-        for (lane, x) in x.iter_mut().enumerate() {
-            *x = group.wrapping_mul(LANES as u32).wrapping_add((lane % LANES) as u32);
+    pub(crate) fn groups(self, pairs: [(u64, u32); 2]) -> [[u32; GROUP]; 2] {
+        let mut v = [[0; 2 * LANES]; 4];
+        for (k, (chain, group)) in pairs.into_iter().enumerate() {
+            let high = self.0[0].wrapping_add((chain >> 32) as u32);
+            for lane in 0..LANES {
+                v[0][k * LANES + lane] = group.wrapping_mul(LANES as u32).wrapping_add(lane as u32);
+                v[1][k * LANES + lane] = chain as u32;
+                v[2][k * LANES + lane] = high;
+                v[3][k * LANES + lane] = self.0[1];
+            }
         }
-        let high = |chain: u64| self.0[0].wrapping_add((chain >> 32) as u32);
-        let v = mix([x, two(chain as u32, next as u32), two(high(chain), high(next)), two(self.0[1], self.0[1])]);
         let mut words = [[0; GROUP]; 2];
-        for (q, v) in v.iter().enumerate() {
+        for (q, v) in mix(v).iter().enumerate() {
             words[0][q * LANES..(q + 1) * LANES].copy_from_slice(&v[..LANES]);
             words[1][q * LANES..(q + 1) * LANES].copy_from_slice(&v[LANES..]);
         }
@@ -112,9 +110,9 @@ impl Key {
 
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 fn fill<T: Real>(key: Key, chain: u64, out: &mut [T]) {
-    for (group, out) in out.chunks_mut(GROUP).enumerate() {
-        let [words, _] = key.groups(chain, group as u32);
-        for (out, word) in out.iter_mut().zip(words) {
+    for (pair, out) in out.chunks_mut(2 * GROUP).enumerate() {
+        let words = key.groups([(chain, 2 * pair as u32), (chain, 2 * pair as u32 + 1)]);
+        for (out, word) in out.iter_mut().zip(words.into_iter().flatten()) {
             *out = T::from_word(word);
         }
     }

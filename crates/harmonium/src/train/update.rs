@@ -15,8 +15,8 @@ use std::ops::Range;
 /// Mean energy per unit beyond which a machine has exploded; energies of sensible machines are of order 1 per unit.
 const LARGEST_ENERGY: f64 = 1e3;
 
-/// Updates between two looks at the mean energy; a divisor of the updates between snapshots, so that no snapshot is taken
-/// of an exploded machine. What is not finite is seen at once.
+/// Updates between two looks at the mean energy and at numbers that are not finite, which stay so; a divisor of the
+/// updates between snapshots, so that no snapshot is taken of an exploded machine.
 const CHECK_EVERY: u64 = 10;
 
 /// Updates between two moves of the offsets; a divisor of the updates between snapshots.
@@ -53,11 +53,12 @@ impl<T: Real> Trainer<T> {
     /// One update; on trouble the machine may be half changed and must be restored.
     pub(super) fn step(&mut self) -> std::result::Result<(), Trouble> {
         self.phases().map_err(Trouble::Error)?;
+        let check = self.is_checked();
         let Work { data, model, gradient, .. } = &mut self.work;
         if data.weight == 0.0 {
             return Ok(());
         }
-        if self.update % CHECK_EVERY == CHECK_EVERY - 1 {
+        if check {
             let energy = mean_energy(self.backend.machine(), model);
             if energy.is_nan() || energy.abs() > LARGEST_ENERGY {
                 return Err(Trouble::Seen(format!("the mean energy of the chains was {energy:.3e} per unit")));
@@ -80,11 +81,17 @@ impl<T: Real> Trainer<T> {
             self.recenter(&means).map_err(Trouble::Error)?;
         }
         let all = [self.rbm.weights(), self.rbm.visible().par(), self.rbm.hidden().par()];
-        if !all.iter().all(|m| m.as_slice().is_some_and(all_finite)) {
+        if check && !all.iter().all(|m| m.as_slice().is_some_and(all_finite)) {
             return Err(Trouble::Seen("a parameter was not finite".into()));
         }
         self.backend.update(&mut |machine| self.rbm.lower_into(machine));
         Ok(())
+    }
+
+    /// Whether this update looks for trouble: now and then, and before anyone sees the machine.
+    fn is_checked(&self) -> bool {
+        let done = self.update + 1;
+        done.is_multiple_of(CHECK_EVERY) || done.is_multiple_of(self.config.report_every) || done == self.config.updates
     }
 
     /// Statistics of the batch and of the model.

@@ -43,8 +43,8 @@ impl<T: Real> Dense<T> {
     }
 }
 
-/// out[r] += Σ_k x[r, k] · panel[k].
-pub fn add_product<T: Real>(x: &Dense<T>, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+/// out[r] = Σ_k x[r, k] · panel[k], or += if it is to be added.
+pub fn product<T: Real>(add: bool, x: &Dense<T>, panel: &[Strip<T>], out: &mut [Strip<T>]) {
     assert!(x.values.len() == out.len() * x.columns && panel.len() == x.columns);
     let (columns, width) = (x.columns as isize, WIDTH as isize);
     // SAFETY: a `Strip` is WIDTH numbers without padding, so `out` and `panel` are row-major matrices of WIDTH columns;
@@ -57,7 +57,7 @@ pub fn add_product<T: Real>(x: &Dense<T>, panel: &[Strip<T>], out: &mut [Strip<T
             out.as_mut_ptr().cast::<T>(),
             1,
             width,
-            true,
+            add,
             x.values.as_ptr(),
             1,
             columns,

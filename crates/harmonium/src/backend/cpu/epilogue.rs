@@ -70,7 +70,8 @@ impl Draw {
     /// The random words of some rows.
     #[inline(always)]
     fn words(self, row: usize) -> [[u32; WIDTH]; TOGETHER] {
-        self.key.groups((self.first + row) as u64, self.panel as u32)
+        let (chain, panel) = ((self.first + row) as u64, self.panel as u32);
+        self.key.groups([(chain, panel), (chain + 1, panel)])
     }
 }
 

@@ -58,7 +58,10 @@ impl<T: Real> Rows<T> {
             States::Real(values) => {
                 self.form = Form::Numbers;
                 self.numbers.clear();
-                (0..self.len).for_each(|i| self.numbers.extend(values.row(pick(i))));
+                for i in 0..self.len {
+                    // Rows of packed states are in standard layout.
+                    self.numbers.extend_from_slice(values.row(pick(i)).as_slice().unwrap_or(&[]));
+                }
                 if let Some([low, high]) = two_valued(side) {
                     self.numbers.iter_mut().for_each(|x| *x = (*x - low) / (high - low));
                 }
@@ -220,6 +223,9 @@ impl<T: Real> Operand<T> {
 
     /// out[r] = Σ_k x[r, k] · panel[k].
     pub fn product(&self, level: Level, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+        if self.kind == Kind::Dense {
+            return dense::product(false, &self.dense, panel, out);
+        }
         out.fill(Strip::zero());
         self.add_product(level, panel, out);
     }
@@ -229,7 +235,7 @@ impl<T: Real> Operand<T> {
         match self.kind {
             Kind::Codes => russians::add_product(level, &self.codes, panel, out),
             Kind::Lists => lists::add_product(level, &self.lists, panel, out),
-            Kind::Dense => dense::add_product(&self.dense, panel, out),
+            Kind::Dense => dense::product(true, &self.dense, panel, out),
         }
     }
 }

@@ -151,11 +151,11 @@ fn dense_products_are_sums_of_products() {
         let panel: Vec<Strip<f64>> = r.strips(columns, 0);
         let (mut factor, mut out) = (dense::Dense::default(), vec![Strip::zero(); rows]);
         factor.load(columns, &x);
-        dense::add_product(&factor, &panel, &mut out);
+        dense::product(true, &factor, &panel, &mut out);
         let mut turned = dense::Dense::default();
         factor.transpose(&mut turned);
-        let mut across = vec![Strip::zero(); columns];
-        dense::add_product(&turned, &out, &mut across);
+        let mut across = vec![Strip([9.0; WIDTH]); columns];
+        dense::product(false, &turned, &out, &mut across);
         for c in 0..WIDTH {
             for i in 0..rows {
                 let want: f64 = (0..columns).map(|k| x[i * columns + k] * panel[k].0[c]).sum();
@@ -192,7 +192,7 @@ fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
                 let p = logistic((x[i].0[c] + field.0[c]).f64());
                 assert!((plain[i].0[c].f64() - p).abs() <= tolerance, "{} {p}", plain[i].0[c]);
                 assert!((means[i].0[c].f64() - p * weights[i].f64()).abs() <= tolerance);
-                let u = T::from_word(draw.key.groups(1000 + i as u64, 2)[0][c]);
+                let u = T::from_word(draw.key.groups([(1000 + i as u64, 2), (0, 0)])[0][c]);
                 let inverse = T::one() + (-(x[i].0[c] + field.0[c])).exp_flat();
                 assert!(words[i] >> c & 1 == u32::from(u * inverse < T::one()) && plain[i].0[c] == inverse.recip());
                 let p = logistic(beta[i].f64() * (x[i].0[c] + field.0[c]).f64());
