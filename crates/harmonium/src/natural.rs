@@ -133,11 +133,13 @@ impl<T: Real> Natural<T> {
 
     /// The machine at inverse temperature `beta`: fields and coupling are multiplied, a quadratic term is not, so that it
     /// stays a machine at 0.
-    pub fn scale(&mut self, beta: T) {
-        for side in [&mut self.visible, &mut self.hidden] {
+    pub fn tempered(&self, beta: T) -> Natural<T> {
+        let mut machine = self.clone();
+        for side in [&mut machine.visible, &mut machine.hidden] {
             side.eta.row_mut(0).mapv_inplace(|x| beta * x);
         }
-        self.weights.mapv_inplace(|w| beta * w);
+        machine.weights.mapv_inplace(|w| beta * w);
+        machine
     }
 
     /// The same machine in f64.

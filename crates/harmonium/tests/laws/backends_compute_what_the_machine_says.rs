@@ -5,7 +5,7 @@ use harmonium::backend::cpu::Level;
 use harmonium::backend::{Backend, Cpu, Sweeps};
 use harmonium::rng::{Key, Purpose};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Natural, Rbm, States, Stats};
+use harmonium::{Dataset, Rbm, States, Stats};
 use ndarray::{Array1, Array2};
 
 /// 150 rows: more than a few shards, and a ragged end.
@@ -96,13 +96,6 @@ fn statistics_and_free_energies_are_those_of_the_machine() {
     }
 }
 
-/// A machine at inverse temperature β: fields and coupling scaled, a quadratic term not.
-fn at_temperature(machine: &Natural<f64>, beta: f64) -> Natural<f64> {
-    let mut tempered = machine.clone();
-    tempered.scale(beta);
-    tempered
-}
-
 /// Chains are v → h → v by the conditionals, with the numbers of their step and row, at any temperature.
 #[test]
 fn gibbs_sweeps_are_the_conditionals_in_turn() {
@@ -120,7 +113,7 @@ fn gibbs_sweeps_are_the_conditionals_in_turn() {
             cpu.gibbs(1, Sweeps { steps: 3, key, first: 10, beta });
             let found = cpu.get(1).columns(machine.visible().unit(), 0, n);
             for (parity, b) in [0.3, 1.0].into_iter().enumerate() {
-                let machine = at_temperature(&machine, if beta.is_some() { b } else { 1.0 });
+                let machine = machine.tempered(if beta.is_some() { b } else { 1.0 });
                 let mut x = machine.visible().encode(rows.view(), 1).unwrap();
                 for step in 10..13 {
                     let y = machine.up().sample(x.view(), key.of(Purpose::Hidden).step(step), 0);

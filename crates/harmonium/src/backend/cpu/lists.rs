@@ -127,22 +127,18 @@ impl Lists {
     }
 }
 
-/// out[r] += Σ panel[k] over the list of row r.
-pub fn add_product<T: Real>(level: super::Level, lists: &Lists, panel: &[Strip<T>], out: &mut [Strip<T>]) {
-    add(level, lists, panel, out);
-}
-
 dispatch! {
-    fn add<T>(lists: &Lists, panel: &[Strip<T>], out: &mut [Strip<T>]) => body;
+    /// out[r] = Σ panel[k] over the list of row r, or += if it is to be added.
+    fn product<T>(add: bool, lists: &Lists, panel: &[Strip<T>], out: &mut [Strip<T>]) => body;
 }
 
 #[inline(always)]
-fn body<T: Real>(lists: &Lists, panel: &[Strip<T>], out: &mut [Strip<T>]) {
-    for (block, strips) in lists.blocks.iter().zip(panel.chunks(BLOCK)) {
+fn body<T: Real>(add: bool, lists: &Lists, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+    for (b, (block, strips)) in lists.blocks.iter().zip(panel.chunks(BLOCK)).enumerate() {
         for (r, out) in out.iter_mut().enumerate() {
             let fours = block.row(r).chunks_exact(4);
             let rest = fours.remainder();
-            let mut total = *out;
+            let mut total = if add || b > 0 { *out } else { Strip::zero() };
             for i in fours {
                 let [p, q, s, t] = [0, 1, 2, 3].map(|k| &strips[usize::from(i[k])].0);
                 for c in 0..WIDTH {

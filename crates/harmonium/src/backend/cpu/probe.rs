@@ -34,8 +34,7 @@ impl Product {
     /// Runs it once, on this thread.
     pub fn run(&mut self) -> f32 {
         for p in 0..panels_of(self.columns) {
-            self.out.fill(Strip::zero());
-            self.factor.add_product(self.level, self.panels.panel(p), &mut self.out);
+            self.factor.product(self.level, false, self.panels.panel(p), &mut self.out);
         }
         self.out[self.rows - 1].0[0]
     }

@@ -221,21 +221,12 @@ impl<T: Real> Operand<T> {
         }
     }
 
-    /// out[r] = Σ_k x[r, k] · panel[k].
-    pub fn product(&self, level: Level, panel: &[Strip<T>], out: &mut [Strip<T>]) {
-        if self.kind == Kind::Dense {
-            return dense::product(false, &self.dense, panel, out);
-        }
-        out.fill(Strip::zero());
-        self.add_product(level, panel, out);
-    }
-
-    /// out[r] += Σ_k x[r, k] · panel[k].
-    pub fn add_product(&self, level: Level, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+    /// out[r] = Σ_k x[r, k] · panel[k], or += if it is to be added.
+    pub fn product(&self, level: Level, add: bool, panel: &[Strip<T>], out: &mut [Strip<T>]) {
         match self.kind {
-            Kind::Codes => russians::add_product(level, &self.codes, panel, out),
-            Kind::Lists => lists::add_product(level, &self.lists, panel, out),
-            Kind::Dense => dense::product(true, &self.dense, panel, out),
+            Kind::Codes => russians::product(level, add, &self.codes, panel, out),
+            Kind::Lists => lists::product(level, add, &self.lists, panel, out),
+            Kind::Dense => dense::product(add, &self.dense, panel, out),
         }
     }
 }

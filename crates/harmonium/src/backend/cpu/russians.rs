@@ -48,13 +48,13 @@ impl Codes {
     }
 }
 
-/// out[r] += Σ_k bit(r, k) · panel[k].
-pub fn add_product<T: Real>(level: super::Level, codes: &Codes, panel: &[Strip<T>], out: &mut [Strip<T>]) {
-    add(level, &codes.words, codes.rows, panel, out);
+/// out[r] = Σ_k bit(r, k) · panel[k], or += if it is to be added.
+pub fn product<T: Real>(level: super::Level, add: bool, codes: &Codes, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+    run(level, add, &codes.words, codes.rows, panel, out);
 }
 
 dispatch! {
-    fn add<T>(codes: &[u64], rows: usize, panel: &[Strip<T>], out: &mut [Strip<T>]) => body;
+    fn run<T>(add: bool, codes: &[u64], rows: usize, panel: &[Strip<T>], out: &mut [Strip<T>]) => body;
 }
 
 /// The sums of one group, for half a strip.
@@ -63,7 +63,7 @@ dispatch! {
 struct Table<T>([[T; HALF]; SUMS]);
 
 #[inline(always)]
-fn body<T: Real>(codes: &[u64], rows: usize, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+fn body<T: Real>(add: bool, codes: &[u64], rows: usize, panel: &[Strip<T>], out: &mut [Strip<T>]) {
     let mut tables = [Table([[T::zero(); HALF]; SUMS]); GROUPS];
     for half in [0, HALF] {
         for (block, strips) in panel.chunks(BLOCK).enumerate() {
@@ -71,7 +71,7 @@ fn body<T: Real>(codes: &[u64], rows: usize, panel: &[Strip<T>], out: &mut [Stri
             for (q, table) in tables.iter_mut().enumerate() {
                 tabulate(strips.get(q * GROUP..).unwrap_or(&[]), half, table);
             }
-            look_up(&tables, codes, half, out);
+            look_up(add || block > 0, &tables, codes, half, out);
         }
     }
 }
@@ -94,12 +94,14 @@ fn tabulate<T: Real>(strips: &[Strip<T>], half: usize, table: &mut Table<T>) {
 
 /// Two rows at a time, so that one's additions need not wait for the other's.
 #[inline(always)]
-fn look_up<T: Real>(tables: &[Table<T>; GROUPS], codes: &[u64], half: usize, out: &mut [Strip<T>]) {
+fn look_up<T: Real>(add: bool, tables: &[Table<T>; GROUPS], codes: &[u64], half: usize, out: &mut [Strip<T>]) {
     let (mut pairs, mut pair_codes) = (out.chunks_exact_mut(2), codes.chunks_exact(2));
     for (pair, x) in (&mut pairs).zip(&mut pair_codes) {
         let (mut a, mut b) = ([T::zero(); HALF], [T::zero(); HALF]);
-        a.copy_from_slice(&pair[0].0[half..half + HALF]);
-        b.copy_from_slice(&pair[1].0[half..half + HALF]);
+        if add {
+            a.copy_from_slice(&pair[0].0[half..half + HALF]);
+            b.copy_from_slice(&pair[1].0[half..half + HALF]);
+        }
         for (q, table) in tables.iter().enumerate() {
             let s = &table.0[(x[0] >> (GROUP * q)) as usize % SUMS];
             let t = &table.0[(x[1] >> (GROUP * q)) as usize % SUMS];
@@ -112,6 +114,9 @@ fn look_up<T: Real>(tables: &[Table<T>; GROUPS], codes: &[u64], half: usize, out
         pair[1].0[half..half + HALF].copy_from_slice(&b);
     }
     for (strip, x) in pairs.into_remainder().iter_mut().zip(pair_codes.remainder()) {
+        if !add {
+            strip.0[half..half + HALF].fill(T::zero());
+        }
         for (q, table) in tables.iter().enumerate() {
             let s = &table.0[(x >> (GROUP * q)) as usize % SUMS];
             for (total, x) in strip.0[half..half + HALF].iter_mut().zip(s) {

@@ -82,7 +82,7 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, slot: Slot, range: &Range<usize>, we
     let (forward, across) = (&scratch.forward, &scratch.across);
     let task =
         |panel: usize, x: &mut [Strip<T>], cross: &mut [Strip<T>], sums: &mut Strip<T>, words: Option<&mut [u32]>| {
-            forward.product(level, up.panels.panel(panel), x);
+            forward.product(level, false, up.panels.panel(panel), x);
             let field = &up.field[panel];
             match (key, words) {
                 (Some(key), Some(words)) => {
@@ -91,10 +91,7 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, slot: Slot, range: &Range<usize>, we
                 }
                 _ => epilogue::means(level, x, field, weights, sums),
             }
-            match range.start {
-                0 => across.product(level, x, cross),
-                _ => across.add_product(level, x, cross),
-            }
+            across.product(level, range.start > 0, x, cross);
         };
     let len = chains.hidden.len().max(1);
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
@@ -145,11 +142,7 @@ fn chunk_of_rows<T: Real>(
     }
     let (x, across) = (&scratch.inputs, &scratch.across);
     threads::each(much, scratch.cross.chunks_mut(n).enumerate(), |(p, cross)| {
-        let x = &x[p * rows..(p + 1) * rows];
-        match range.start {
-            0 => across.product(level, x, cross),
-            _ => across.add_product(level, x, cross),
-        }
+        across.product(level, range.start > 0, &x[p * rows..(p + 1) * rows], cross);
     });
 }
 

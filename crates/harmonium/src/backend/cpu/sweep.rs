@@ -77,7 +77,7 @@ impl<T: Real> Half<'_, T> {
         let beta = self.beta.map(|b| &b[range.clone()]);
         let words = to.bits_mut(len, self.to.columns()).words_mut();
         let task = |(panel, (x, words)): (usize, (&mut [Strip<T>], &mut [u32]))| {
-            forward.product(self.level, direction.panels.panel(panel), x);
+            forward.product(self.level, false, direction.panels.panel(panel), x);
             let draw = Draw { key: self.key, panel, first: range.start };
             epilogue::draw(self.level, x, &direction.field[panel], beta, draw, &mut words[range.clone()]);
         };
@@ -134,7 +134,7 @@ struct Buffer<T> {
 pub fn inputs<T: Real>(level: Level, much: bool, direction: &Direction<T>, rows: usize, scratch: &mut Scratch<T>) {
     let forward = &scratch.forward;
     threads::each(much, scratch.inputs.chunks_mut(rows).enumerate(), |(p, x)| {
-        forward.product(level, direction.panels.panel(p), x);
+        forward.product(level, false, direction.panels.panel(p), x);
     });
 }
 

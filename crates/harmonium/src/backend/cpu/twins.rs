@@ -92,12 +92,22 @@ fn products_equal_their_twins<T: Real>() {
             codes.load(&planes, &(0..rows));
             list.load(true, &planes, &(0..rows));
             for level in Level::available() {
-                let (mut a, mut b) = (vec![Strip::zero(); rows], vec![Strip::zero(); rows]);
-                russians::add_product(level, &codes, &panel, &mut a);
-                lists::add_product(level, &list, &panel, &mut b);
+                let (mut a, mut b) = (vec![Strip([T::one(); WIDTH]); rows], vec![Strip([T::one(); WIDTH]); rows]);
+                russians::product(level, false, &codes, &panel, &mut a);
+                lists::product(level, false, &list, &panel, &mut b);
                 for (i, c) in (0..rows).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
                     assert!(a[i].0[c] == russian_twin(&bits[i], &panel, c), "{rows} x {columns}, {}", level.name());
                     assert!(b[i].0[c] == list_twin(&bits[i], &panel, c), "{rows} x {columns}, {}", level.name());
+                }
+                // Added to itself a product is twice itself, to rounding.
+                let (once_a, once_b) = (a.clone(), b.clone());
+                russians::product(level, true, &codes, &panel, &mut a);
+                lists::product(level, true, &list, &panel, &mut b);
+                let size = if kind == 2 { T::min_positive_value().f64() } else { 1e4 * columns as f64 };
+                for (i, c) in (0..rows).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
+                    for (twice, once) in [(a[i].0[c], once_a[i].0[c]), (b[i].0[c], once_b[i].0[c])] {
+                        assert!((twice.f64() - 2.0 * once.f64()).abs() <= size * T::epsilon().f64() * columns as f64);
+                    }
                 }
             }
         }
@@ -125,7 +135,7 @@ fn transposes_and_codes_are_the_matrices_they_stand_for() {
         list.transpose(true, &mut back);
         let panel: Vec<Strip<f64>> = r.strips(rows, 0);
         let mut product = vec![Strip::zero(); columns];
-        lists::add_product(Level::available()[0], &back, &panel, &mut product);
+        lists::product(Level::available()[0], false, &back, &panel, &mut product);
         for (c, strip) in product.iter().enumerate() {
             assert!((0..WIDTH).all(|k| strip.0[k] == list_twin(&turned[c], &panel, k)));
         }
@@ -230,7 +240,7 @@ fn factors_of_any_density_give_the_product() {
         factor.load(false, &rows, &(20..90), 1);
         let panel: Vec<Strip<f64>> = r.strips(100, 0);
         let mut out = vec![Strip::zero(); 70];
-        factor.add_product(Level::available()[0], &panel, &mut out);
+        factor.product(Level::available()[0], false, &panel, &mut out);
         for (i, c) in (0..70).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
             assert!((out[i].0[c] - list_twin(&bits[20 + i], &panel, c)).abs() < 1e-13);
         }
