@@ -9,7 +9,7 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use harmonium::backend::cpu::{Level, probe};
 use harmonium::rng::Key;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Rbm};
+use harmonium::{Dataset, Rbm, Result};
 use ndarray::Array2;
 
 /// Wall time whose throughput is a percentage of a limit.
@@ -56,23 +56,23 @@ impl ValueFormatter for OfPeak {
 }
 
 /// Random rows: bits of a density, or normal numbers.
-fn rows(kind: &Kind, n: usize, sites: usize, density: f64) -> Dataset<f32> {
-    let hidden = Kind::new("bernoulli", &Default::default()).expect("a kind of the list");
-    let machine = Rbm::<f32>::new(kind.clone(), sites, hidden, 1).expect("a machine").lower();
+fn rows(kind: &Kind, n: usize, sites: usize, density: f64) -> Result<Dataset<f32>> {
+    let hidden = Kind::new("bernoulli", &Default::default())?;
+    let machine = Rbm::<f32>::new(kind.clone(), sites, hidden, 1)?.lower();
     let number = |(r, i): (usize, usize)| {
         let u: [f64; 2] = Key::root(1).uniforms(r as u64, i as u32);
         let bit = if u[0] < density { 1.0 } else { 0.0 };
         if kind.unit::<f32>().n_states().is_some() { bit } else { u[0] as f32 - 0.5 }
     };
-    Dataset::from_values(machine.visible(), Array2::from_shape_fn((n, sites), number).view()).expect("rows of the unit")
+    Dataset::from_values(machine.visible(), Array2::from_shape_fn((n, sites), number).view())
 }
 
-fn main() {
-    let level = Level::choose().expect("a level this processor has");
+fn main() -> Result<()> {
+    let level = Level::choose()?;
     let peak = probe::peak(level);
     println!("{}: {:.1} GFLOP/s on one thread\n", level.name(), peak * 1e-9);
     let mut criterion = Criterion::default().with_measurement(OfPeak { peak }).configure_from_args();
-    let kind = |name: &str| Kind::new(name, &Default::default()).expect("a kind of the list");
+    let kind = |name: &str| Kind::new(name, &Default::default());
     let mut group = criterion.benchmark_group("product");
     for batch in [10, 128, 1000] {
         for (name, unit, density) in [
@@ -80,8 +80,8 @@ fn main() {
             ("four Russians, 50 % bits", "bernoulli", 0.5),
             ("numbers (gemm)", "gaussian", 0.0),
         ] {
-            let data = rows(&kind(unit), batch, 784, density);
-            let mut product = probe::Product::new(level, kind(unit), data.states(), 512).expect("a product");
+            let data = rows(&kind(unit)?, batch, 784, density)?;
+            let mut product = probe::Product::new(level, kind(unit)?, data.states(), 512)?;
             group.throughput(Throughput::Elements((2 * batch * 784 * 512) as u64));
             group.bench_function(BenchmarkId::new(name, batch), |b| b.iter(|| product.run()));
         }
@@ -93,4 +93,5 @@ fn main() {
     group.bench_function("sigmoid, draw and bit of 32,000 units", |b| b.iter(&mut draw));
     group.finish();
     criterion.final_summary();
+    Ok(())
 }
