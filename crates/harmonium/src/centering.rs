@@ -11,11 +11,11 @@
 use crate::coupling::{Coupling, ROWS};
 use crate::error::{Error, Result};
 use crate::math::{shrink_row, subtract_two};
-use crate::model::{Gradient, Layer, MANY, Rbm};
+use crate::model::{Gradient, Layer, Rbm};
 use crate::natural::Natural;
 use crate::real::Real;
 use crate::stats::Stats;
-use crate::threads;
+use crate::threads::{self, MANY};
 use crate::units::{Kind, Origin};
 use ndarray::{Array1, Array2, ArrayView1, Axis, Zip};
 

@@ -4,9 +4,9 @@
 //! threads.
 
 use crate::math::{add_scaled, dot, scale_row};
-use crate::model::{Layer, MANY, Rbm};
+use crate::model::{Layer, Rbm};
 use crate::real::Real;
-use crate::threads;
+use crate::threads::{self, MANY};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 /// Rows of W that one task takes.

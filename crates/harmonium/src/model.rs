@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::math::dot;
 use crate::natural::{Natural, Side};
 use crate::real::Real;
+use crate::threads::MANY;
 use crate::units::{Kind, Origin};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Zip};
 
@@ -218,9 +219,6 @@ impl<T: Real> Gradient<T> {
         self.parts().into_iter().map(square).sum::<f64>().sqrt()
     }
 }
-
-/// Numbers from which on a pass over them is shared by threads: some 100 µs of work.
-pub(crate) const MANY: usize = 1 << 18;
 
 impl<T: Real> Rbm<T> {
     /// A machine of independent units: default parameters, weights zero.

@@ -3,9 +3,9 @@
 //! Sums, not averages: batches, shards and processes just add. A gradient divides each phase by its own weight, so the
 //! number of chains need not be the number of rows.
 
-use crate::model::MANY;
 use crate::natural::Natural;
 use crate::real::Real;
+use crate::threads::MANY;
 use ndarray::{Array2, Zip};
 
 /// Weighted sums of the sufficient statistics of a machine.

@@ -2,6 +2,9 @@
 
 use rayon::prelude::*;
 
+/// Numbers from which on a pass over them is much work: some 100 µs.
+pub(crate) const MANY: usize = 1 << 18;
+
 /// Calls `f` with every piece: here and in order, or if there is `much` to do on all threads and in any order. Waking a
 /// thread takes 5 to 10 µs, so small work must not ask.
 pub(crate) fn each<P: Send>(much: bool, pieces: impl Iterator<Item = P>, f: impl Fn(P) + Sync + Send) {

@@ -105,7 +105,7 @@ fn both_body<T: Real>(
     visit(x, field, weights, sums, Some((draw, out)));
 }
 
-/// Means in place and their sums; draws before the weights. (No closures here: they would not be compiled for the level.)
+/// Means in place and their sums; draws before the weights. (A closure that is not inlined would not be compiled for the level.)
 #[inline(always)]
 fn visit<T: Real>(
     x: &mut [Strip<T>],
@@ -118,10 +118,13 @@ fn visit<T: Real>(
         let mut part = Strip::zero();
         for (pair, x) in x.chunks_mut(TOGETHER).enumerate() {
             let first = block * SUMMED + pair * TOGETHER;
-            let words = draw.as_ref().map(|(draw, _)| draw.words(first));
+            let mut words = [[0; WIDTH]; TOGETHER];
+            if let Some((draw, _)) = &draw {
+                words = draw.words(first);
+            }
             for (k, x) in x.iter_mut().enumerate() {
                 let mut p = inverse(x, field, None);
-                if let (Some(words), Some((_, out))) = (&words, &mut draw) {
+                if let Some((_, out)) = &mut draw {
                     out[first + k] = bits(&p, &words[k]);
                 }
                 for c in 0..WIDTH {

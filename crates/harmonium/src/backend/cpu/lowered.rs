@@ -7,9 +7,9 @@
 use super::panels::{Panels, Strip, strips_of};
 use super::simd::Level;
 use super::two_valued;
-use crate::model::MANY;
 use crate::natural::{Natural, Pass, Side};
 use crate::real::Real;
+use crate::threads::MANY;
 use ndarray::{Array1, Array2, ArrayView2};
 
 /// Both directions of a machine.

@@ -54,6 +54,9 @@ const CHUNK: usize = 1024;
 /// one takes 5 to 10.
 const WORTH_THREADS: usize = 5_000_000;
 
+/// Rows that one task takes where units need whole rows.
+const ROWS: usize = 32;
+
 /// The processor.
 pub struct Cpu<T> {
     level: Level,
@@ -72,7 +75,7 @@ struct Chains<T> {
     waiting: bool,
 }
 
-/// Buffers that outlive a call, so that a step allocates nothing.
+/// Buffers that outlive a call, so that a step allocates none of them.
 #[derive(Default)]
 struct Scratch<T> {
     forward: Operand<T>,
@@ -95,11 +98,11 @@ impl<T: Real> Cpu<T> {
         Cpu { level, machine, lowered, slots: Vec::new(), scratch: Scratch::default() }
     }
 
-    fn chains(&mut self, slot: Slot) -> &mut Chains<T> {
+    /// Makes a slot where there was none.
+    fn make(&mut self, slot: Slot) {
         if self.slots.len() <= slot {
             self.slots.resize_with(slot + 1, Chains::default);
         }
-        &mut self.slots[slot]
     }
 }
 
@@ -118,13 +121,13 @@ impl<T: Real> Backend<T> for Cpu<T> {
     }
 
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
-        self.chains(slot);
+        self.make(slot);
         self.slots[slot].visible.load(self.machine.visible(), rows, which);
         self.slots[slot].waiting = false;
     }
 
     fn put_hidden(&mut self, slot: Slot, rows: &States<T>) {
-        self.chains(slot);
+        self.make(slot);
         self.slots[slot].hidden.load(self.machine.hidden(), rows, None);
         self.slots[slot].waiting = true;
     }

@@ -94,7 +94,7 @@ pub fn peak(level: Level) -> f64 {
         let begin = std::time::Instant::now();
         let operations = match level.isa() {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Level::available` makes this level only where the processor has AVX2; all such have FMA.
+            // SAFETY: `Level::available` makes this level only where the processor has AVX2 and FMA.
             Isa::Avx2 => unsafe { avx2(100_000) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above, with AVX-512.

@@ -5,20 +5,16 @@ use super::epilogue::{self, Draw};
 use super::panels::{Strip, WIDTH, panels_of};
 use super::rows::Rows;
 use super::sweep::inputs;
-use super::{Cpu, gather, row_chunks, two_valued, worth_threads};
+use super::{Cpu, ROWS, gather, row_chunks, two_valued, worth_threads};
 use crate::backend::Slot;
-use crate::model::MANY;
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
 use crate::stats::Stats;
-use crate::threads;
+use crate::threads::{self, MANY};
 use ndarray::{Array1, Array2, ArrayViewMut2};
 use std::ops::Range;
-
-/// Rows whose statistics one task takes when units need whole rows.
-const ROWS: usize = 32;
 
 /// See [`crate::backend::Backend::stats`].
 pub fn stats<T: Real>(
@@ -28,7 +24,7 @@ pub fn stats<T: Real>(
     draw: Option<(Key, u64)>,
     out: &mut Stats<T>,
 ) {
-    cpu.chains(slot);
+    cpu.make(slot);
     let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
     let len = cpu.slots[slot].visible.len();
     out.weight = weights.map_or(len as f64, |w| w.iter().map(|w| w.f64()).sum());

@@ -5,7 +5,7 @@ use super::lowered::Direction;
 use super::panels::{Strip, panels_of};
 use super::rows::Rows;
 use super::simd::Level;
-use super::{Cpu, Scratch, gather, row_chunks, two_valued, worth_threads};
+use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
 use crate::backend::{Slot, Sweeps};
 use crate::natural::Side;
 use crate::real::Real;
@@ -14,12 +14,9 @@ use crate::threads;
 use ndarray::Array2;
 use std::ops::Range;
 
-/// Rows that one task draws when units need whole rows.
-const ROWS: usize = 32;
-
 /// Runs the chains of a slot.
 pub fn run<T: Real>(cpu: &mut Cpu<T>, slot: Slot, sweeps: Sweeps<T>) {
-    cpu.chains(slot);
+    cpu.make(slot);
     let (visible, hidden) = (cpu.machine.visible(), cpu.machine.hidden());
     let chains = &mut cpu.slots[slot];
     let beta = sweeps.beta;
