@@ -131,14 +131,25 @@ impl<T: Real> Natural<T> {
         self.constant
     }
 
-    /// The machine at inverse temperature `beta`: fields and coupling are multiplied, a quadratic term is not, so that it
-    /// stays a machine at 0.
-    pub fn tempered(&self, beta: T) -> Natural<T> {
+    /// What the machine is at inverse temperature 0 if nothing else is said: fields 0, quadratic terms as they are, so
+    /// that it stays a machine. Natural parameters, visible and hidden.
+    pub fn flat(&self) -> [Array2<T>; 2] {
+        [&self.visible, &self.hidden].map(|side| {
+            let mut eta = side.eta.clone();
+            eta.row_mut(0).fill(T::zero());
+            eta
+        })
+    }
+
+    /// The machine at inverse temperature `beta`, which is independent units with natural parameters `base` at 0 and this
+    /// machine at 1: everything that enters the energy is interpolated.
+    pub fn tempered(&self, base: &[Array2<T>; 2], beta: T) -> Natural<T> {
         let mut machine = self.clone();
-        for side in [&mut machine.visible, &mut machine.hidden] {
-            side.eta.row_mut(0).mapv_inplace(|x| beta * x);
+        for (side, base) in [&mut machine.visible, &mut machine.hidden].into_iter().zip(base) {
+            side.eta.zip_mut_with(base, |x, b| *x = *b + beta * (*x - *b));
         }
         machine.weights.mapv_inplace(|w| beta * w);
+        machine.constant *= beta.f64();
         machine
     }
 

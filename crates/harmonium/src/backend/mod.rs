@@ -12,7 +12,7 @@ use crate::real::Real;
 use crate::rng::Key;
 use crate::states::States;
 use crate::stats::Stats;
-use ndarray::Array1;
+use ndarray::{Array1, Array2};
 
 /// A place for one set of chains: visible rows, and hidden rows where they have been drawn for the next sweep.
 pub type Slot = usize;
@@ -26,7 +26,7 @@ pub struct Sweeps<'a, T> {
     pub key: Key,
     /// Number of the first sweep.
     pub first: u64,
-    /// Inverse temperature of every chain, if not 1: it multiplies fields and coupling, but not a quadratic term.
+    /// Inverse temperature of every chain, if not 1: see [`Backend::set_base`].
     pub beta: Option<&'a [T]>,
 }
 
@@ -40,6 +40,11 @@ pub trait Backend<T: Real>: Send {
 
     /// Changes the machine's numbers in place; waiting hidden rows stay.
     fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>));
+
+    /// Sets what the machine is at inverse temperature 0: independent units with these natural parameters, visible and
+    /// hidden. At β the natural parameters are (1 − β) times these plus β times the machine's, and the coupling is β W̃. If
+    /// none were set, fields are 0 there and quadratic terms are the machine's own.
+    fn set_base(&mut self, base: [Array2<T>; 2]);
 
     /// Puts visible rows into a slot: those with the numbers `which`, or all. Waiting hidden rows are dropped.
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>);
@@ -60,6 +65,11 @@ pub trait Backend<T: Real>: Send {
     /// (once if there are none). With `draw` (a key and the number of the next sweep) hidden rows are drawn from the same
     /// product and wait for that sweep.
     fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, out: &mut Stats<T>);
+
+    /// log Σ_h exp(−E_β(v, h)) of every row of a slot, one column for each entry of `betas`: inverse temperatures of the
+    /// rows, or none for 1. With `draw`, hidden rows at the last of them are drawn from the same product, if the units
+    /// allow, and wait for the sweep with that number.
+    fn log_marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], draw: Option<(Key, u64)>) -> Array2<f64>;
 
     /// F(v) of every row.
     fn free_energy(&mut self, rows: &States<T>) -> Array1<f64>;

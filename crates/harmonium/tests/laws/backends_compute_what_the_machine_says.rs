@@ -113,7 +113,7 @@ fn gibbs_sweeps_are_the_conditionals_in_turn() {
             cpu.gibbs(1, Sweeps { steps: 3, key, first: 10, beta });
             let found = cpu.get(1).columns(machine.visible().unit(), 0, n);
             for (parity, b) in [0.3, 1.0].into_iter().enumerate() {
-                let machine = machine.tempered(if beta.is_some() { b } else { 1.0 });
+                let machine = machine.tempered(&machine.flat(), if beta.is_some() { b } else { 1.0 });
                 let mut x = machine.visible().encode(rows.view(), 1).unwrap();
                 for step in 10..13 {
                     let y = machine.up().sample(x.view(), key.of(Purpose::Hidden).step(step), 0);
@@ -125,6 +125,48 @@ fn gibbs_sweeps_are_the_conditionals_in_turn() {
                     assert_eq!(differ, 0, "{}, row {r}", what(&rbm, level));
                 }
             }
+        }
+    }
+}
+
+/// log Σ_h exp(−E_β) from a given machine or the default one at β = 0, and sweeps there, are those of the machine in
+/// between; hidden rows drawn beside them are those of the sweep.
+#[test]
+fn marginals_and_sweeps_at_any_temperature_are_those_of_the_machine_in_between() {
+    for (k, (rbm, n)) in cases().into_iter().enumerate() {
+        let mut r = Numbers::new(k as u64);
+        let (machine, key) = (rbm.lower(), Key::root(6));
+        let rows = random_rows(rbm.visible(), n, &mut r);
+        let x = machine.visible().encode(rows.view(), 1).unwrap();
+        let data = Dataset::from_values(machine.visible(), rows.view()).unwrap();
+        // At 0 and 1 rows and columns of one machine, in between of another of the same kinds.
+        let other = machine
+            .flat()
+            .map(|eta| &eta * 1.5 + Array2::from_shape_fn(eta.dim(), |(s, _)| if s == 0 { 0.3 } else { 0.0 }));
+        for (base, level) in
+            [None, Some(other)].iter().flat_map(|b| Level::available().into_iter().map(move |l| (b, l)))
+        {
+            let mut cpu = Cpu::with_level(machine.clone(), level);
+            if let Some(base) = base {
+                cpu.set_base(base.clone());
+            }
+            let base = base.clone().unwrap_or_else(|| machine.flat());
+            let betas: Vec<f64> = (0..n).map(|r| [0.0, 0.4, 1.0][r % 3]).collect();
+            let (cold, step) = (vec![0.7; n], 3);
+            cpu.put(2, data.states(), None);
+            let found = cpu.log_marginals(2, &[None, Some(&betas), Some(&cold)], Some((key, step)));
+            cpu.gibbs(2, Sweeps { steps: 1, key, first: step, beta: Some(&cold) });
+            let moved = cpu.get(2).columns(machine.visible().unit(), 0, n);
+            for (column, beta) in [(0, 1.0), (1, 0.0), (1, 0.4), (1, 1.0), (2, 0.7)] {
+                let want = machine.tempered(&base, beta).up().free_energy(x.view());
+                for r in (0..n).filter(|r| column != 1 || betas[*r] == beta) {
+                    close(found[[r, column]], -want[r], 1e-12, &format!("{} at {beta}", what(&rbm, level)));
+                }
+            }
+            let machine = machine.tempered(&base, 0.7);
+            let y = machine.up().sample(x.view(), key.of(Purpose::Hidden).step(step), 0);
+            let want = machine.down().sample(y.view(), key.of(Purpose::Visible).step(step), 0);
+            assert!(moved.iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-9), "{}", what(&rbm, level));
         }
     }
 }

@@ -1,5 +1,5 @@
 //! What follows a product of two-valued units, while the numbers are still in the cache: σ(β(input + field)), a draw, its
-//! bit in a word, the sums that statistics need.
+//! bit in a word, the sums that statistics need, log(1 + e^…).
 
 use super::panels::{Strip, WIDTH};
 use super::simd::dispatch;
@@ -18,9 +18,57 @@ pub struct Draw {
     pub first: usize,
 }
 
+/// The log odds of a panel's bits besides their inputs.
+#[derive(Clone, Copy)]
+pub struct Odds<'a, T> {
+    /// At inverse temperature 1.
+    pub field: &'a Strip<T>,
+    /// If at another one.
+    pub heat: Option<Heat<'a, T>>,
+}
+
+/// Inverse temperatures: odds are base + β(input + field − base).
+#[derive(Clone, Copy)]
+pub struct Heat<'a, T> {
+    /// β of every row.
+    pub beta: &'a [T],
+    /// Log odds at β = 0, if not 0.
+    pub base: Option<&'a Strip<T>>,
+}
+
+impl<T: Real> Odds<'_, T> {
+    /// Of row `r`, whose inputs are `x`.
+    #[inline(always)]
+    fn row(&self, r: usize, x: &Strip<T>) -> Strip<T> {
+        let mut q = *x;
+        for c in 0..WIDTH {
+            q.0[c] += self.field.0[c];
+        }
+        match self.heat {
+            None => {}
+            Some(Heat { beta, base: None }) => {
+                for c in 0..WIDTH {
+                    q.0[c] *= beta[r];
+                }
+            }
+            Some(Heat { beta, base: Some(base) }) => {
+                for c in 0..WIDTH {
+                    q.0[c] = base.0[c] + beta[r] * (q.0[c] - base.0[c]);
+                }
+            }
+        }
+        q
+    }
+}
+
 dispatch! {
-    /// Bits drawn from the inputs; at inverse temperature β_r if given.
-    fn draw<T>(x: &[Strip<T>], field: &Strip<T>, beta: Option<&[T]>, draw: Draw, out: &mut [u32]) => draw_body;
+    /// Bits drawn from the inputs.
+    fn draw<T>(x: &[Strip<T>], odds: Odds<T>, draw: Draw, out: &mut [u32]) => draw_body;
+}
+
+dispatch! {
+    /// out[r] = Σ log(1 + e^z) + `low`·z over the first `width` bits' log odds z of row r.
+    fn log_norms<T>(x: &[Strip<T>], odds: Odds<T>, low: T, width: usize, out: &mut [f64]) => log_norms_body;
 }
 
 dispatch! {
@@ -35,22 +83,39 @@ dispatch! {
     ) => both_body;
 }
 
-/// 1/σ(β(x + field)).
+/// 1/σ(z).
 #[inline(always)]
-fn inverse<T: Real>(x: &Strip<T>, field: &Strip<T>, beta: Option<T>) -> Strip<T> {
-    let mut q = *x;
+fn inverse<T: Real>(mut z: Strip<T>) -> Strip<T> {
     for c in 0..WIDTH {
-        q.0[c] += field.0[c];
+        z.0[c] = inverse_logistic(z.0[c]);
     }
-    if let Some(beta) = beta {
+    z
+}
+
+/// log(1 + e^z) = max(z, 0) + log(1 + e^−|z|). A row's 32 factors 1 + e^−|z| are at most 2: their product is a number, and
+/// one logarithm does for all.
+#[inline(always)]
+fn log_norms_body<T: Real>(x: &[Strip<T>], odds: Odds<T>, low: T, width: usize, out: &mut [f64]) {
+    for (r, (x, out)) in x.iter().zip(out).enumerate() {
+        let z = odds.row(r, x);
+        let (mut sum, mut product) = (Strip::zero(), Strip::zero());
         for c in 0..WIDTH {
-            q.0[c] *= beta;
+            let inside = c < width;
+            let part = z.0[c].max(T::zero()) + low * z.0[c];
+            let factor = T::one() + (-z.0[c].abs()).exp_flat();
+            sum.0[c] = if inside { part } else { T::zero() };
+            product.0[c] = if inside { factor } else { T::one() };
         }
+        let mut half = WIDTH / 2;
+        while half > 0 {
+            for c in 0..half {
+                sum.0[c] += sum.0[c + half];
+                product.0[c] *= product.0[c + half];
+            }
+            half /= 2;
+        }
+        *out = sum.0[0].f64() + product.0[0].ln_flat().f64();
     }
-    for c in 0..WIDTH {
-        q.0[c] = inverse_logistic(q.0[c]);
-    }
-    q
 }
 
 /// A bit is set if the uniform of its site, times 1/σ, is below 1.
@@ -76,11 +141,11 @@ impl Draw {
 }
 
 #[inline(always)]
-fn draw_body<T: Real>(x: &[Strip<T>], field: &Strip<T>, beta: Option<&[T]>, draw: Draw, out: &mut [u32]) {
+fn draw_body<T: Real>(x: &[Strip<T>], odds: Odds<T>, draw: Draw, out: &mut [u32]) {
     for (pair, (x, out)) in x.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)).enumerate() {
         let words = draw.words(pair * TOGETHER);
         for (k, (x, out)) in x.iter().zip(out).enumerate() {
-            *out = bits(&inverse(x, field, beta.map(|b| b[pair * TOGETHER + k])), &words[k]);
+            *out = bits(&inverse(odds.row(pair * TOGETHER + k, x)), &words[k]);
         }
     }
 }
@@ -123,7 +188,7 @@ fn visit<T: Real>(
                 words = draw.words(first);
             }
             for (k, x) in x.iter_mut().enumerate() {
-                let mut p = inverse(x, field, None);
+                let mut p = inverse(Odds { field, heat: None }.row(first + k, x));
                 if let Some((_, out)) = &mut draw {
                     out[first + k] = bits(&p, &words[k]);
                 }

@@ -4,6 +4,7 @@
 //! the odds of its own bit are exp(d·I + ⟨η, T(high) − T(low)⟩). So spins are bits with other weights and fields, and no
 //! kernel knows of them.
 
+use super::epilogue::{Heat, Odds};
 use super::panels::{Panels, Strip, strips_of};
 use super::simd::Level;
 use super::two_valued;
@@ -28,6 +29,8 @@ pub struct Direction<T> {
     pub field: Vec<Strip<T>>,
     /// Natural parameters of the other layer, the low values of the given one absorbed.
     pub eta: Array2<T>,
+    /// The other layer's natural parameters and log odds at inverse temperature 0, if they were set.
+    pub base: Option<(Array2<T>, Vec<Strip<T>>)>,
     /// What divides an input in the panels' units to give one in the unit's own: d of the other layer, or 1.
     pub gain: T,
 }
@@ -44,9 +47,39 @@ impl<T: Real> Lowered<T> {
             self.down.panels.set_transposed(much, w, m, down);
         }
     }
+
+    /// Takes the natural parameters at inverse temperature 0.
+    pub fn set_base(&mut self, machine: &Natural<T>, [visible, hidden]: [Array2<T>; 2]) {
+        self.up.set_base(machine.hidden(), hidden);
+        self.down.set_base(machine.visible(), visible);
+    }
 }
 
 impl<T: Real> Direction<T> {
+    /// Natural parameters at inverse temperature β.
+    pub fn tempered(&self, beta: T, out: &mut Array2<T>) {
+        out.assign(&self.eta);
+        match &self.base {
+            None => out.row_mut(0).mapv_inplace(|x| beta * x),
+            Some((base, _)) => out.zip_mut_with(base, |x, b| *x = *b + beta * (*x - *b)),
+        }
+    }
+
+    /// The log odds of a panel's bits, at every row's inverse temperature if given.
+    pub fn odds<'a>(&'a self, panel: usize, beta: Option<&'a [T]>) -> Odds<'a, T> {
+        let base = self.base.as_ref().map(|b| &b.1[panel]);
+        Odds { field: &self.field[panel], heat: beta.map(|beta| Heat { beta, base }) }
+    }
+
+    fn set_base(&mut self, to: &Side<T>, base: Array2<T>) {
+        let mut odds = Vec::new();
+        if let Some(values) = two_valued(to) {
+            let difference = statistics_difference(to, values);
+            strips_of(base.columns().into_iter().map(|eta| eta.dot(&difference)), &mut odds);
+        }
+        self.base = Some((base, odds));
+    }
+
     /// Takes everything but the weights; returns what they are to be multiplied by.
     fn set(&mut self, pass: &Pass<T>) -> T {
         let [low, high] = two_valued(pass.from).unwrap_or([T::zero(), T::one()]);

@@ -9,7 +9,7 @@
 //! | `epilogue` | σ, draw, bit, sums, right after the product |
 //! | `rows` | the states of a layer, and which product takes them |
 //! | `lowered` | a machine as the kernels want it |
-//! | `sweep`, `statistics` | half-steps of chains; sums of statistics |
+//! | `sweep`, `statistics`, `marginal` | half-steps of chains; sums of statistics; log p*(v) at any temperature |
 //!
 //! A task is one panel of the result, and each number of the result is summed in an order of its own: which thread takes
 //! which panel changes nothing.
@@ -20,6 +20,7 @@ mod dense;
 mod epilogue;
 mod lists;
 mod lowered;
+mod marginal;
 mod panels;
 mod planes;
 #[doc(hidden)]
@@ -42,7 +43,7 @@ use crate::rng::Key;
 use crate::states::States;
 use crate::stats::Stats;
 use lowered::Lowered;
-use ndarray::Array1;
+use ndarray::{Array1, Array2};
 use panels::Strip;
 use rows::{Operand, Rows};
 use std::ops::Range;
@@ -83,6 +84,8 @@ struct Scratch<T> {
     inputs: Vec<Strip<T>>,
     cross: Vec<Strip<T>>,
     sums: Vec<Strip<T>>,
+    own: Vec<Strip<T>>,
+    parts: Vec<f64>,
 }
 
 impl<T: Real> Cpu<T> {
@@ -120,6 +123,10 @@ impl<T: Real> Backend<T> for Cpu<T> {
         self.lowered.set(self.level, &self.machine);
     }
 
+    fn set_base(&mut self, base: [Array2<T>; 2]) {
+        self.lowered.set_base(&self.machine, base);
+    }
+
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
         self.make(slot);
         self.slots[slot].visible.load(self.machine.visible(), rows, which);
@@ -149,8 +156,18 @@ impl<T: Real> Backend<T> for Cpu<T> {
         statistics::stats(self, slot, weights, draw, out);
     }
 
+    fn log_marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], draw: Option<(Key, u64)>) -> Array2<f64> {
+        self.make(slot);
+        let mut chains = std::mem::take(&mut self.slots[slot]);
+        let result = marginal::log_marginals(self, &mut chains, betas, draw);
+        self.slots[slot] = chains;
+        result
+    }
+
     fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
-        statistics::free_energy(self, rows)
+        let mut chains = Chains::default();
+        chains.visible.load(self.machine.visible(), rows, None);
+        -marginal::log_marginals(self, &mut chains, &[None], None).remove_axis(ndarray::Axis(1))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Single kernels and the processor's own limit, for the benchmark `kernels`. Not part of the interface.
 
-use super::epilogue::{self, Draw};
+use super::epilogue::{self, Draw, Odds};
 use super::panels::{Panels, Strip, WIDTH, panels_of};
 use super::rows::{Operand, Rows};
 use super::simd::{Isa, Level};
@@ -45,7 +45,8 @@ pub fn draw(level: Level, rows: usize) -> impl FnMut() -> u32 {
     let x: Vec<Strip<f32>> = (0..rows).map(|r| Strip([(r as f32).sin(); WIDTH])).collect();
     let (field, mut words) = (Strip::zero(), vec![0; rows]);
     move || {
-        epilogue::draw(level, &x, &field, None, Draw { key: Key::root(1), panel: 0, first: 0 }, &mut words);
+        let odds = Odds { field: &field, heat: None };
+        epilogue::draw(level, &x, odds, Draw { key: Key::root(1), panel: 0, first: 0 }, &mut words);
         words[0]
     }
 }

@@ -1,16 +1,14 @@
 //! Σ w T(v), Σ w ⟨T(h)|v⟩ and Σ w v ⟨h|v⟩ᵀ, panel by panel of the hidden layer: inputs, means and their product with the
-//! rows follow each other while a panel is in the cache. And free energies.
+//! rows follow each other while a panel is in the cache.
 
 use super::epilogue::{self, Draw};
 use super::panels::{Strip, WIDTH, panels_of};
-use super::rows::Rows;
 use super::sweep::inputs;
 use super::{Cpu, ROWS, gather, row_chunks, two_valued, worth_threads};
 use crate::backend::Slot;
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::states::States;
 use crate::stats::Stats;
 use crate::threads::{self, MANY};
 use ndarray::{Array1, Array2, ArrayViewMut2};
@@ -200,33 +198,4 @@ fn value_sums<T: Real>(side: &Side<T>, values: [T; 2], weight: T, ones: &Array1<
             *out = low[i] * weight + (high[i] - low[i]) * ones[i];
         }
     }
-}
-
-/// See [`crate::backend::Backend::free_energy`].
-pub fn free_energy<T: Real>(cpu: &mut Cpu<T>, states: &States<T>) -> Array1<f64> {
-    let (visible, hidden) = (cpu.machine.visible(), cpu.machine.hidden());
-    let (n, m) = (visible.columns(), hidden.columns());
-    let mut rows = Rows::default();
-    rows.load(visible, states, None);
-    let mut energies = Array1::zeros(rows.len());
-    for range in row_chunks(rows.len()) {
-        let much = worth_threads(range.len(), n, m);
-        cpu.scratch.forward.load(much, &rows, &range, visible.unit().width());
-        cpu.scratch.inputs.resize(range.len() * panels_of(m), Strip::zero());
-        inputs(cpu.level, much, &cpu.lowered.up, range.len(), &mut cpu.scratch);
-        let (x, up, constant) = (&cpu.scratch.inputs, &cpu.lowered.up, cpu.machine.constant());
-        let out = energies.slice_mut(ndarray::s![range.clone()]);
-        let Some(out) = out.into_slice() else { continue };
-        threads::each(much, out.chunks_mut(ROWS).enumerate(), |(block, out)| {
-            let (mut v, mut input) = (vec![T::zero(); n], vec![T::zero(); m]);
-            for (i, out) in out.iter_mut().enumerate() {
-                let r = block * ROWS + i;
-                rows.columns(visible, range.start + r, &mut v);
-                gather(x, range.len(), r, &mut input);
-                input.iter_mut().for_each(|x| *x /= up.gain);
-                *out = constant - visible.log_weight(&v) - hidden.unit().log_norm(up.eta.view(), &input);
-            }
-        });
-    }
-    energies
 }

@@ -76,7 +76,7 @@ impl<T: Real> Half<'_, T> {
         let task = |(panel, (x, words)): (usize, (&mut [Strip<T>], &mut [u32]))| {
             forward.product(self.level, false, direction.panels.panel(panel), x);
             let draw = Draw { key: self.key, panel, first: range.start };
-            epilogue::draw(self.level, x, &direction.field[panel], beta, draw, &mut words[range.clone()]);
+            epilogue::draw(self.level, x, direction.odds(panel, beta), draw, &mut words[range.clone()]);
         };
         let panels = scratch.inputs.chunks_mut(range.len()).zip(words.chunks_mut(len));
         threads::each(much, panels.enumerate(), task);
@@ -85,20 +85,23 @@ impl<T: Real> Half<'_, T> {
     /// Draws row by row, for units that need several columns or have numbers for values.
     fn draw_rows(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, inputs: &[Strip<T>]) {
         let (unit, columns, sites, len) = (self.to.unit(), self.to.columns(), self.to.sites(), to.len());
-        let tempered = |r: usize| self.beta.map(|b| (b[r], temper(&self.direction.eta, b[r])));
         let draw = |r: usize, buffer: &mut Buffer<T>, x: &mut [T]| {
             gather(inputs, range.len(), r, &mut buffer.input);
             self.key.fill((range.start + r) as u64, &mut buffer.uniforms);
-            match tempered(range.start + r) {
+            match self.beta.map(|b| b[range.start + r]) {
                 None => unit.sample(self.direction.eta.view(), &buffer.input, &buffer.uniforms, x),
-                Some((beta, eta)) => {
+                Some(beta) => {
                     buffer.input.iter_mut().for_each(|x| *x *= beta);
-                    unit.sample(eta.view(), &buffer.input, &buffer.uniforms, x);
+                    self.direction.tempered(beta, &mut buffer.eta);
+                    unit.sample(buffer.eta.view(), &buffer.input, &buffer.uniforms, x);
                 }
             }
         };
-        let buffer =
-            || Buffer { input: vec![T::zero(); columns], uniforms: vec![T::zero(); sites * unit.n_uniforms()] };
+        let buffer = || Buffer {
+            input: vec![T::zero(); columns],
+            uniforms: vec![T::zero(); sites * unit.n_uniforms()],
+            eta: Array2::zeros(self.direction.eta.dim()),
+        };
         if unit.n_states().is_none() {
             let numbers = &mut to.numbers_mut(len, columns)[range.start * columns..range.end * columns];
             return threads::each(much, numbers.chunks_mut(ROWS * columns).enumerate(), |(block, rows)| {
@@ -125,6 +128,7 @@ impl<T: Real> Half<'_, T> {
 struct Buffer<T> {
     input: Vec<T>,
     uniforms: Vec<T>,
+    eta: Array2<T>,
 }
 
 /// All inputs of the rows loaded in `scratch.forward`.
@@ -133,11 +137,4 @@ pub fn inputs<T: Real>(level: Level, much: bool, direction: &Direction<T>, rows:
     threads::each(much, scratch.inputs.chunks_mut(rows).enumerate(), |(p, x)| {
         forward.product(level, false, direction.panels.panel(p), x);
     });
-}
-
-/// Natural parameters at inverse temperature β: the field is scaled, a quadratic term is not.
-fn temper<T: Real>(eta: &Array2<T>, beta: T) -> Array2<T> {
-    let mut eta = eta.clone();
-    eta.row_mut(0).mapv_inplace(|x| beta * x);
-    eta
 }

@@ -1,13 +1,13 @@
 //! Scalar twins: what each kernel computes, one number at a time, and that every level computes the same bits.
 
-use super::epilogue::{self, Draw};
+use super::epilogue::{self, Draw, Heat, Odds};
 use super::lists::Lists;
 use super::panels::{Strip, WIDTH};
 use super::planes::Planes;
 use super::rows::{Operand, Rows};
 use super::russians::Codes;
 use super::{Level, dense, lists, russians};
-use crate::math::logistic;
+use crate::math::{logistic, softplus};
 use crate::real::Real;
 use crate::rng::Key;
 
@@ -195,8 +195,10 @@ fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
             let (mut plain, mut plain_sums) = (x.clone(), Strip::zero());
             epilogue::means(level, &mut plain, &field, None, &mut plain_sums);
             let (mut same, mut cold) = (vec![0; rows], vec![0; rows]);
-            epilogue::draw(level, &x, &field, None, draw, &mut same);
-            epilogue::draw(level, &x, &field, Some(&beta), draw, &mut cold);
+            let plain_odds = Odds { field: &field, heat: None };
+            let heat = |base| Odds { field: &field, heat: Some(Heat { beta: &beta, base }) };
+            epilogue::draw(level, &x, plain_odds, draw, &mut same);
+            epilogue::draw(level, &x, heat(None), draw, &mut cold);
             assert_eq!(words, same);
             for (i, c) in (0..rows).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
                 let p = logistic((x[i].0[c] + field.0[c]).f64());
@@ -213,7 +215,26 @@ fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
                 let want: f64 = means.iter().map(|m| m.0[c].f64()).sum();
                 assert!((sums.0[c].f64() - want).abs() <= 10.0 * tolerance * (1.0 + want));
             }
-            let result = (means, sums, words, plain, plain_sums, cold);
+            let (mut norms, mut warm) = (vec![0.0; rows], vec![0; rows]);
+            let base = x[0];
+            epilogue::log_norms(level, &x, heat(Some(&base)), T::of(-0.5), 29, &mut norms);
+            epilogue::draw(level, &x, heat(Some(&base)), draw, &mut warm);
+            for (i, norm) in norms.iter().enumerate() {
+                let odds = |c: usize| {
+                    let (b, z) = (base.0[c].f64(), (x[i].0[c] + field.0[c]).f64());
+                    b + beta[i].f64() * (z - b)
+                };
+                let want: f64 = (0..29).map(odds).map(|z| softplus(z) - 0.5 * z).sum();
+                let size: f64 = (0..29).map(odds).map(f64::abs).sum();
+                assert!((norm - want).abs() <= 40.0 * tolerance * (1.0 + size), "{norm} {want}");
+                for c in 0..WIDTH {
+                    let u = T::from_word(draw.key.groups([(1000 + i as u64, 2), (0, 0)])[0][c]).f64();
+                    let sure = (u - logistic(odds(c))).abs() > 4.0 * tolerance * (1.0 + odds(c).abs());
+                    assert!(!sure || (warm[i] >> c & 1 == 1) == (u < logistic(odds(c))));
+                }
+            }
+            let norms: Vec<u64> = norms.iter().map(|x| x.to_bits()).collect();
+            let result = (means, sums, words, plain, plain_sums, cold, norms, warm);
             assert!(first.get_or_insert(result.clone()) == &result, "{}", level.name());
         }
     }

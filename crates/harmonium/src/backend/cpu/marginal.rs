@@ -1,0 +1,178 @@
+//! log p*_β(v) = ⟨η_v, T(v)⟩ + Γ_h(η_h, βvᵀW̃) − β·constant of every row, at several inverse temperatures from one product.
+
+use super::epilogue::{self, Draw};
+use super::panels::{Strip, WIDTH, panels_of};
+use super::sweep::inputs;
+use super::{Chains, Cpu, Level, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
+use crate::natural::Side;
+use crate::real::Real;
+use crate::rng::{Key, Purpose};
+use crate::threads;
+use ndarray::{Array2, ArrayViewMut2, Axis, s};
+use std::ops::Range;
+
+/// See [`crate::backend::Backend::log_marginals`].
+pub fn log_marginals<T: Real>(
+    cpu: &mut Cpu<T>,
+    chains: &mut Chains<T>,
+    betas: &[Option<&[T]>],
+    draw: Option<(Key, u64)>,
+) -> Array2<f64> {
+    let len = chains.visible.len();
+    let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
+    let mut out = Array2::zeros((len, betas.len()));
+    let bits = two_valued(cpu.machine.hidden()).is_some() && cpu.machine.hidden().unit().n_stats() == 1;
+    let key = draw.filter(|_| bits).map(|(key, step)| key.of(Purpose::Hidden).step(step));
+    if key.is_some() {
+        chains.hidden.bits_mut(len, m);
+    }
+    for range in row_chunks(len) {
+        let much = worth_threads(range.len(), n, m);
+        cpu.scratch.forward.load(much, &chains.visible, &range, cpu.machine.visible().unit().width());
+        cpu.scratch.inputs.resize(range.len() * panels_of(m), Strip::zero());
+        let mut out = out.slice_mut(s![range.clone(), ..]);
+        match bits {
+            true => hidden_bits(cpu, chains, &range, betas, key, out.view_mut()),
+            false => hidden_rows(cpu, &range, betas, out.view_mut()),
+        }
+        visible(cpu, chains, &range, betas, out);
+    }
+    if key.is_some() {
+        chains.hidden.bits_mut(len, m).trim();
+        chains.waiting = true;
+    }
+    let constant = cpu.machine.constant();
+    for ((r, b), x) in out.indexed_iter_mut() {
+        *x -= betas[b].map_or(1.0, |beta| beta[r].f64()) * constant;
+    }
+    out
+}
+
+/// Γ of two-valued units, panel by panel, and draws from the last temperature.
+fn hidden_bits<T: Real>(
+    cpu: &mut Cpu<T>,
+    chains: &mut Chains<T>,
+    range: &Range<usize>,
+    betas: &[Option<&[T]>],
+    key: Option<Key>,
+    mut out: ArrayViewMut2<f64>,
+) {
+    let (level, up, side) = (cpu.level, &cpu.lowered.up, cpu.machine.hidden());
+    let (rows, m, len) = (range.len(), side.columns(), chains.visible.len().max(1));
+    let much = worth_threads(rows, cpu.machine.visible().columns(), m);
+    let low = two_valued(side).map_or(T::zero(), |[low, high]| low / (high - low));
+    let scratch = &mut cpu.scratch;
+    scratch.parts.clear();
+    scratch.parts.resize(panels_of(m) * betas.len() * rows, 0.0);
+    let forward = &scratch.forward;
+    let task = |panel: usize, x: &mut [Strip<T>], parts: &mut [f64], words: Option<&mut [u32]>| {
+        forward.product(level, false, up.panels.panel(panel), x);
+        let width = (m - panel * WIDTH).min(WIDTH);
+        for (beta, part) in betas.iter().zip(parts.chunks_mut(rows)) {
+            epilogue::log_norms(level, x, up.odds(panel, at(*beta, range)), low, width, part);
+        }
+        if let (Some(key), Some(words)) = (key, words) {
+            let draw = Draw { key, panel, first: range.start };
+            let odds = up.odds(panel, betas.last().and_then(|beta| at(*beta, range)));
+            epilogue::draw(level, x, odds, draw, &mut words[range.clone()]);
+        }
+    };
+    let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
+    let words = words.chunks_mut(len).map(Some).chain(std::iter::repeat_with(|| None));
+    let panels = scratch.inputs.chunks_mut(rows).zip(scratch.parts.chunks_mut(rows * betas.len())).zip(words);
+    threads::each(much, panels.enumerate(), |(p, ((x, parts), words))| task(p, x, parts, words));
+    for part in scratch.parts.chunks(rows * betas.len()) {
+        for ((r, b), out) in out.indexed_iter_mut() {
+            *out += part[b * rows + r];
+        }
+    }
+}
+
+/// The inverse temperatures of some rows.
+fn at<'a, T>(beta: Option<&'a [T]>, range: &Range<usize>) -> Option<&'a [T]> {
+    beta.map(|beta| &beta[range.clone()])
+}
+
+/// Γ of any units, row by row.
+fn hidden_rows<T: Real>(cpu: &mut Cpu<T>, range: &Range<usize>, betas: &[Option<&[T]>], mut out: ArrayViewMut2<f64>) {
+    let (up, side) = (&cpu.lowered.up, cpu.machine.hidden());
+    let much = worth_threads(range.len(), cpu.machine.visible().columns(), side.columns());
+    inputs(cpu.level, much, up, range.len(), &mut cpu.scratch);
+    let x = &cpu.scratch.inputs;
+    threads::each(much, out.axis_chunks_iter_mut(Axis(0), ROWS).enumerate(), |(block, mut out)| {
+        let (mut input, mut eta) = (vec![T::zero(); side.columns()], up.eta.clone());
+        for ((i, b), out) in out.indexed_iter_mut() {
+            let r = block * ROWS + i;
+            gather(x, range.len(), r, &mut input);
+            let scale = at(betas[b], range).map_or(T::one(), |beta| beta[r]);
+            input.iter_mut().for_each(|x| *x *= scale / up.gain);
+            match betas[b] {
+                None => eta.assign(&up.eta),
+                Some(_) => up.tempered(scale, &mut eta),
+            }
+            *out += side.unit().log_norm(eta.view(), &input);
+        }
+    });
+}
+
+/// Adds ⟨(1 − β)·base + β·η, T(v)⟩.
+fn visible<T: Real>(
+    cpu: &mut Cpu<T>,
+    chains: &Chains<T>,
+    range: &Range<usize>,
+    betas: &[Option<&[T]>],
+    mut out: ArrayViewMut2<f64>,
+) {
+    let side = cpu.machine.visible();
+    let mut base = Array2::zeros(side.eta().dim());
+    match &cpu.lowered.down.base {
+        Some((eta, _)) => base.assign(eta),
+        None => base.slice_mut(s![1.., ..]).assign(&side.eta().slice(s![1.., ..])),
+    }
+    let pairs = match side.unit().n_stats() {
+        1 => by_product(cpu.level, &mut cpu.scratch, side, &base, range.len()),
+        _ => by_rows(chains, side, &base, range),
+    };
+    for ((r, b), out) in out.indexed_iter_mut() {
+        let [own, base] = pairs[r];
+        *out += match at(betas[b], range) {
+            None => own,
+            Some(beta) => base + beta[r].f64() * (own - base),
+        };
+    }
+}
+
+/// ⟨η, v⟩ and ⟨base, v⟩ of the rows loaded in `scratch.forward`: two more columns of weights.
+fn by_product<T: Real>(
+    level: Level,
+    scratch: &mut Scratch<T>,
+    side: &Side<T>,
+    base: &Array2<T>,
+    rows: usize,
+) -> Vec<[f64; 2]> {
+    let [low, high] = two_valued(side).unwrap_or([T::zero(), T::one()]);
+    let own = side.eta();
+    let fields = [own.row(0), base.row(0)];
+    scratch.own.clear();
+    scratch.own.resize(side.columns(), Strip::zero());
+    for (i, strip) in scratch.own.iter_mut().enumerate() {
+        for (k, field) in fields.iter().enumerate() {
+            strip.0[k] = (high - low) * field[i];
+        }
+    }
+    let at_low = fields.map(|field| field.iter().map(|x| x.f64()).sum::<f64>() * low.f64());
+    let mut sums = vec![Strip::zero(); rows];
+    scratch.forward.product(level, false, &scratch.own, &mut sums);
+    sums.iter().map(|s| [at_low[0] + s.0[0].f64(), at_low[1] + s.0[1].f64()]).collect()
+}
+
+/// ⟨η, T(v)⟩ and ⟨base, T(v)⟩ of some rows.
+fn by_rows<T: Real>(chains: &Chains<T>, side: &Side<T>, base: &Array2<T>, range: &Range<usize>) -> Vec<[f64; 2]> {
+    let (mut x, mut t) = (vec![T::zero(); side.columns()], Array2::zeros(base.dim()));
+    let row = |r| {
+        chains.visible.columns(side, r, &mut x);
+        side.unit().stats(&x, t.view_mut());
+        [side.eta(), base.view()].map(|eta| eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum())
+    };
+    range.clone().map(row).collect()
+}
