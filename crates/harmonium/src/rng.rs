@@ -34,6 +34,22 @@ pub enum Purpose {
     Binarize = 6,
     /// Built-in data.
     Builtin = 10,
+    /// log Z: chains that find the means of the machine at inverse temperature 0.
+    Base = 11,
+    /// log Z: chains that measure how fast the distribution changes with temperature.
+    Pilot = 12,
+    /// log Z: annealing from the base to the machine.
+    Forward = 13,
+    /// log Z: annealing from the machine to the base.
+    Backward = 14,
+    /// Parallel tempering: sweeps.
+    Tempering = 15,
+    /// Parallel tempering: swaps.
+    Swap = 16,
+    /// First states that are far apart.
+    Far = 17,
+    /// log Z: annealing from independent units fitted to one place.
+    Near = 18,
 }
 
 /// A Philox key: one independent family of random numbers.

@@ -1,12 +1,11 @@
 //! log Z = log Σ_h p*(h) with no error: see [`crate::exact`].
 
-use super::LogZ;
+use super::{LogZ, Problem, Verdict};
 use crate::error::Result;
-use crate::exact::{Exact, Progress};
-use crate::model::Rbm;
+use crate::exact::Exact;
 
-pub(super) fn run(rbm: &Rbm<f64>, progress: Progress) -> Result<LogZ> {
-    let exact = Exact::with_progress(rbm, progress)?;
+pub(super) fn run(problem: &Problem) -> Result<LogZ> {
+    let exact = Exact::with_progress(problem.rbm, problem.progress)?;
     let value = exact.log_z();
     Ok(LogZ {
         value,
@@ -14,8 +13,11 @@ pub(super) fn run(rbm: &Rbm<f64>, progress: Progress) -> Result<LogZ> {
         lower: value,
         upper: value,
         ess: None,
+        forward: None,
+        backward: None,
         method: "exact",
         how: exact.method(),
-        verdict: "exact",
+        verdict: Verdict::Exact,
+        advice: String::new(),
     })
 }

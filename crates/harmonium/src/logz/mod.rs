@@ -1,10 +1,46 @@
-//! log Z, with an error bar unless it is exact. **To add a method: write its file, add its line to [`METHODS`].**
+//! log Z, with an error bar unless it is exact, and a verdict. **To add a method: write its file, add its line to
+//! [`METHODS`].**
+//!
+//! | file | idea |
+//! |---|---|
+//! | `exact`, `ais`, `reverse`, `bar`, `tempering` | the methods |
+//! | `path` | from independent units to the machine, and at which speed |
+//! | `ladder` | samples of the machine: parallel tempering |
+//! | `search` | places that annealing does not reach |
+//! | `weights`, `bennett` | estimates from log weights of one direction, and of both |
+//! | `sandwich` | both directions once, with a given effort |
+//! | `verdict` | what to make of it |
 
+mod ais;
+mod bar;
+mod bennett;
 mod exact;
+mod ladder;
+mod path;
+mod reverse;
+mod sandwich;
+mod search;
+mod tempering;
+mod verdict;
+mod weights;
 
+pub use verdict::Verdict;
+pub use weights::Estimate;
+
+use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::exact::Progress;
+use crate::exact::{Exact, Progress};
 use crate::model::Rbm;
+use crate::natural::Natural;
+use crate::real::Real;
+use crate::rng::Key;
+use crate::states::States;
+use ndarray::ArrayView2;
+use sandwich::{Both, Effort};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// States times columns up to which `auto` enumerates: below a minute on two cores.
+pub const AFFORDABLE: f64 = 2e10;
 
 /// An estimate of log Z in nats.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,18 +49,63 @@ pub struct LogZ {
     pub value: f64,
     /// Its standard error; 0 if exact.
     pub std_err: f64,
-    /// Lower end of the interval.
+    /// Lower end of the interval: two standard errors below, unless the verdict says otherwise.
     pub lower: f64,
     /// Upper end of the interval.
     pub upper: f64,
     /// Effective sample size; none if nothing was sampled.
     pub ess: Option<f64>,
+    /// From the base up, if that was done: its expectation is below log Z.
+    pub forward: Option<Estimate>,
+    /// From the machine down, if that was done: its expectation is above log Z for exact samples of the machine.
+    pub backward: Option<Estimate>,
     /// The method's name.
     pub method: &'static str,
     /// How it was done, in words.
     pub how: String,
-    /// What to make of it, in words.
-    pub verdict: &'static str,
+    /// What to make of it.
+    pub verdict: Verdict,
+    /// Why, and what to do about it, in words.
+    pub advice: String,
+}
+
+/// What an estimate may be told.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Chains; none for the method's own choice.
+    pub chains: Option<usize>,
+    /// Inverse temperatures between the base and the machine; none for as many as the tolerance needs.
+    pub temperatures: Option<usize>,
+    /// Width of the interval that is narrow enough, in nats.
+    pub tolerance: f64,
+    /// Rows of data values like those the machine was trained on: they make a better base, and a place to begin.
+    pub data: Option<ArrayView2<'a, f64>>,
+}
+
+impl Default for Settings<'_> {
+    fn default() -> Self {
+        Settings { seed: 0, chains: None, temperatures: None, tolerance: 0.5, data: None }
+    }
+}
+
+/// Most chains and temperatures that can be asked for: beyond, a number of sweeps would not fit.
+const MOST: usize = 1 << 24;
+
+impl Settings<'_> {
+    fn check(&self) -> Result<()> {
+        let fail = |key, problem: String| Err(Error::Config { key, problem });
+        if self.tolerance.is_nan() || self.tolerance <= 0.0 {
+            return fail("tolerance", format!("is {}, but must be a positive number of nats", self.tolerance));
+        }
+        for (key, value) in [("chains", self.chains), ("temperatures", self.temperatures)] {
+            if let Some(n) = value.filter(|n| !(4..=MOST).contains(n)) {
+                return fail(key, format!("is {n}, but must be 4 to {MOST}"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A way to get log Z.
@@ -33,24 +114,149 @@ pub struct Method {
     pub name: &'static str,
     /// One line for help.
     pub about: &'static str,
-    run: fn(&Rbm<f64>, Progress) -> Result<LogZ>,
+    run: fn(&Problem) -> Result<LogZ>,
 }
 
 /// The list.
-pub const METHODS: &[Method] = &[Method {
-    name: "exact",
-    about: "sum over all states of the smaller finite layer, or a Gaussian integral",
-    run: exact::run,
-}];
+pub const METHODS: &[Method] = &[
+    Method {
+        name: "exact",
+        about: "sum over all states of the smaller finite layer, or a Gaussian integral",
+        run: exact::run,
+    },
+    Method {
+        name: "bar",
+        about: "annealing in both directions, combined by Bennett's acceptance ratio, until the interval is narrow",
+        run: bar::run,
+    },
+    Method { name: "ais", about: "annealed importance sampling: low on average", run: ais::run },
+    Method {
+        name: "reverse-ais",
+        about: "annealed importance sampling backwards, from samples of the machine: high on average",
+        run: reverse::run,
+    },
+    Method {
+        name: "tempering",
+        about: "parallel tempering, integrated over the temperatures: an independent check",
+        run: tempering::run,
+    },
+];
 
-/// log Z by the method called `name`; `auto` takes the first that can.
-pub fn log_z(rbm: &Rbm<f64>, name: &str, progress: Progress) -> Result<LogZ> {
-    let chosen = if name == "auto" { "exact" } else { name };
+/// A machine and what was asked.
+pub(crate) struct Problem<'a> {
+    rbm: &'a Rbm<f64>,
+    settings: Settings<'a>,
+    progress: Progress<'a>,
+}
+
+/// log Z by the method called `name`; `auto` enumerates where that is affordable and anneals in both directions otherwise.
+pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: Settings<'a>, progress: Progress<'a>) -> Result<LogZ> {
+    settings.check()?;
+    let problem = Problem { rbm, settings, progress };
+    let chosen = match name {
+        "auto" if Exact::cost(&rbm.lower()).is_some_and(|cost| cost <= AFFORDABLE) => "exact",
+        "auto" => "bar",
+        other => other,
+    };
     match METHODS.iter().find(|m| m.name == chosen) {
-        Some(method) => (method.run)(rbm, progress),
+        Some(method) => (method.run)(&problem),
         None => {
             let known = METHODS.iter().map(|m| m.name).collect::<Vec<_>>().join(", ");
             Err(Error::UnknownMethod { name: name.into(), known: format!("auto, {known}") })
         }
+    }
+}
+
+/// Weights from which on sampling is done in f32: finite units whose energies are sums of many terms.
+const LARGE: usize = 4096;
+
+/// Work of one chain in a sweep besides its weights, counted in weights: what makes a sweep of a tiny machine cost.
+const PER_SWEEP: usize = 100_000;
+
+impl Problem<'_> {
+    /// Calls `f` with everything that sampling needs, in the precision that suits the machine.
+    fn sample(&self, f: impl Sampler) -> Result<LogZ> {
+        let machine = self.rbm.lower();
+        let (v, h) = (machine.visible().unit(), machine.hidden().unit());
+        if v.quadratic() && h.quadratic() {
+            // A Gaussian in both layers may have no distribution; the factorisation tells.
+            Exact::new(self.rbm)?;
+        }
+        let finite = v.n_states().is_some() && h.n_states().is_some();
+        match finite && machine.weights().len() >= LARGE {
+            true => self.sample_as::<f32>(self.rbm.cast::<f32>().lower(), f),
+            false => self.sample_as::<f64>(machine, f),
+        }
+    }
+
+    fn sample_as<T: Real>(&self, machine: Natural<T>, f: impl Sampler) -> Result<LogZ> {
+        let data = match self.settings.data {
+            Some(rows) => Some(Dataset::from_values(machine.visible(), rows.mapv(T::of).view())?),
+            None => None,
+        };
+        let data: Option<&States<T>> = data.as_ref().map(Dataset::states).filter(|d| d.rows() > 0);
+        let work = machine.weights().len() + PER_SWEEP;
+        let done = Meter { done: AtomicU64::new(0), all: AtomicU64::new(1), progress: self.progress };
+        let tell = |chains: u64| done.add(chains);
+        let both = Both::new(machine, data, Key::root(self.settings.seed), &tell)?;
+        let Settings { chains, temperatures, tolerance, .. } = self.settings;
+        f.run(both, Asked { chains, temperatures, tolerance, meter: &done, work: work as f64 })
+    }
+}
+
+/// What a method does with a machine, in either precision.
+trait Sampler {
+    fn run<T: Real>(self, both: Both<T>, asked: Asked) -> Result<LogZ>;
+}
+
+/// What a sampling method goes by.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    chains: Option<usize>,
+    temperatures: Option<usize>,
+    tolerance: f64,
+    meter: &'a Meter<'a>,
+    /// Weights, and what counts like them, that one sweep of one chain visits.
+    work: f64,
+}
+
+/// Chains of [`Effort`] unless the caller asks for another number: enough for an error of a tenth at a spread of one nat.
+const CHAINS: usize = 128;
+/// Least and most temperatures to begin with: with Λ the length of the path and K temperatures, Λ²/K is the variance of log
+/// weights if chains forget within a sweep.
+const TEMPERATURES: (usize, usize) = (200, 16_000);
+/// First sweeps of parallel tempering.
+const SWEEPS: u64 = 200;
+
+impl Asked<'_> {
+    /// What to begin with on a path of this length.
+    fn first_effort(&self, length: f64) -> Effort {
+        let chains = self.chains.unwrap_or(CHAINS);
+        let own = (4.0 * length * length) as usize;
+        Effort {
+            chains,
+            ladders: chains.div_ceil(2).max(4),
+            temperatures: self.temperatures.unwrap_or(own.clamp(TEMPERATURES.0, TEMPERATURES.1)),
+            sweeps: SWEEPS,
+        }
+    }
+}
+
+/// Sweeps done and planned.
+struct Meter<'a> {
+    done: AtomicU64,
+    all: AtomicU64,
+    progress: Progress<'a>,
+}
+
+impl Meter<'_> {
+    fn add(&self, chains: u64) {
+        let done = self.done.fetch_add(chains, Ordering::Relaxed) + chains;
+        (self.progress)(done, self.all.load(Ordering::Relaxed).max(done));
+    }
+
+    /// Says how much more there is to do.
+    fn plan(&self, sweeps: f64) {
+        self.all.store(self.done.load(Ordering::Relaxed) + sweeps as u64, Ordering::Relaxed);
     }
 }

@@ -75,11 +75,6 @@ pub fn log_variance_limits<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>) -> Option<(
 /// Mean log likelihood of the rows under independent units fitted to them, nats per row: ⟨η, ⟨T⟩⟩ − Γ(η).
 pub fn independent_log_likelihood<T: Real>(visible: &Side<T>, data: &Dataset<T>) -> f64 {
     let (moments, rows) = data.moments(visible);
-    let unit = visible.kind().unit::<f64>();
-    let n = moments.ncols();
-    let (mut par, offset) = (Array2::zeros((unit.fields().len(), n)), Array1::zeros(n));
-    unit.fit(moments.view(), rows, offset.view(), par.view_mut());
-    let mut eta = Array2::zeros(moments.dim());
-    unit.natural(par.view(), offset.view(), eta.view_mut(), &mut vec![0.0; n]);
-    (&eta * &moments).sum() - unit.log_norm(eta.view(), &vec![0.0; n])
+    let eta = visible.kind().fitted(moments.view(), rows);
+    (&eta * &moments).sum() - visible.kind().unit::<f64>().log_norm(eta.view(), &vec![0.0; eta.ncols()])
 }

@@ -1,0 +1,187 @@
+//! Does the error bar of log Z hold? Machines small enough for exact log Z, of all pairs of units, half random and half
+//! trained, each estimated without enumeration.
+//!
+//! ```sh
+//! cargo run --release -p harmonium --example log_z_calibration -- 1056 bar > machines.csv
+//! ```
+
+use harmonium::logz::{self, Settings, Verdict};
+use harmonium::rng::{Key, normal};
+use harmonium::train::initial_machine;
+use harmonium::units::Kind;
+use harmonium::{Dataset, Error, Exact, Layer, Rbm, Result, TrainConfig, Trainer};
+use ndarray::{Array1, Array2};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// One machine and what was found.
+struct Row {
+    kinds: String,
+    trained: bool,
+    strength: f64,
+    exact: f64,
+    value: f64,
+    std_err: f64,
+    verdict: Verdict,
+    seconds: f64,
+}
+
+/// A stream of numbers of one machine.
+struct Numbers(Key, u64);
+
+impl Numbers {
+    fn uniform(&mut self) -> f64 {
+        self.1 += 1;
+        self.0.uniforms(self.1, 0)[0]
+    }
+    fn normal(&mut self) -> f64 {
+        self.1 += 1;
+        normal(self.0.uniforms(self.1, 0))
+    }
+    fn between(&mut self, low: usize, high: usize) -> usize {
+        low + (self.uniform() * (high - low + 1) as f64) as usize
+    }
+}
+
+/// Weights that make a field of standard deviation about `strength`, biases of size 1.
+fn random(visible: &Kind, hidden: &Kind, strength: f64, r: &mut Numbers) -> Result<Rbm<f64>> {
+    let most = if hidden.unit::<f64>().n_states().is_some() { 40 } else { 11 };
+    let (n, m) = (r.between(6, most), r.between(4, 11));
+    let mut layer = |kind: &Kind, sites: usize| {
+        let plain = Layer::<f64>::new(kind.clone(), sites);
+        let par = Array2::from_shape_fn(plain.par().dim(), |(f, _)| if f == 0 { r.normal() } else { 0.5 * r.normal() });
+        Layer::from_parts(kind.clone(), par, Array1::zeros(plain.columns()))
+    };
+    let (v, h) = (layer(visible, n)?, layer(hidden, m)?);
+    let size = strength / (n as f64).sqrt();
+    let mut weights = Array2::from_shape_fn((v.columns(), h.columns()), |_| size * r.normal());
+    // A Gaussian in both layers has a distribution only where the coupling is weak: halved until it has.
+    for _ in 0..60 {
+        let rbm = Rbm::from_parts(v.clone(), h.clone(), weights.clone())?;
+        match Exact::new(&rbm) {
+            Err(Error::NotNormalisable(_)) => weights *= 0.5,
+            other => return other.map(|_| rbm),
+        }
+    }
+    Err(Error::NotNormalisable("whatever its weights".into()))
+}
+
+/// A machine trained on samples of a random one.
+fn trained(visible: &Kind, hidden: &Kind, strength: f64, seed: u64, r: &mut Numbers) -> Result<Rbm<f64>> {
+    let teacher = random(visible, hidden, strength, r)?;
+    let exact = Exact::new(&teacher)?;
+    let (rows, _) = exact.sample(300, Key::root(seed).step(1));
+    let data = Dataset::from_values(teacher.lower().visible(), rows.view())?;
+    let rbm = initial_machine(visible, hidden, r.between(4, 11), &data, true, seed)?;
+    let config = TrainConfig {
+        seed,
+        updates: 2000,
+        lr: 0.02,
+        report_every: 100_000,
+        likelihood: false,
+        ..TrainConfig::default()
+    };
+    let mut trainer = Trainer::new(config, rbm, data, None)?;
+    trainer.run(&mut ())?;
+    Ok(trainer.rbm().clone())
+}
+
+fn one(k: usize, method: &str, pairs: &[(Kind, Kind)]) -> Result<Row> {
+    let (visible, hidden) = &pairs[(k / 2) % pairs.len()];
+    let seed = k as u64;
+    let mut r = Numbers(Key::root(seed).step(77), 0);
+    // From hardly coupled to frozen.
+    let strength = 0.1 * 80f64.powf(r.uniform());
+    let is_trained = k % 2 == 1;
+    let rbm = match is_trained {
+        true => trained(visible, hidden, strength, seed, &mut r)?,
+        false => random(visible, hidden, strength, &mut r)?,
+    };
+    let exact = Exact::new(&rbm)?.log_z();
+    let clock = std::time::Instant::now();
+    let found = logz::log_z(&rbm, method, Settings { seed, ..Settings::default() }, &|_, _| ())?;
+    Ok(Row {
+        kinds: format!("{visible} with {hidden}"),
+        trained: is_trained,
+        strength,
+        exact,
+        value: found.value,
+        std_err: found.std_err,
+        verdict: found.verdict,
+        seconds: clock.elapsed().as_secs_f64(),
+    })
+}
+
+fn summary(name: &str, rows: &[&Row]) {
+    let n = rows.len().max(1) as f64;
+    let beyond = |r: &&&Row, k: f64| (r.value - r.exact).abs() > k * r.std_err + 1e-9;
+    let part = |f: &dyn Fn(&&&Row) -> bool| 100.0 * rows.iter().filter(|r| f(r)).count() as f64 / n;
+    let mut errors: Vec<f64> = rows.iter().map(|r| r.std_err).collect();
+    errors.sort_by(f64::total_cmp);
+    let mut seconds: Vec<f64> = rows.iter().map(|r| r.seconds).collect();
+    seconds.sort_by(f64::total_cmp);
+    eprintln!(
+        "{name:32} {:5} machines: within 2 errors {:5.1} %, beyond 4 errors {:.2} % ({} certain), median error {:.3}, \
+         certain {:.1} %, median {:.2} s, longest {:.1} s",
+        rows.len(),
+        100.0 - part(&|r| beyond(r, 2.0)),
+        part(&|r| beyond(r, 4.0)),
+        rows.iter().filter(|r| beyond(r, 4.0) && r.verdict == Verdict::Certain).count(),
+        errors.get(errors.len() / 2).unwrap_or(&0.0),
+        part(&|r| r.verdict == Verdict::Certain),
+        seconds.get(seconds.len() / 2).unwrap_or(&0.0),
+        seconds.last().unwrap_or(&0.0),
+    );
+}
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().collect();
+    let count: usize = args.get(1).and_then(|a| a.parse().ok()).unwrap_or(1056);
+    let method = args.get(2).map_or("bar", String::as_str);
+    let kinds = Kind::examples();
+    let pairs: Vec<(Kind, Kind)> = kinds
+        .iter()
+        .flat_map(|v| kinds.iter().filter(|h| !h.visible_only()).map(move |h| (v.clone(), h.clone())))
+        .collect();
+    // Two machines at a time; each is too small to keep two threads busy.
+    let (next, workers) = (AtomicUsize::new(0), std::thread::available_parallelism().map_or(1, usize::from));
+    let worker = || {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let mut rows = Vec::new();
+        loop {
+            let k = next.fetch_add(1, Ordering::Relaxed);
+            if k >= count {
+                return rows;
+            }
+            let found = match &pool {
+                Ok(pool) => pool.install(|| one(k, method, &pairs)),
+                Err(_) => one(k, method, &pairs),
+            };
+            match found {
+                Ok(row) => rows.push((k, row)),
+                Err(error) => eprintln!("machine {k} left out: {error}"),
+            }
+        }
+    };
+    let mut rows: Vec<(usize, Row)> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
+        all.into_iter().flat_map(|w| w.join().unwrap_or_default()).collect()
+    });
+    rows.sort_by_key(|r| r.0);
+    println!("machine,units,trained,strength,exact,value,std_err,errors,verdict,seconds");
+    for (k, r) in &rows {
+        let errors = (r.value - r.exact) / r.std_err;
+        println!(
+            "{k},\"{}\",{},{:.3},{:.6},{:.6},{:.6},{errors:.2},{},{:.2}",
+            r.kinds, r.trained, r.strength, r.exact, r.value, r.std_err, r.verdict, r.seconds
+        );
+    }
+    let all: Vec<&Row> = rows.iter().map(|r| &r.1).collect();
+    summary("all", &all);
+    summary("random", &all.iter().filter(|r| !r.trained).copied().collect::<Vec<_>>());
+    summary("trained", &all.iter().filter(|r| r.trained).copied().collect::<Vec<_>>());
+    for kind in &kinds {
+        let named: Vec<&Row> = all.iter().filter(|r| r.kinds.contains(&kind.to_string())).copied().collect();
+        summary(&kind.to_string(), &named);
+    }
+    Ok(())
+}

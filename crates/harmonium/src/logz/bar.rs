@@ -1,0 +1,162 @@
+//! Both directions with growing effort, until the interval is as narrow as asked and nothing contradicts it.
+
+use super::sandwich::{Both, Effort, Sandwich};
+use super::weights::{Estimate, FEW};
+use super::{Asked, LogZ, Problem, Sampler, Verdict};
+use crate::error::Result;
+use crate::math::softplus;
+use crate::real::Real;
+
+/// Work after which no more is begun, in weights visited: one to two minutes on two cores.
+const MOST_WORK: f64 = 5e12;
+/// A direction or group that differs by more than this many errors of the difference is no accident.
+const ERRORS: f64 = 3.0;
+/// Nats of difference, beyond errors, from which on two ways are said to disagree.
+const NATS: f64 = 1.0;
+
+pub(super) fn run(problem: &Problem) -> Result<LogZ> {
+    problem.sample(Bar)
+}
+
+struct Bar;
+
+impl Sampler for Bar {
+    fn run<T: Real>(self, mut both: Both<T>, asked: Asked) -> Result<LogZ> {
+        let mut effort = asked.first_effort(both.length());
+        let (mut spent, mut before) = (0.0, None);
+        for round in 0.. {
+            let cost = both.cost(&effort) * asked.work;
+            asked.meter.plan(both.cost(&effort));
+            let found = both.run(effort, round);
+            spent += cost;
+            let doubts = doubts(&found, before.as_ref(), asked.tolerance);
+            let next = grown(&found, &asked);
+            let stop = asked.temperatures.is_some() || spent + both.cost(&next) * asked.work > MOST_WORK;
+            // One round alone cannot show that it was enough.
+            if stop || doubts.is_empty() && before.is_some() {
+                return Ok(conclude(&found, &doubts, asked.tolerance));
+            }
+            (effort, before) = (next, Some(found));
+        }
+        unreachable!("the loop ends by returning")
+    }
+}
+
+/// More of what is short: temperatures while log weights of either direction spread by more than a nat, then chains; always
+/// sweeps.
+fn grown(found: &Sandwich, asked: &Asked) -> Effort {
+    let mut effort = Effort { sweeps: 2 * found.effort.sweeps, ..found.effort };
+    if found.spread > 1.0 || asked.chains.is_some() {
+        effort.temperatures *= 2;
+    } else {
+        (effort.chains, effort.ladders) = (2 * effort.chains, 2 * effort.ladders);
+    }
+    effort
+}
+
+/// A reason not to be certain.
+#[derive(Clone, Debug, PartialEq)]
+enum Doubt {
+    /// The interval is wider than asked.
+    Wide,
+    /// Few paths of one direction could have come from the other.
+    Overlap,
+    /// Two ways to log Z differ by so many nats, and by more than errors and a nat explain.
+    Differ { what: &'static str, by: f64, far: bool },
+}
+
+fn doubts(found: &Sandwich, before: Option<&Sandwich>, tolerance: f64) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    let mut compare = |what, by: f64, error: f64| {
+        if by > ERRORS * error {
+            doubts.push(Doubt::Differ { what, by, far: by > NATS + ERRORS * error });
+        }
+    };
+    let (up, down, both) = (found.forward, found.backward, found.both);
+    compare("the two directions", (down.value - up.value).abs(), up.std_err.hypot(down.std_err));
+    compare("chains that began at data and at random", found.groups.0, found.groups.1);
+    if let Some(missed) = found.missed {
+        compare("log Z with and without a place that no sample was at", softplus(missed - both.value), both.std_err);
+    }
+    if let Some(before) = before {
+        let error = both.std_err.hypot(before.both.std_err);
+        compare("this round and the one before", (both.value - before.both.value).abs(), error);
+    }
+    if both.ess < FEW.min(0.2 * found.effort.ladders as f64) {
+        doubts.push(Doubt::Overlap);
+    }
+    if 4.0 * both.std_err > tolerance {
+        doubts.push(Doubt::Wide);
+    }
+    doubts
+}
+
+/// The number with its error bar, which is no smaller than half of what two ways to it differ by.
+fn conclude(found: &Sandwich, doubts: &[Doubt], tolerance: f64) -> LogZ {
+    let far = doubts.iter().any(|d| matches!(d, Doubt::Differ { far: true, .. }));
+    let verdict = match (doubts.is_empty(), far) {
+        (true, _) => Verdict::Certain,
+        (false, true) => Verdict::Disagree,
+        (false, false) => Verdict::Wide,
+    };
+    let mut value = found.both.value;
+    if let Some(missed) = found.missed.filter(|_| !doubts.is_empty()) {
+        value += softplus(missed - value);
+    }
+    let mut std_err = found.both.std_err;
+    for doubt in doubts {
+        if let Doubt::Differ { by, .. } = doubt {
+            std_err = std_err.max(0.5 * by);
+        }
+    }
+    LogZ {
+        value,
+        std_err,
+        lower: value - 2.0 * std_err,
+        upper: value + 2.0 * std_err,
+        ess: Some(found.both.ess),
+        forward: Some(found.forward),
+        backward: Some(found.backward),
+        method: "bar",
+        how: how(found),
+        verdict,
+        advice: advice(doubts, far, tolerance),
+    }
+}
+
+fn how(found: &Sandwich) -> String {
+    let Effort { chains, ladders, temperatures, sweeps } = found.effort;
+    let words = |e: Estimate| format!("{:.3} ± {:.3}", e.value, e.std_err);
+    format!(
+        "{chains} chains up ({}) and {ladders} down ({}) through {temperatures} temperatures, after {sweeps} sweeps of \
+         parallel tempering",
+        words(found.forward),
+        words(found.backward)
+    )
+}
+
+/// The worst doubt, and what to do about it.
+fn advice(doubts: &[Doubt], disagree: bool, tolerance: f64) -> String {
+    let more = "give more --temperatures or --chains, or data of the machine's kind";
+    let worst = doubts.iter().max_by(|a, b| a.nats().total_cmp(&b.nats()));
+    match worst {
+        None => String::new(),
+        Some(Doubt::Differ { what, by, .. }) if disagree => {
+            format!("{what} disagree by {by:.2} nats: do not trust this number; the chains do not mix, {more}")
+        }
+        Some(Doubt::Differ { what, by, .. }) => {
+            format!("{what} differ by {by:.2} nats, more than their errors explain: {more}")
+        }
+        Some(Doubt::Overlap) => format!("few paths of one direction could have come from the other: {more}"),
+        Some(Doubt::Wide) => format!("the interval is wider than {tolerance} nats: {more}"),
+    }
+}
+
+impl Doubt {
+    fn nats(&self) -> f64 {
+        match self {
+            Doubt::Differ { by, .. } => *by,
+            Doubt::Wide | Doubt::Overlap => 0.0,
+        }
+    }
+}

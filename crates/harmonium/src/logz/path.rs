@@ -1,0 +1,190 @@
+//! The road from independent units (β = 0) to the machine (β = 1), and chains that travel it.
+//!
+//! log p*_β(v) changes along it at speed σ_β, the standard deviation of ∂_β log p*_β(v). A schedule that takes equal steps of
+//! ∫σ_β dβ makes the weights' variance smallest (Grosse, Maddison & Salakhutdinov, *Annealing between distributions by
+//! averaging moments*, 2013).
+
+use crate::backend::{Backend, Cpu, Slot, Sweeps};
+use crate::error::Result;
+use crate::natural::{Natural, Side};
+use crate::real::Real;
+use crate::rng::{Key, Purpose};
+use crate::states::States;
+use crate::stats::Stats;
+use ndarray::{Array1, Array2};
+
+use super::weights::variance;
+
+/// Chains that find the base and the speed.
+const PILOTS: usize = 200;
+/// Temperatures they pass.
+const PILOT_STEPS: usize = 100;
+/// Times the speed is measured, each along the schedule that the last one gave.
+const PILOT_ROUNDS: u64 = 3;
+/// Least speed in a schedule, in units of the mean: no stretch is left out because the pilots saw nothing there.
+const LEAST_SPEED: f64 = 0.2;
+
+/// Told how many chains were moved, once each, along the whole coupling.
+pub type Tell<'a> = &'a (dyn Fn(u64) + Sync);
+
+/// Independent units: natural parameters, visible and hidden, and their log Z.
+pub struct Base<T> {
+    eta: [Array2<T>; 2],
+    log_z: f64,
+}
+
+/// A machine, its base, and the speed between them.
+pub struct Path<'a, T: Real> {
+    pub backend: Cpu<T>,
+    base: Base<T>,
+    /// log Z of the base.
+    pub log_z0: f64,
+    /// Inverse temperatures at equal distances.
+    grid: Vec<f64>,
+    /// ∫σ_β dβ: about the square root of the temperatures that weights of variance 1 need.
+    pub length: f64,
+    tell: Tell<'a>,
+}
+
+impl<'a, T: Real> Path<'a, T> {
+    /// Finds the base (the means of `data`, else of a short annealed run) and measures the speed.
+    pub fn new(machine: Natural<T>, data: Option<&States<T>>, key: Key, tell: Tell<'a>) -> Result<Path<'a, T>> {
+        let grid = (0..=PILOT_STEPS).map(|k| k as f64 / PILOT_STEPS as f64).collect();
+        let base = Base { eta: machine.flat(), log_z: 0.0 };
+        let mut path = Path { backend: Cpu::new(machine)?, base, log_z0: 0.0, grid, length: 0.0, tell };
+        match data {
+            Some(rows) => path.backend.put(0, rows, None),
+            None => {
+                let betas = path.grid.clone();
+                path.start(0, PILOTS, key.of(Purpose::Base));
+                path.anneal(0, &betas, key.of(Purpose::Base), |_, _, _| ());
+            }
+        }
+        path.fit_base();
+        for round in 0..PILOT_ROUNDS {
+            path.measure_speed(key.of(Purpose::Pilot).step(round));
+        }
+        Ok(path)
+    }
+
+    /// Independent units with the mean statistics of the rows in slot 0.
+    fn fit_base(&mut self) {
+        let mut stats = Stats::zeros(self.backend.machine());
+        self.backend.stats(0, None, None, &mut stats);
+        self.set_base(&stats.visible, &stats.hidden, stats.weight);
+    }
+
+    /// Makes independent units with these sums of statistics over `rows` rows the base; returns the one before.
+    pub fn set_base(&mut self, visible: &Array2<T>, hidden: &Array2<T>, rows: f64) -> Base<T> {
+        let machine = self.backend.machine();
+        // The base is what its numbers say after rounding.
+        let fit = |side: &Side<T>, sums: &Array2<T>| {
+            side.kind().fitted(sums.mapv(|x| x.f64() / rows).view(), rows).mapv(T::of)
+        };
+        let eta = [fit(machine.visible(), visible), fit(machine.hidden(), hidden)];
+        let log_z = [machine.visible(), machine.hidden()].iter().zip(&eta).map(|(s, eta)| log_norm(s, eta)).sum();
+        self.restore_base(Base { eta, log_z })
+    }
+
+    /// Makes this the base; returns the one before.
+    pub fn restore_base(&mut self, base: Base<T>) -> Base<T> {
+        self.backend.set_base(base.eta.clone());
+        self.log_z0 = base.log_z;
+        std::mem::replace(&mut self.base, base)
+    }
+
+    fn measure_speed(&mut self, key: Key) {
+        let betas = self.grid.clone();
+        self.start(0, PILOTS, key);
+        let mut spreads = Vec::with_capacity(PILOT_STEPS);
+        self.anneal(0, &betas, key, |_, _, steps| spreads.push(variance(steps).sqrt()));
+        self.length = spreads.iter().sum();
+        let least = LEAST_SPEED * self.length.max(1e-9);
+        let speeds: Vec<f64> = spreads.iter().zip(betas.windows(2)).map(|(s, b)| s / (b[1] - b[0]) + least).collect();
+        self.grid = resample(&betas, &speeds, PILOT_STEPS);
+    }
+
+    /// `n` + 1 inverse temperatures from 0 to 1 at equal distances.
+    pub fn schedule(&self, n: usize) -> Vec<f64> {
+        let speeds: Vec<f64> = self.grid.windows(2).map(|b| 1.0 / (b[1] - b[0]).max(1e-12)).collect();
+        resample(&self.grid, &speeds, n)
+    }
+
+    /// Fills a slot with samples of the base.
+    pub fn start(&mut self, slot: Slot, chains: usize, key: Key) {
+        let side = self.backend.machine().visible();
+        let mut rows = States::new(side.unit(), side.sites());
+        rows.push(side, first_state(side, chains).view());
+        self.backend.put(slot, &rows, None);
+        // At β = 0 one sweep forgets everything.
+        self.sweep(slot, &vec![T::zero(); chains], key, 0);
+    }
+
+    /// One sweep of the chains of a slot at these inverse temperatures.
+    pub fn sweep(&mut self, slot: Slot, beta: &[T], key: Key, step: u64) {
+        self.backend.gibbs(slot, Sweeps { steps: 1, key, first: step, beta: Some(beta) });
+        (self.tell)(beta.len() as u64);
+    }
+
+    /// Takes the chains of a slot from the first to the last inverse temperature, one sweep at each after the first.
+    /// Returns Σ log p*_{next}(v)/p*_{now}(v) of every chain; `see(path, k, parts)` is called before the sweep at temperature
+    /// k with the last parts of these sums.
+    pub fn anneal(
+        &mut self,
+        slot: Slot,
+        betas: &[f64],
+        key: Key,
+        mut see: impl FnMut(&mut Self, usize, &[f64]),
+    ) -> Vec<f64> {
+        let chains = self.backend.get(slot).rows();
+        let row = |beta: f64| vec![T::of(beta); chains];
+        let (mut sums, mut now) = (vec![0.0; chains], row(betas[0]));
+        for (k, beta) in betas.iter().enumerate().skip(1) {
+            let next = row(*beta);
+            let log_p = self.backend.log_marginals(slot, &[Some(&now), Some(&next)], Some((key, k as u64)));
+            let parts: Vec<f64> = log_p.rows().into_iter().map(|p| p[1] - p[0]).collect();
+            sums.iter_mut().zip(&parts).for_each(|(s, p)| *s += p);
+            see(self, k, &parts);
+            self.sweep(slot, &next, key, k as u64);
+            now = next;
+        }
+        sums
+    }
+}
+
+/// Γ(η, 0) in f64.
+fn log_norm<T: Real>(side: &Side<T>, eta: &Array2<T>) -> f64 {
+    let eta = eta.mapv(T::f64);
+    side.kind().unit::<f64>().log_norm(eta.view(), &vec![0.0; eta.ncols()])
+}
+
+/// Rows of zeros, or of first states.
+fn first_state<T: Real>(side: &Side<T>, rows: usize) -> Array2<T> {
+    let mut row = Array1::zeros(side.columns());
+    if let (Some(_), Some(row)) = (side.unit().n_states(), row.as_slice_mut()) {
+        row.chunks_exact_mut(side.unit().width()).for_each(|site| side.unit().state(0, site));
+    }
+    Array2::from_shape_fn((rows, side.columns()), |(_, c)| row[c])
+}
+
+/// `n` + 1 points from the first to the last of `points`, with density proportional to `speeds` between them.
+fn resample(points: &[f64], speeds: &[f64], n: usize) -> Vec<f64> {
+    let mut distance = vec![0.0];
+    for (p, speed) in points.windows(2).zip(speeds) {
+        distance.push(distance[distance.len() - 1] + (p[1] - p[0]) * speed);
+    }
+    let total = distance[distance.len() - 1];
+    let mut k = 0;
+    let mut out: Vec<f64> = (0..=n)
+        .map(|i| {
+            let d = total * i as f64 / n as f64;
+            while k + 2 < distance.len() && distance[k + 1] < d {
+                k += 1;
+            }
+            let part = ((d - distance[k]) / (distance[k + 1] - distance[k]).max(1e-300)).clamp(0.0, 1.0);
+            points[k] + part * (points[k + 1] - points[k])
+        })
+        .collect();
+    (out[0], out[n]) = (points[0], points[points.len() - 1]);
+    out
+}

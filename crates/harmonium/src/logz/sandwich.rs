@@ -1,0 +1,233 @@
+//! Both directions: annealed importance sampling from the base up (below log Z on average) and from samples of the machine
+//! down (above it on average), and Bennett's ratio of the two.
+//!
+//! Samples of the machine are the coldest chains of parallel tempering. Their ladders begin at annealed chains, and at data
+//! rows if there are some; if these groups do not lead to the same log Z, chains have not mixed and nobody knows how much each
+//! of the places counts.
+
+use super::bennett::bennett;
+use super::ladder::{Ladders, Meeting};
+use super::path::{Path, Tell};
+use super::search::missed;
+use super::weights::{Estimate, log_mean_exp, variance};
+use crate::backend::{Backend, Slot};
+use crate::error::Result;
+use crate::natural::Natural;
+use crate::real::Real;
+use crate::rng::{Key, Purpose};
+use crate::states::States;
+use ndarray::{Array2, s};
+
+const FORWARD: Slot = 0;
+const BACKWARD: Slot = 1;
+
+/// How much is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effort {
+    /// Chains from the base up.
+    pub chains: usize,
+    /// Chains from the machine down, each from a ladder of its own.
+    pub ladders: usize,
+    /// Inverse temperatures passed.
+    pub temperatures: usize,
+    /// Sweeps of parallel tempering.
+    pub sweeps: u64,
+}
+
+/// What both directions found; estimates of log Z, not of a ratio.
+#[derive(Clone, Debug)]
+pub struct Sandwich {
+    pub effort: Effort,
+    pub forward: Estimate,
+    pub backward: Estimate,
+    pub both: Estimate,
+    /// Largest difference between groups of ladders that began at different places, and its standard error.
+    pub groups: (f64, f64),
+    /// log of the largest mass found at a place that neither direction has reached.
+    pub missed: Option<f64>,
+    /// Variance of the log weights, the larger of both directions.
+    pub spread: f64,
+}
+
+/// What chains of parallel tempering were worth to each other where they met.
+pub struct Meetings {
+    /// For each rung but the last: ladder, forward and backward log weight of the step to the next.
+    pub works: Vec<Vec<(usize, f64, f64)>>,
+    /// log Z at the first rung.
+    pub log_z0: f64,
+    /// Smallest part of swaps made between two rungs.
+    pub swaps: f64,
+}
+
+/// A machine with its path, and where ladders may begin.
+pub struct Both<'a, T: Real> {
+    path: Path<'a, T>,
+    data: Option<&'a States<T>>,
+    key: Key,
+}
+
+impl<'a, T: Real> Both<'a, T> {
+    pub fn new(machine: Natural<T>, data: Option<&'a States<T>>, key: Key, tell: Tell<'a>) -> Result<Both<'a, T>> {
+        Ok(Both { path: Path::new(machine, data, key, tell)?, data, key })
+    }
+
+    /// ∫σ_β dβ, see [`Path`].
+    pub fn length(&self) -> f64 {
+        self.path.length
+    }
+
+    /// Chains at each temperature of a ladder: neighbours one unit of length apart swap in about half of all trials,
+    /// and speeds are underestimated where the pilots are late.
+    fn rungs(&self, effort: &Effort) -> usize {
+        ((1.5 * self.path.length).ceil() as usize + 1).clamp(3, effort.temperatures + 1)
+    }
+
+    /// Sweeps of one chain that an effort takes.
+    pub fn cost(&self, effort: &Effort) -> f64 {
+        let annealing = (effort.chains + effort.ladders) * effort.temperatures;
+        (annealing + effort.ladders * self.rungs(effort) * effort.sweeps as usize) as f64
+    }
+
+    /// Only the way up.
+    pub fn forward(&mut self, effort: &Effort, round: u64) -> Estimate {
+        let schedule = self.path.schedule(effort.temperatures);
+        let (weights, _) = self.up(effort, &schedule, &[], round);
+        shifted(log_mean_exp(&weights), self.path.log_z0)
+    }
+
+    /// Both ways.
+    pub fn run(&mut self, effort: Effort, round: u64) -> Sandwich {
+        let schedule = self.path.schedule(effort.temperatures);
+        let at = self.places(&effort);
+        let (up, mut starts) = self.up(&effort, &schedule, &at, round);
+        let groups = self.spread_out(&effort, &mut starts, round);
+        let down = self.down(&effort, &schedule, &at, &starts, round);
+        let z0 = self.path.log_z0;
+        let group = |k: usize| -> Vec<f64> { down.iter().zip(&groups).filter(|g| *g.1 == k).map(|g| *g.0).collect() };
+        let by_group: Vec<Estimate> = (0..2).map(group).filter(|g| !g.is_empty()).map(|g| bennett(&up, &g)).collect();
+        let both = shifted(bennett(&up, &down), z0);
+        let key = self.key.of(Purpose::Far).step(round);
+        let missed = missed(&mut self.path, &schedule, &down, effort.sweeps, key);
+        Sandwich {
+            forward: shifted(log_mean_exp(&up), z0),
+            backward: shifted(negated(&down), z0),
+            both,
+            groups: largest_difference(&by_group),
+            missed,
+            spread: variance(&up).max(variance(&down)),
+            effort,
+        }
+    }
+
+    /// Parallel tempering from annealed chains and others; the first quarter of the sweeps is not counted.
+    pub fn meetings(&mut self, effort: &Effort, round: u64) -> Meetings {
+        let schedule = self.path.schedule(effort.temperatures);
+        let at = self.places(effort);
+        let (_, mut starts) = self.up(effort, &schedule, &at, round);
+        self.spread_out(effort, &mut starts, round);
+        let mut works = vec![Vec::new(); at.len() - 1];
+        let swaps = self.temper(effort, &schedule, &at, &starts, round, |step, m| {
+            if 4 * step >= effort.sweeps {
+                works[m.rung].push((m.ladder, m.forward, m.backward));
+            }
+        });
+        Meetings { works, log_z0: self.path.log_z0, swaps: swaps.least_swaps() }
+    }
+
+    /// The indices of a schedule that are rungs of a ladder.
+    fn places(&self, effort: &Effort) -> Vec<usize> {
+        let rungs = self.rungs(effort);
+        (0..rungs).map(|k| k * effort.temperatures / (rungs - 1)).collect()
+    }
+
+    /// Anneals from the base; returns log weights, and the first chains as they were at each index `at` of the schedule.
+    fn up(&mut self, effort: &Effort, schedule: &[f64], at: &[usize], round: u64) -> (Vec<f64>, Vec<Array2<T>>) {
+        let key = self.key.of(Purpose::Forward).step(round);
+        let mut starts = Vec::new();
+        self.path.start(FORWARD, effort.chains, key);
+        let weights = self.path.anneal(FORWARD, schedule, key, |path, k, _| {
+            // Before the sweep at k the chains have made the one at k − 1.
+            if at.contains(&(k - 1)) {
+                starts.push(columns(path, effort.ladders));
+            }
+        });
+        if !at.is_empty() {
+            starts.push(columns(&self.path, effort.ladders));
+        }
+        (weights, starts)
+    }
+
+    /// Lets half of the ladders begin at data rows at their last rung; returns the group of each.
+    fn spread_out(&mut self, effort: &Effort, starts: &mut [Array2<T>], round: u64) -> Vec<usize> {
+        let mut groups = vec![0; effort.ladders];
+        let (Some(rows), Some(last)) = (self.data, starts.last_mut()) else { return groups };
+        let half = effort.ladders / 2;
+        let key = self.key.of(Purpose::Chains).step(round);
+        let pick = |r: usize| (key.uniforms::<f64>(r as u64, 0)[0] * rows.rows() as f64) as usize;
+        let chosen: Vec<usize> = (half..effort.ladders).map(|r| pick(r).min(rows.rows() - 1)).collect();
+        let unit = self.path.backend.machine().visible().unit();
+        last.slice_mut(s![half.., ..]).assign(&rows.select(&chosen).columns(unit, 0, chosen.len()));
+        groups[half..].fill(1);
+        groups
+    }
+
+    /// Runs ladders that begin at the rows of columns `starts`; tells every meeting and its step.
+    fn temper(
+        &mut self,
+        effort: &Effort,
+        schedule: &[f64],
+        at: &[usize],
+        starts: &[Array2<T>],
+        round: u64,
+        mut see: impl FnMut(u64, Meeting),
+    ) -> Ladders<T> {
+        let betas: Vec<f64> = at.iter().map(|k| schedule[*k]).collect();
+        let mut ladders = Ladders::new(&mut self.path, &betas, starts);
+        let key = self.key.of(Purpose::Tempering).step(round);
+        for step in 0..effort.sweeps {
+            ladders.step(&mut self.path, key, step, |meeting| see(step, meeting));
+        }
+        ladders
+    }
+
+    /// Parallel tempering, then annealing to the base; log weights in the sense of the way up.
+    fn down(&mut self, effort: &Effort, schedule: &[f64], at: &[usize], starts: &[Array2<T>], round: u64) -> Vec<f64> {
+        let ladders = self.temper(effort, schedule, at, starts, round, |_, _| ());
+        let samples = ladders.last(&self.path);
+        self.path.backend.put(BACKWARD, &samples, None);
+        let back: Vec<f64> = schedule.iter().rev().copied().collect();
+        let key = self.key.of(Purpose::Backward).step(round);
+        let weights = self.path.anneal(BACKWARD, &back, key, |_, _, _| ());
+        weights.iter().map(|w| -w).collect()
+    }
+}
+
+/// The first rows of the forward chains.
+fn columns<T: Real>(path: &Path<T>, rows: usize) -> Array2<T> {
+    let states = path.backend.get(FORWARD);
+    states.columns(path.backend.machine().visible().unit(), 0, rows.min(states.rows()))
+}
+
+fn shifted(e: Estimate, by: f64) -> Estimate {
+    Estimate { value: e.value + by, ..e }
+}
+
+/// −log ⟨e^−w⟩: the other side.
+fn negated(w: &[f64]) -> Estimate {
+    let e = log_mean_exp(&w.iter().map(|w| -w).collect::<Vec<_>>());
+    Estimate { value: -e.value, ..e }
+}
+
+/// Of the pairs that differ most beyond their errors: the difference and its error.
+fn largest_difference(estimates: &[Estimate]) -> (f64, f64) {
+    let mut worst: (f64, f64) = (0.0, 0.0);
+    for (i, a) in estimates.iter().enumerate() {
+        for b in &estimates[..i] {
+            let found = ((a.value - b.value).abs(), a.std_err.hypot(b.std_err));
+            if worst.1 == 0.0 || found.0 * worst.1 > worst.0 * found.1 {
+                worst = found;
+            }
+        }
+    }
+    worst
+}

@@ -1,0 +1,102 @@
+//! A search for mass that annealing does not reach. Chains at β = 1 begin at states that are far apart and settle wherever
+//! the machine holds them. Annealing backwards from a place gives log weights that exceed log Z by as much as annealing
+//! forwards is unlikely to end there; if no sample of the machine had such weights, none was at that place. How much it would
+//! add is estimated from independent units fitted to the place itself.
+
+use super::path::Path;
+use super::weights::median;
+use crate::backend::{Backend, Slot, Sweeps};
+use crate::natural::Side;
+use crate::real::Real;
+use crate::rng::{Key, Purpose};
+use crate::states::States;
+use ndarray::{Array1, Array2, s};
+
+const SEARCH: Slot = 3;
+
+/// Places tried.
+const PLACES: usize = 16;
+/// Samples of each place: it is annealed from all of them, and its own base is fitted to them.
+const SAMPLES: usize = 8;
+/// Sweeps between two samples.
+const APART: u64 = 5;
+/// Inverse temperatures on the way from a place's own base to the machine, and chains on it.
+const NEAR: (usize, usize) = (200, 32);
+/// Nats above the largest log weight of a sample from which on a place is one without a sample.
+const BEYOND: f64 = 1.0;
+
+/// log of the mass at the largest of the places that none of the samples of the machine is at, given the log weights of
+/// annealing backwards from these along `schedule`.
+pub fn missed<T: Real>(path: &mut Path<T>, schedule: &[f64], down: &[f64], sweeps: u64, key: Key) -> Option<f64> {
+    let samples = settle(path, sweeps, key)?;
+    let side = path.backend.machine().visible();
+    let mut rows = States::new(side.unit(), side.sites());
+    rows.push(side, samples.view());
+    path.backend.put(SEARCH, &rows, None);
+    let back: Vec<f64> = schedule.iter().rev().copied().collect();
+    let weights = path.anneal(SEARCH, &back, key.of(Purpose::Backward), |_, _, _| ());
+    let seen = down.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b)) + BEYOND;
+    let unreached: Vec<usize> =
+        (0..PLACES).filter(|p| -median(&weights[p * SAMPLES..(p + 1) * SAMPLES]) > seen).collect();
+    let mass = |p: usize| {
+        let rows = samples.slice(s![p * SAMPLES..(p + 1) * SAMPLES, ..]).to_owned();
+        near(path, &rows, key.of(Purpose::Near).step(p as u64))
+    };
+    unreached.into_iter().map(mass).max_by(f64::total_cmp)
+}
+
+/// Rows of visible columns: the samples of every place, one place after another.
+fn settle<T: Real>(path: &mut Path<T>, sweeps: u64, key: Key) -> Option<Array2<T>> {
+    let machine = path.backend.machine();
+    let width = machine.visible().columns();
+    if let Some(states) = far_apart(machine.hidden(), key) {
+        path.backend.put_hidden(SEARCH, &states);
+    } else {
+        // Two layers of which neither is finite are Gaussian: there is one place.
+        let states = far_apart(machine.visible(), key)?;
+        path.backend.put(SEARCH, &states, None);
+    }
+    path.backend.gibbs(SEARCH, Sweeps { steps: sweeps, key, first: 0, beta: None });
+    let mut samples = Array2::zeros((PLACES * SAMPLES, width));
+    for k in 0..SAMPLES {
+        path.backend.gibbs(SEARCH, Sweeps { steps: APART, key, first: sweeps + k as u64 * APART, beta: None });
+        let now = path.backend.get(SEARCH).columns(path.backend.machine().visible().unit(), 0, PLACES);
+        samples.slice_mut(s![k..; SAMPLES, ..]).assign(&now);
+    }
+    Some(samples)
+}
+
+/// log of the mass near these rows: annealing from independent units fitted to them. The median, because a chain that leaves
+/// the place has the weight of another.
+fn near<T: Real>(path: &mut Path<T>, rows: &Array2<T>, key: Key) -> f64 {
+    let up = path.backend.machine().up();
+    let (visible, hidden, _) = up.row_stats(rows.view(), &vec![T::one(); rows.nrows()]);
+    let main = path.set_base(&visible, &hidden, rows.nrows() as f64);
+    let betas: Vec<f64> = (0..=NEAR.0).map(|k| k as f64 / NEAR.0 as f64).collect();
+    path.start(SEARCH, NEAR.1, key);
+    let weights = path.anneal(SEARCH, &betas, key, |_, _, _| ());
+    let log_mass = median(&weights) + path.log_z0;
+    path.restore_base(main);
+    log_mass
+}
+
+/// States that are far apart, a row for every place, or none if the units are not finite: each row has a favourite state and
+/// a part of its sites, from all to none, that take it; the others are drawn at random.
+fn far_apart<T: Real>(side: &Side<T>, key: Key) -> Option<States<T>> {
+    let (unit, width) = (side.unit(), side.unit().width());
+    let n = unit.n_states()?;
+    let mut columns = Array2::zeros((PLACES, side.columns()));
+    let (mut u, mut row) = (vec![0.0; 2 * side.sites()], vec![T::zero(); side.columns()]);
+    for r in 0..PLACES {
+        let part = 1.0 - (r / n) as f64 / PLACES.div_ceil(n) as f64;
+        key.of(Purpose::Far).fill(r as u64, &mut u);
+        for (site, u) in row.chunks_exact_mut(width).zip(u.chunks_exact(2)) {
+            let random = ((u[1] * n as f64) as usize).min(n - 1);
+            unit.state(if u[0] < part { r % n } else { random }, site);
+        }
+        columns.row_mut(r).assign(&Array1::from(row.clone()));
+    }
+    let mut states = States::new(unit, side.sites());
+    states.push(side, columns.view());
+    Some(states)
+}

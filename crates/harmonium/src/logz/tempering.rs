@@ -1,0 +1,75 @@
+//! Parallel tempering: log Z − log Z₀ = Σ_k log Z_{k+1}/Z_k over neighbouring temperatures, each by Bennett's ratio from the
+//! chains that meet there. It is the thermodynamic integral ∫⟨∂_β log p*⟩dβ without the error of a quadrature.
+
+use super::bennett::bennett;
+use super::sandwich::Both;
+use super::{Asked, LogZ, Problem, Sampler, Verdict};
+use crate::error::Result;
+use crate::real::Real;
+
+/// Groups of ladders that are left out in turn: the spread of what remains is the error (jackknife).
+const GROUPS: usize = 16;
+/// Sweeps after which no more are begun.
+const MOST_WORK: f64 = 2e12;
+
+pub(super) fn run(problem: &Problem) -> Result<LogZ> {
+    problem.sample(Tempering)
+}
+
+struct Tempering;
+
+impl Sampler for Tempering {
+    fn run<T: Real>(self, mut both: Both<T>, asked: Asked) -> Result<LogZ> {
+        let mut effort = asked.first_effort(both.length());
+        effort.ladders = effort.ladders.max(GROUPS);
+        effort.chains = effort.chains.max(effort.ladders);
+        let mut spent = 0.0;
+        for round in 0.. {
+            asked.meter.plan(both.cost(&effort));
+            let meetings = both.meetings(&effort, round);
+            spent += both.cost(&effort) * asked.work;
+            let (value, std_err) = jackknife(&meetings.works, effort.ladders);
+            let narrow = 4.0 * std_err <= asked.tolerance;
+            if narrow || 3.0 * spent > MOST_WORK {
+                let rungs = meetings.works.len() + 1;
+                return Ok(LogZ {
+                    value: value + meetings.log_z0,
+                    std_err,
+                    lower: value + meetings.log_z0 - 2.0 * std_err,
+                    upper: value + meetings.log_z0 + 2.0 * std_err,
+                    ess: Some(effort.ladders as f64),
+                    forward: None,
+                    backward: None,
+                    method: "tempering",
+                    how: format!(
+                        "{} ladders of {rungs} temperatures, {} sweeps, at least {:.0} % of swaps made",
+                        effort.ladders,
+                        effort.sweeps,
+                        100.0 * meetings.swaps
+                    ),
+                    verdict: if narrow { Verdict::Certain } else { Verdict::Wide },
+                    advice: "the error is that between ladders; places that no ladder reached are not in it".into(),
+                });
+            }
+            effort.sweeps *= 2;
+        }
+        unreachable!("the loop ends by returning")
+    }
+}
+
+/// Sum over rungs of Bennett's ratio, and its jackknife error over groups of ladders.
+fn jackknife(works: &[Vec<(usize, f64, f64)>], ladders: usize) -> (f64, f64) {
+    let group = |ladder: usize| ladder * GROUPS / ladders;
+    let without = |g: Option<usize>| -> f64 {
+        let rung = |works: &Vec<(usize, f64, f64)>| {
+            let kept = || works.iter().filter(|w| Some(group(w.0)) != g);
+            bennett(&kept().map(|w| w.1).collect::<Vec<_>>(), &kept().map(|w| w.2).collect::<Vec<_>>()).value
+        };
+        works.iter().map(rung).sum()
+    };
+    let parts: Vec<f64> = (0..GROUPS).map(|g| without(Some(g))).collect();
+    let n = GROUPS as f64;
+    let mean = parts.iter().sum::<f64>() / n;
+    let variance = parts.iter().map(|p| (p - mean).powi(2)).sum::<f64>() * (n - 1.0) / n;
+    (without(None), variance.sqrt())
+}

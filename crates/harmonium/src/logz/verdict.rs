@@ -1,0 +1,43 @@
+//! What to make of an estimate, in a word and in words.
+
+use std::fmt;
+
+/// What to make of an estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No error.
+    Exact,
+    /// Both directions agree and the interval is narrow.
+    Certain,
+    /// Nothing contradicts the interval, but it is wider than asked.
+    Wide,
+    /// Two ways to the same number lead to different ones: the number is not to be trusted.
+    Disagree,
+    /// One direction only: low on average, by how much is not known.
+    LowerBound,
+    /// One direction only: high on average, by how much is not known.
+    UpperBound,
+    /// Too few weights count for an error bar.
+    Unreliable,
+}
+
+impl Verdict {
+    /// The word in files and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Exact => "exact",
+            Verdict::Certain => "certain",
+            Verdict::Wide => "wide",
+            Verdict::Disagree => "disagree",
+            Verdict::LowerBound => "lower bound",
+            Verdict::UpperBound => "upper bound",
+            Verdict::Unreliable => "unreliable",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,84 @@
+//! log ⟨eʷ⟩ of log weights w, with an error that does not trust a few of them.
+
+use crate::math::log_sum_exp;
+
+/// An estimate in nats.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The value.
+    pub value: f64,
+    /// Its standard error.
+    pub std_err: f64,
+    /// Weights that count: (Σ eʷ)² / Σ e²ʷ.
+    pub ess: f64,
+}
+
+/// Weights that must count before their spread is taken for an error.
+pub const FEW: f64 = 30.0;
+
+/// log ⟨eʷ⟩. The error is the larger of two: that of the mean of eʷ, which the spread of the largest weights decides and
+/// which is too small when the decisive ones were never drawn; and that of μ + s²/2, the log mean if w were normal with the
+/// median and the spread above it that were seen, which half of the weights decide.
+pub fn log_mean_exp(w: &[f64]) -> Estimate {
+    let n = w.len() as f64;
+    let sum = log_sum_exp(w.iter().copied());
+    let ess = (2.0 * sum - log_sum_exp(w.iter().map(|w| 2.0 * w))).exp();
+    let s2 = spread_above(w);
+    let by_weights = (1.0 / ess - 1.0 / n).max(0.0).sqrt();
+    let by_normal = (s2 / n + 0.5 * s2 * s2 / n).sqrt();
+    Estimate { value: sum - n.ln(), std_err: by_weights.max(by_normal), ess }
+}
+
+/// Mean of (w − median)² above the median.
+fn spread_above(w: &[f64]) -> f64 {
+    let middle = median(w);
+    let above: Vec<f64> = w.iter().filter(|w| **w > middle).map(|w| (w - middle).powi(2)).collect();
+    above.iter().sum::<f64>() / above.len().max(1) as f64
+}
+
+/// The median of at least one number.
+pub fn median(x: &[f64]) -> f64 {
+    let mut x = x.to_vec();
+    x.sort_by(f64::total_cmp);
+    0.5 * (x[(x.len() - 1) / 2] + x[x.len() / 2])
+}
+
+/// Variance of some numbers; 0 of fewer than two.
+pub fn variance(x: &[f64]) -> f64 {
+    let n = x.len() as f64;
+    if n < 2.0 {
+        return 0.0;
+    }
+    let mean = x.iter().sum::<f64>() / n;
+    x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Key, normal};
+
+    /// Normal log weights have a known log mean: μ + s²/2. The error covers it also where few weights count: 400 trials
+    /// within two errors in at least 93 % for s = 1, and in at least 80 % for s = 3, where the mean of weights alone claims
+    /// so little that it covers a third.
+    #[test]
+    fn errors_cover_the_log_mean_of_log_normal_weights() {
+        for (s, least) in [(1.0, 0.93), (3.0, 0.8)] {
+            let trials = 400;
+            let covered = (0..trials).filter(|t| {
+                let key = Key::root(*t);
+                let w: Vec<f64> = (0..100).map(|i| s * normal::<f64>(key.uniforms(i, 0))).collect();
+                let e = log_mean_exp(&w);
+                (e.value - 0.5 * s * s).abs() <= 2.0 * e.std_err
+            });
+            let part = covered.count() as f64 / f64::from(trials as u32);
+            assert!(part >= least, "{part} for {s}");
+        }
+    }
+
+    #[test]
+    fn equal_weights_are_exact() {
+        let e = log_mean_exp(&[700.0; 10]);
+        assert!((e.value - 700.0).abs() < 1e-12 && e.std_err < 1e-6 && (e.ess - 10.0).abs() < 1e-9);
+    }
+}
