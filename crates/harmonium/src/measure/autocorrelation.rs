@@ -20,20 +20,8 @@ pub(super) const MEASURE: Measure = Measure {
             to tell, only a lower bound is given.",
     needs: Needs::Trace,
     quantities: &[
-        Quantity {
-            name: TIME,
-            title: "autocorrelation time",
-            unit: "sweeps",
-            better: Better::Smaller,
-            mean_of_rows: false,
-        },
-        Quantity {
-            name: AT_LEAST,
-            title: "autocorrelation time at least",
-            unit: "sweeps",
-            better: Better::Smaller,
-            mean_of_rows: false,
-        },
+        Quantity { name: TIME, title: "time", unit: "sweeps", better: Better::Smaller, mean_of_rows: false },
+        Quantity { name: AT_LEAST, title: "at least", unit: "sweeps", better: Better::Smaller, mean_of_rows: false },
     ],
     run,
 };

@@ -21,11 +21,7 @@ pub(super) const MEASURE: Measure = Measure {
             saturated ones at the upper end, and still ones have means that vary by less than 1 % of the range. A Potts \
             unit is saturated if it is always in the same state; Gaussian units can only be still.",
     needs: Needs::Rows,
-    quantities: &[
-        part("dead_units", "dead units"),
-        part("saturated_units", "saturated units"),
-        part("still_units", "still units"),
-    ],
+    quantities: &[part("dead_units", "dead"), part("saturated_units", "saturated"), part("still_units", "still")],
     run,
 };
 

@@ -67,7 +67,7 @@ pub enum Needs {
 pub struct Quantity {
     /// Its name in events and JSON.
     pub name: &'static str,
-    /// Its name for people.
+    /// Its name for people; beside others of its unit it stands after the name of the measure.
     pub title: &'static str,
     /// Its unit.
     pub unit: &'static str,
@@ -154,6 +154,18 @@ impl Measure {
     pub fn values(&self, cx: &Context) -> Vec<Value> {
         let values = (self.run)(cx).unwrap_or_default();
         values.into_iter().filter(|v| v.value.is_finite()).collect()
+    }
+
+    /// Its quantities, those with the same unit together.
+    pub fn families(&self) -> Vec<Vec<&'static Quantity>> {
+        let mut families: Vec<Vec<&'static Quantity>> = Vec::new();
+        for quantity in self.quantities {
+            match families.iter_mut().find(|f| f[0].unit == quantity.unit) {
+                Some(family) => family.push(quantity),
+                None => families.push(vec![quantity]),
+            }
+        }
+        families
     }
 
     /// The quantity of a value.

@@ -14,16 +14,16 @@ const STEPS: usize = 30;
 const COMPLETE: f64 = 1e-12;
 
 const fn singular(name: &'static str, title: &'static str) -> Quantity {
-    Quantity { name, title, unit: "size of W", better: Better::Neither, mean_of_rows: false }
+    Quantity { name, title, unit: "singular values of W", better: Better::Neither, mean_of_rows: false }
 }
 
 /// The values that are told.
 const TOP: &[Quantity] = &[
-    singular("singular_value_1", "singular value 1"),
-    singular("singular_value_2", "singular value 2"),
-    singular("singular_value_3", "singular value 3"),
-    singular("singular_value_4", "singular value 4"),
-    singular("singular_value_5", "singular value 5"),
+    singular("singular_value_1", "largest"),
+    singular("singular_value_2", "2nd"),
+    singular("singular_value_3", "3rd"),
+    singular("singular_value_4", "4th"),
+    singular("singular_value_5", "5th"),
     Quantity { name: "stable_rank", title: "stable rank", unit: "modes", better: Better::Neither, mean_of_rows: false },
 ];
 
