@@ -6,6 +6,7 @@
 
 mod args;
 mod commands;
+mod measured;
 mod model;
 mod progress;
 mod report;

@@ -4,88 +4,116 @@ use crate::Report;
 use crate::axis::Axis;
 use crate::figure::{Figure, Section};
 use crate::plot::{Key, Layout, Plot};
-use crate::text::{count, number};
-use harmonium::events::{Event, Measures, Progress, Reason};
+use crate::text::{count, number, short};
+use harmonium::events::{Event, Progress, Reason};
+use harmonium::measure::{Better, MEASURES, Measure, Needs, Quantity};
 use std::collections::BTreeMap;
 
 /// Mended updates told in words at most; all are marked in the curves.
 const MOST_NOTES: usize = 5;
 
-/// One measure over the run.
+/// Colours of lines, in their order.
+const CLASSES: [&str; 5] = ["line one", "line two", "line three", "line four", "line five"];
+
+/// One figure over the run.
 struct Curve {
-    name: &'static str,
-    title: &'static str,
+    name: String,
+    title: String,
     unit: &'static str,
-    about: &'static str,
+    about: String,
     /// Whether it is logarithmic when it changes a lot.
     positive: bool,
     value: Value,
 }
 
-/// Where a measure is found.
+/// Where the numbers of a figure are found.
 enum Value {
-    /// On training and held-out rows.
-    Measure(fn(&Measures) -> Option<f64>),
-    /// Once per measurement.
+    /// On training and held-out rows, by name.
+    Rows(&'static str),
+    /// Several on training rows.
+    Several(Vec<&'static Quantity>),
+    /// Once per measurement, by name; between two there may be measurements without it.
+    Once(Vec<&'static Quantity>),
+    /// Likewise, from the run itself.
     Run(fn(&Progress) -> f64),
 }
 
-/// The list.
-const CURVES: &[Curve] = &[
-    Curve {
-        name: "log-likelihood",
-        title: "Log likelihood",
-        unit: "nats per row",
-        about: "Exact mean log likelihood of the rows; higher is better. Dashed: independent units, which know only \
-                each column by itself.",
-        positive: false,
-        value: Value::Measure(|m| m.log_likelihood),
-    },
-    Curve {
-        name: "pseudo-log-likelihood",
-        title: "Pseudo log likelihood",
-        unit: "nats per row",
-        about: "Sum over the columns of the log probability of each given all others; higher is better.",
-        positive: false,
-        value: Value::Measure(|m| m.pseudo_log_likelihood),
-    },
-    Curve {
-        name: "free-energy",
-        title: "Mean free energy",
-        unit: "nats",
-        about: "Only the gap between training and held-out rows has a meaning: it widens when the machine overfits.",
-        positive: false,
-        value: Value::Measure(|m| Some(m.free_energy)),
-    },
-    Curve {
-        name: "reconstruction-error",
-        title: "Reconstruction error",
-        unit: "squared, per column",
-        about: "Mean squared difference between rows and their mean-field reconstruction. It is not what is learned: it may \
-                rise while the likelihood rises.",
-        positive: true,
-        value: Value::Measure(|m| Some(m.reconstruction_error)),
-    },
-    Curve {
-        name: "gradient-length",
-        title: "Gradient length",
-        unit: "nats per unit of parameters",
-        about: "Euclidean length of the estimated gradient.",
-        positive: true,
-        value: Value::Run(|p| p.gradient_norm),
-    },
-    Curve {
-        name: "learning-rate",
-        title: "Learning rate",
-        unit: "per update",
-        about: "What the gradient is multiplied by.",
-        positive: false,
-        value: Value::Run(|p| p.learning_rate),
-    },
-];
+impl Curve {
+    fn of_run(name: &str, title: &str, unit: &'static str, about: &str, value: Value) -> Curve {
+        let positive = name == "gradient-length";
+        Curve { name: name.into(), title: title.into(), unit, about: about.into(), positive, value }
+    }
 
-/// A line of a plot: class, name and points.
-type Line = (&'static str, &'static str, Vec<(f64, f64)>);
+    /// The figure of those numbers of a measure that share a unit.
+    fn of_measure(measure: &Measure, family: Vec<&'static Quantity>) -> Curve {
+        let first = family[0];
+        let (name, title) = match family.len() {
+            1 => (first.name.replace('_', "-"), first.title.to_string()),
+            _ => (measure.name.to_string(), measure.name.replace('-', " ")),
+        };
+        let better = match first.better.in_words() {
+            "" => String::new(),
+            words => format!(" {}.", capital(words)),
+        };
+        let value = match measure.needs {
+            Needs::Rows if family.len() == 1 => Value::Rows(first.name),
+            Needs::Rows => Value::Several(family),
+            _ => Value::Once(family),
+        };
+        let about = format!("{}{better}", measure.about);
+        Curve {
+            name,
+            title: capital(&title),
+            unit: first.unit,
+            about,
+            positive: first.better == Better::Smaller,
+            value,
+        }
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The likelihood, measures that are means over rows, and what the run did.
+fn learning() -> Vec<Curve> {
+    let mut curves = vec![Curve::of_run(
+        "log-likelihood",
+        "Log likelihood",
+        "nats per row",
+        "Exact mean log likelihood of the rows; higher is better. Dashed: independent units, which know only each column by \
+         itself.",
+        Value::Rows("log_likelihood"),
+    )];
+    curves.extend(of_measures(true));
+    curves.push(Curve::of_run(
+        "gradient-length",
+        "Gradient length",
+        "nats per unit of parameters",
+        "Euclidean length of the estimated gradient.",
+        Value::Run(|p| p.gradient_norm),
+    ));
+    let about = "What the gradient is multiplied by.";
+    curves.push(Curve::of_run("learning-rate", "Learning rate", "per update", about, Value::Run(|p| p.learning_rate)));
+    curves
+}
+
+/// Figures of the library's list of measures: of those that are means over rows, or of all others.
+fn of_measures(mean_of_rows: bool) -> impl Iterator<Item = Curve> {
+    let families = MEASURES.iter().flat_map(|m| m.families().into_iter().map(move |f| (m, f)));
+    families.filter(move |(_, f)| f[0].mean_of_rows == mean_of_rows).map(|(m, f)| Curve::of_measure(m, f))
+}
+
+/// A line of a plot.
+struct Line {
+    class: &'static str,
+    name: &'static str,
+    points: Vec<(f64, f64)>,
+    /// Standard error of the last point.
+    error: Option<f64>,
+}
 
 /// A run as it counts: measurements in the order of updates, where a repeated stretch replaces the abandoned one.
 struct Run<'a> {
@@ -136,45 +164,68 @@ impl Run<'_> {
         let points = |value: &dyn Fn(&Progress) -> Option<f64>| -> Vec<(f64, f64)> {
             self.progress.iter().map(|(u, p)| (*u as f64, value(p).unwrap_or(f64::NAN))).collect()
         };
-        let lines = match curve.value {
-            Value::Measure(of) => vec![
-                ("line one", "training rows", points(&|p| of(&p.train))),
-                ("line two", "held-out rows", points(&|p| p.valid.as_ref().and_then(of))),
+        let present = |points: Vec<(f64, f64)>| points.into_iter().filter(|p| p.1.is_finite()).collect();
+        let line = |k: usize, name, points| Line { class: CLASSES[k % CLASSES.len()], name, points, error: None };
+        let lines: Vec<Line> = match &curve.value {
+            Value::Rows(name) => vec![
+                line(0, "training rows", points(&|p| p.train.get(name))),
+                line(1, "held-out rows", points(&|p| p.valid.as_ref().and_then(|v| v.get(name)))),
             ],
-            Value::Run(of) => vec![("line one", "at the end", points(&|p| Some(of(p))))],
+            Value::Several(family) => {
+                let one = |(k, q): (usize, &&'static Quantity)| line(k, q.title, points(&|p| p.train.get(q.name)));
+                family.iter().enumerate().map(one).collect()
+            }
+            Value::Once(family) => {
+                let one = |(k, q): (usize, &&'static Quantity)| Line {
+                    error: self.last_error(q.name),
+                    ..line(k, q.title, present(points(&|p| p.more.get(q.name).copied())))
+                };
+                family.iter().enumerate().map(one).collect()
+            }
+            Value::Run(of) => vec![line(0, "at the end", points(&|p| Some(of(p))))],
         };
-        lines.into_iter().filter(|l| l.2.iter().any(|p| p.1.is_finite())).collect()
+        lines.into_iter().filter(|l| l.points.iter().any(|p| p.1.is_finite())).collect()
+    }
+
+    /// The standard error that belongs to the last measurement of a number.
+    fn last_error(&self, name: &str) -> Option<f64> {
+        let last = self.progress.values().rev().find(|p| p.more.contains_key(name))?;
+        last.more.get(&format!("{name}_std_err")).copied()
     }
 
     fn figure(&self, curve: &Curve) -> Option<Figure> {
         let lines = self.lines(curve);
         let baseline = self.baseline.filter(|_| curve.name == "log-likelihood");
-        let values: Vec<f64> = lines.iter().flat_map(|l| &l.2).map(|p| p.1).collect();
-        let y = match curve.value {
+        let values: Vec<f64> = lines.iter().flat_map(|l| &l.points).map(|p| p.1).collect();
+        let y = match () {
             _ if lines.is_empty() => None,
             _ if curve.name == "learning-rate" => Axis::around(values.into_iter().chain([0.0]), ""),
             _ if curve.positive => Axis::around_maybe_log(values, ""),
             _ => Axis::around(values.into_iter().chain(baseline), ""),
         }?;
         let unit = if y.is_log() { format!("{}, log scale", curve.unit) } else { curve.unit.into() };
-        let mut layout = Layout::new(curve.title, &unit, self.updates(), y);
+        let mut layout = Layout::new(&curve.title, &unit, self.updates(), y);
         layout.above = self.epochs();
         layout.legend = self.legend(&lines, baseline);
         let mut plot = layout.plot();
         if let Some(baseline) = baseline {
             plot.line(&[(0.0, baseline), (self.updates().hi, baseline)], "line base");
         }
-        lines.iter().for_each(|line| plot.line(&line.2, line.0));
+        lines.iter().for_each(|line| plot.line(&line.points, line.class));
         self.mark(&mut plot);
-        let caption = curve.about.into();
-        Some(Figure { name: curve.name.into(), caption, svg: plot.finish(), png: None })
+        Some(Figure { name: curve.name.clone(), caption: curve.about.clone(), svg: plot.finish(), png: None })
     }
 
     /// What each line is, and where it ended.
     fn legend(&self, lines: &[Line], baseline: Option<f64>) -> Vec<Key> {
         let last = |points: &[(f64, f64)]| points.iter().rev().find(|p| p.1.is_finite()).map_or(f64::NAN, |p| p.1);
         let key = |class, name: &str, value| Key { class, label: format!("{name} {}", number(value)) };
-        let mut keys: Vec<Key> = lines.iter().map(|(class, name, points)| key(class, name, last(points))).collect();
+        let of_line = |line: &Line| {
+            let mut key = key(line.class, line.name, last(&line.points));
+            key.label += &line.error.map_or(String::new(), |e| format!(" ± {}", short(e)));
+            key
+        };
+        let mut keys: Vec<Key> = lines.iter().map(of_line).collect();
         keys.extend(baseline.map(|b| key("line base", "independent units", b)));
         if self.kept.is_some() {
             keys.push(Key { class: "line kept", label: "kept machine".into() });
@@ -201,16 +252,25 @@ impl Run<'_> {
     }
 }
 
-/// All curves that have at least one number.
+/// All curves of learning that have at least one number.
 pub fn section(report: &Report) -> Option<Section> {
     let run = Run::new(report.events);
-    let figures: Vec<Figure> = CURVES.iter().filter_map(|c| run.figure(c)).collect();
-    (!figures.is_empty()).then(|| Section { heading: "Learning", notes: run.notes(), figures })
+    let figures: Vec<Figure> = learning().iter().filter_map(|c| run.figure(c)).collect();
+    (!figures.is_empty()).then(|| Section { heading: "Learning", folded: false, notes: run.notes(), figures })
+}
+
+/// All other measures, folded.
+pub fn measures(report: &Report) -> Option<Section> {
+    let run = Run::new(report.events);
+    let figures: Vec<Figure> = of_measures(false).filter_map(|c| run.figure(&c)).collect();
+    let heading = "More measures: overfitting, moments, weights, hidden units, chains";
+    (!figures.is_empty()).then(|| Section { heading, folded: true, notes: Vec::new(), figures })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use harmonium::events::Measures;
 
     fn progress(update: u64, free_energy: f64) -> Event {
         let train = Measures { free_energy, ..Measures::default() };
@@ -232,12 +292,8 @@ mod tests {
     #[test]
     fn lines_without_numbers_are_left_out() {
         let events = [progress(100, f64::NAN), progress(200, f64::NAN)];
-        let names: Vec<String> = Run::new(&events)
-            .lines(&CURVES[2])
-            .into_iter()
-            .map(|l| l.1.into())
-            .chain(CURVES.iter().filter_map(|c| Run::new(&events).figure(c)).map(|f| f.name))
-            .collect();
+        let run = Run::new(&events);
+        let names: Vec<String> = learning().iter().filter_map(|c| run.figure(c)).map(|f| f.name).collect();
         assert_eq!(names, ["reconstruction-error", "gradient-length", "learning-rate"]);
     }
 }

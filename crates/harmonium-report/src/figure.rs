@@ -17,6 +17,8 @@ const WIDE: f64 = 560.0;
 pub struct Section {
     /// The heading.
     pub heading: &'static str,
+    /// Whether it is folded until someone asks.
+    pub folded: bool,
     /// Sentences under the heading.
     pub notes: Vec<String>,
     /// The figures.

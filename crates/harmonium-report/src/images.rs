@@ -38,7 +38,7 @@ pub fn section(report: &Report) -> Option<Section> {
             Some(Figure::of_pixels(name, title, &raster, Some(&bar), false, caption))
         })
         .collect();
-    (!figures.is_empty()).then(|| Section { heading: "Data and samples", notes: Vec::new(), figures })
+    (!figures.is_empty()).then(|| Section { heading: "Data and samples", folded: false, notes: Vec::new(), figures })
 }
 
 /// What is black and what is white: the smallest and largest state, or the range of the data shown.

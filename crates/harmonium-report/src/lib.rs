@@ -74,12 +74,12 @@ pub struct Rendered {
 
 /// The sections of the page, in order; each is left out when there is nothing to show.
 const SECTIONS: &[fn(&Report) -> Option<Section>] =
-    &[curves::section, plane::section, images::section, moments::section, hidden_units];
+    &[curves::section, plane::section, images::section, moments::section, hidden_units, curves::measures];
 
 /// What the hidden units look for, and how often they find it.
 fn hidden_units(report: &Report) -> Option<Section> {
     let figures: Vec<_> = [weights::figure(report), activity::figure(report)].into_iter().flatten().collect();
-    (!figures.is_empty()).then(|| Section { heading: "Hidden units", notes: Vec::new(), figures })
+    (!figures.is_empty()).then(|| Section { heading: "Hidden units", folded: false, notes: Vec::new(), figures })
 }
 
 /// The page and its pictures.

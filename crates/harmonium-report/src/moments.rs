@@ -41,7 +41,7 @@ pub fn section(report: &Report) -> Option<Section> {
         ],
     };
     figures.extend(tables.correlations());
-    Some(Section { heading: "Data and samples", notes: Vec::new(), figures })
+    Some(Section { heading: "Data and samples", folded: false, notes: Vec::new(), figures })
 }
 
 impl Tables {

@@ -38,11 +38,12 @@ fn facts(facts: &[(String, String)]) -> String {
 
 fn section(section: &Section) -> String {
     let figures: String = section.figures.iter().map(figure).collect();
-    format!(
-        "<section>\n<h2>{}</h2>\n{}<div class=\"figures\">\n{figures}</div>\n</section>\n",
-        escape(section.heading),
-        paragraphs("note", &section.notes)
-    )
+    let (heading, notes) = (escape(section.heading), paragraphs("note", &section.notes));
+    let figures = format!("{notes}<div class=\"figures\">\n{figures}</div>\n");
+    match section.folded {
+        true => format!("<details>\n<summary class=\"heading\">{heading}</summary>\n{figures}</details>\n"),
+        false => format!("<section>\n<h2>{heading}</h2>\n{figures}</section>\n"),
+    }
 }
 
 fn figure(figure: &Figure) -> String {

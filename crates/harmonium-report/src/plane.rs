@@ -41,7 +41,7 @@ pub fn section(report: &Report) -> Option<Section> {
     let plane = Plane::new(report)?;
     let mut figures = plane.densities()?;
     figures.extend(plane.hidden_means());
-    Some(Section { heading: "Density", notes: Vec::new(), figures })
+    Some(Section { heading: "Density", folded: false, notes: Vec::new(), figures })
 }
 
 impl<'a, 'b> Plane<'a, 'b> {

@@ -4,6 +4,7 @@
 
 use harmonium::data::Preprocess;
 use harmonium::events::{Event, Measures, Progress, Reason};
+use harmonium::measure::MEASURES;
 use harmonium::units::Kind;
 use harmonium::{Layer, Rbm};
 use harmonium_report::{Picture, Rendered, Report, html, pictures, render};
@@ -54,7 +55,7 @@ fn progress(k: u64) -> Event {
         reconstruction_error: 1.0 / k as f64,
         free_energy: -(k as f64) + gap,
         log_likelihood: Some(-20.0 / k as f64 - gap),
-        pseudo_log_likelihood: None,
+        ..Measures::default()
     };
     let (train, valid) = (measures(0.0), Some(measures(0.5)));
     Event::Progress(Progress {
@@ -64,6 +65,7 @@ fn progress(k: u64) -> Event {
         gradient_norm: 2.0,
         train,
         valid,
+        ..Progress::default()
     })
 }
 
@@ -213,6 +215,30 @@ fn numbers_that_are_missing_leave_gaps_and_no_more() {
     assert!(case.has("free-energy.svg") && !case.has("reconstruction-error.svg") && !case.has("log-likelihood.svg"));
     case.events.truncate(1);
     case.check();
+}
+
+/// Every registered number has a curve, in a part of the page that is folded if it is about more than rows and likelihoods.
+#[test]
+fn every_measure_has_a_curve() {
+    let mut case = case("bernoulli", 4, "bernoulli", 3, 5);
+    for (k, event) in case.events.iter_mut().enumerate() {
+        let Event::Progress(p) = event else { continue };
+        for quantity in MEASURES.iter().flat_map(|m| m.quantities) {
+            p.train.set(quantity.name, 1.0 + k as f64);
+            p.more.insert(quantity.name.into(), 2.0 + k as f64);
+        }
+        p.more.insert("free_energy_gap_std_err".into(), 0.25);
+    }
+    let names = case.check();
+    for measure in MEASURES {
+        for family in measure.families() {
+            let name = if family.len() == 1 { family[0].name.replace('_', "-") } else { measure.name.into() };
+            assert!(names.contains(&format!("{name}.svg")), "{name} is not in {names:?}");
+        }
+    }
+    let page = case.with(html);
+    assert_eq!(page.matches("<details").count(), 2, "measures and configuration are folded");
+    assert!(page.contains("largest 40") && page.contains("5th 40") && page.contains("40 ± 0.25"));
 }
 
 #[test]

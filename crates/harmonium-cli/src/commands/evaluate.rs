@@ -2,6 +2,7 @@
 
 use super::log_z::in_words;
 use crate::args::{DataOptions, Global, data_help, log_z_methods, parse_output};
+use crate::measured::{Measured, Sample, measured};
 use crate::model::Model;
 use crate::report::{Report, say};
 use crate::stream::{Mapped, Stream};
@@ -9,7 +10,6 @@ use anyhow::Result;
 use clap::Args;
 use harmonium::data::{RowCounts, npy};
 use harmonium::logz::LogZ;
-use harmonium::measure::pseudo_log_likelihood;
 use ndarray::{Array2, Axis};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -33,6 +33,9 @@ pub struct Evaluate {
     /// Also write the log likelihood of every row (.npy; several models: one column each)
     #[arg(long, value_name = "FILE", value_parser = parse_output)]
     per_row: Option<PathBuf>,
+    /// The rows the machine was trained on, for the free energy gap of DATA
+    #[arg(long, value_name = "DATA")]
+    train: Option<String>,
     #[command(flatten)]
     options: DataOptions,
 }
@@ -57,20 +60,16 @@ impl Evaluate {
 
     /// The data comes first: a bad value in it is found before minutes are spent on log Z.
     fn score(&self, model: Model, global: &Global) -> Result<Score> {
-        let mut pass = DataPass::run(&model, Stream::open(&model, &self.data, &self.options, global)?)?;
+        let pass =
+            |data: &str| DataPass::run(&model, Stream::open(&model, data, &self.options, global)?, global.seed());
+        let rows = pass(&self.data)?;
+        let train = self.train.as_deref().map(pass).transpose()?;
+        let measured = measured(&model, &rows.sample, train.as_ref().map(|t| &t.sample), global.seed())?;
         let log_z = model.log_z(&self.log_z)?;
         let shift = model.file.preprocess.log_jacobian(model.file.rbm.visible().kind()) - log_z.value;
-        let mean_free_energy = mean(&pass.energies);
-        pass.energies.iter_mut().for_each(|f| *f = shift - *f);
-        let entropy = pass.entropy.filter(|_| log_z.method == "exact");
-        Ok(Score {
-            model: model.path,
-            mean_free_energy,
-            pseudo: pass.pseudo.map(|sum| sum / pass.energies.len() as f64),
-            log_likelihoods: pass.energies,
-            entropy,
-            log_z,
-        })
+        let entropy = rows.entropy.filter(|_| log_z.method == "exact");
+        let log_likelihoods = rows.sample.energies.iter().map(|f| shift - f).collect();
+        Ok(Score { model: model.path, measured, log_likelihoods, entropy, log_z })
     }
 
     fn one(&self, score: &Score) -> Report {
@@ -82,11 +81,9 @@ impl Evaluate {
                 format!("{} nats per row (rows spread by {:.4})", score.mean_words(), score.spread()),
             )
             .line("log Z", in_words(&score.log_z))
-            .line("free energy", format!("{:.6} nats per row", score.mean_free_energy))
-            .maybe("pseudo likelihood", score.pseudo.map(|p| format!("{p:.6} nats per row (log)")))
             .maybe("entropy of rows", score.entropy.map(|h| format!("{h:.6} nats")))
             .maybe("KL divergence", score.divergence().map(|kl| format!("{kl:.6} nats from the data")));
-        report.fields(score.json())
+        score.measured.lines(report).fields(score.json())
     }
 
     fn several(&self, scores: &[Score]) -> Report {
@@ -103,27 +100,22 @@ impl Evaluate {
 
 /// What one pass over the data gives.
 struct DataPass {
-    energies: Vec<f64>,
-    /// Sum of log pseudo likelihoods, for finite visible units.
-    pseudo: Option<f64>,
+    sample: Sample,
     entropy: Option<f64>,
 }
 
 impl DataPass {
-    fn run(model: &Model, mut stream: Stream) -> Result<DataPass> {
-        let up = model.machine.up();
-        let mut counts = RowCounts::new(model.machine.visible().unit());
-        let (mut energies, mut pseudo) = (Vec::new(), Some(0.0));
+    fn run(model: &Model, mut stream: Stream, seed: u64) -> Result<DataPass> {
+        let (up, unit) = (model.machine.up(), model.machine.visible().unit());
+        let (mut counts, mut sample) = (RowCounts::new(unit), Sample::new(model, seed));
         while let Some(Mapped { block, result }) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
-            energies.extend(result);
             counts.add(block.values.view());
-            let part = pseudo_log_likelihood(&model.machine, block.columns.view());
-            pseudo = pseudo.zip(part).map(|(sum, part)| sum + part.sum());
+            sample.add(&block.columns, result);
         }
-        if pseudo.is_some() && !counts.all_states() {
+        if unit.n_states().is_some() && !counts.all_states() {
             say("note", "grey values are taken as probabilities: log likelihoods are -F(v) - log Z, not probabilities");
         }
-        Ok(DataPass { energies, pseudo, entropy: counts.entropy() })
+        Ok(DataPass { sample, entropy: counts.entropy() })
     }
 }
 
@@ -131,8 +123,7 @@ impl DataPass {
 struct Score {
     model: PathBuf,
     log_likelihoods: Vec<f64>,
-    mean_free_energy: f64,
-    pseudo: Option<f64>,
+    measured: Measured,
     entropy: Option<f64>,
     log_z: LogZ,
 }
@@ -168,18 +159,17 @@ impl Score {
             "mean_log_likelihood": self.mean(),
             "std_err": self.log_z.std_err,
             "row_std_dev": self.spread(),
-            "mean_free_energy": self.mean_free_energy,
-            "mean_pseudo_log_likelihood": self.pseudo,
             "log_z": self.log_z.value,
             "log_z_method": self.log_z.method,
             "verdict": self.log_z.verdict,
             "entropy": self.entropy,
             "kl_divergence": self.divergence(),
         });
-        match fields {
-            Value::Object(map) => map,
-            _ => Map::new(),
+        let mut all = self.measured.fields();
+        if let Value::Object(map) = fields {
+            all.extend(map);
         }
+        all
     }
 }
 

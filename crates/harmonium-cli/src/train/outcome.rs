@@ -3,7 +3,8 @@
 use crate::progress::Meter;
 use anyhow::Result;
 use harmonium::data::Preprocess;
-use harmonium::measure::pseudo_log_likelihood;
+use harmonium::measure::sampled_pseudo_log_likelihood;
+use harmonium::rng::Key;
 use harmonium::{Dataset, Exact, Layer, Natural, Rbm};
 use ndarray::Array1;
 use rayon::prelude::*;
@@ -12,6 +13,8 @@ use rayon::prelude::*;
 pub const AFFORDABLE: f64 = 2e10;
 /// Rows whose pseudo-likelihood is measured at most: its standard error is then a few percent of the rows' spread.
 const PSEUDO_ROWS: usize = 1000;
+/// Exponentials that the pseudo-likelihood may take, about a second; of large machines some columns of every row must do.
+const PSEUDO_TERMS: f64 = 5e8;
 /// Rows that one thread takes at a time; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 256;
 
@@ -84,7 +87,7 @@ impl<'a> Judge<'a> {
         let chosen: Vec<usize> = (0..n).map(|k| k * rows.len() / n.max(1)).collect();
         let few = rows.select(&chosen);
         let x = few.states().columns(self.narrow.visible().unit(), 0, few.len()).mapv(f64::from);
-        let each = pseudo_log_likelihood(&self.machine, x.view())?;
+        let each = sampled_pseudo_log_likelihood(&self.machine, x.view(), PSEUDO_TERMS, Key::root(0))? + self.jacobian;
         let sum: f64 = each.iter().zip(few.weights()).map(|(p, w)| p * f64::from(*w)).sum();
         Some(sum / total(&few)).filter(|p| p.is_finite())
     }

@@ -3,7 +3,7 @@
 use super::common::{Folder, all_close, bits, close, kind, rbm, standardized};
 use harmonium::data::{Binarize, Preprocess};
 use harmonium::file::ModelFile;
-use harmonium::measure::pseudo_log_likelihood;
+use harmonium::measure::{MEASURES, pseudo_log_likelihood};
 use harmonium::{Exact, Layer, Rbm};
 use ndarray::{Array1, Array2, array};
 use std::process::Stdio;
@@ -61,6 +61,31 @@ fn evaluate_gives_the_likelihood_and_the_divergence() {
     assert!(text.contains(&format!("{:.6} nats per row", log_p.mean().unwrap())), "{text}");
 }
 
+/// Every registered number is in the JSON, and those that are measured are in the text; the seed decides about chains.
+#[test]
+fn evaluate_measures_all_there_is_to_measure() {
+    let folder = Folder::furnished();
+    folder.table("train.npy", bits(35, 6).view());
+    let line = "evaluate model.safetensors data.npy --train train.npy";
+    let json = folder.json(line);
+    for quantity in MEASURES.iter().flat_map(|m| m.quantities) {
+        let name = format!("{}{}", if quantity.mean_of_rows { "mean_" } else { "" }, quantity.name);
+        assert!(json.get(&name).is_some(), "{name} is not in {json}");
+    }
+    let mean = |rows: usize| rbm("bernoulli", 6, "bernoulli", 4, 1).lower().up().free_energy(bits(rows, 6).view());
+    close(&json["free_energy_gap"], mean(20).mean().unwrap() - mean(35).mean().unwrap());
+    assert!(
+        json["free_energy_gap_std_err"].as_f64() > Some(0.0) && json["mean_free_energy_std_err"].as_f64() > Some(0.0)
+    );
+    assert_eq!(json, folder.json(&format!("{line} --threads 1")));
+    assert_ne!(json["mean_difference"], folder.json(&format!("{line} --seed 5"))["mean_difference"]);
+    assert!(folder.json("evaluate model.safetensors data.npy")["free_energy_gap"].is_null());
+    let text = folder.run(line).out;
+    for label in ["free energy gap", "hidden units", "weight spectrum", "autocorrelation", "difference of means"] {
+        assert!(text.contains(label), "{label} is not in {text}");
+    }
+}
+
 #[test]
 fn several_models_are_compared_on_the_same_rows() {
     let folder = Folder::furnished();
@@ -88,7 +113,9 @@ fn likelihoods_are_densities_of_the_data_as_given() {
     let log_p = Exact::new(&standardized().rbm).unwrap().log_likelihood(z.view()).unwrap();
     let json = folder.json("evaluate gaussian.safetensors x.csv");
     close(&json["mean_log_likelihood"], log_p.mean().unwrap() - 4f64.ln());
-    assert!(json["mean_pseudo_log_likelihood"].is_null() && json["kl_divergence"].is_null());
+    let pseudo = pseudo_log_likelihood(&standardized().rbm.lower(), z.view()).unwrap();
+    close(&json["mean_pseudo_log_likelihood"], pseudo.mean().unwrap() - 4f64.ln());
+    assert!(json["kl_divergence"].is_null());
 }
 
 #[test]

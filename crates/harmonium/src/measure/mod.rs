@@ -1,5 +1,181 @@
-//! Cheap measures of a machine on data.
+//! Cheap measures: numbers that tell how a machine is doing. **To add a measure: write its file, add its line to [`MEASURES`].**
+//!
+//! It then appears in `harmonium evaluate`, in the events of a run and in its report. Plain numbers go in, in f64, and
+//! named numbers come out; nothing here changes a machine or a chain.
 
+mod autocorrelation;
+mod conditional;
+mod free_energy;
+mod gap;
+mod hidden_units;
+mod look;
+mod moments;
 mod pseudo_likelihood;
+mod reconstruction;
+mod spectrum;
 
-pub use pseudo_likelihood::pseudo_log_likelihood;
+pub use autocorrelation::{IntegratedTime, autocorrelations, integrated_time};
+pub use look::{Chains, Rows};
+pub use pseudo_likelihood::{pseudo_log_likelihood, sampled_pseudo_log_likelihood};
+pub use spectrum::singular_values;
+
+use crate::natural::Natural;
+use crate::rng::Key;
+
+/// The list.
+pub const MEASURES: &[Measure] = &[
+    pseudo_likelihood::MEASURE,
+    free_energy::MEASURE,
+    reconstruction::MEASURE,
+    gap::MEASURE,
+    moments::MEASURE,
+    spectrum::MEASURE,
+    hidden_units::MEASURE,
+    autocorrelation::MEASURE,
+];
+
+/// A measure: what it is called, what it needs, and the numbers it gives.
+pub struct Measure {
+    /// Its name.
+    pub name: &'static str,
+    /// What it tells, in a sentence or two.
+    pub about: &'static str,
+    /// What it is measured on.
+    pub needs: Needs,
+    /// The numbers it may give; those that share a unit share a figure.
+    pub quantities: &'static [Quantity],
+    run: fn(&Context) -> Option<Vec<Value>>,
+}
+
+/// What a measure is measured on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Rows: it is told once of the training rows and once of the held-out ones.
+    Rows,
+    /// Training rows and held-out rows.
+    HeldOut,
+    /// Rows and the machine's own samples.
+    Chains,
+    /// The free energies of chains, sweep by sweep.
+    Trace,
+    /// The machine alone.
+    Machine,
+}
+
+/// One number of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantity {
+    /// Its name in events and JSON.
+    pub name: &'static str,
+    /// Its name for people; beside others of its unit it stands after the name of the measure.
+    pub title: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub better: Better,
+    /// Whether it is a mean over the rows; `evaluate` then calls it `mean_` and its name.
+    pub mean_of_rows: bool,
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Larger numbers are.
+    Larger,
+    /// Smaller numbers are.
+    Smaller,
+    /// Neither by itself.
+    Neither,
+}
+
+impl Better {
+    /// In words, for a caption; empty for neither.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Better::Larger => "larger is better",
+            Better::Smaller => "smaller is better",
+            Better::Neither => "",
+        }
+    }
+}
+
+/// What measures look at; each takes what it needs and gives nothing if it is missing.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The machine.
+    pub machine: &'a Natural<f64>,
+    /// Added to every log density: what the data's own units make of it.
+    pub log_jacobian: f64,
+    /// The rows, or the training rows where there are both.
+    pub rows: Option<&'a Rows>,
+    /// Held-out rows.
+    pub held_out: Option<&'a Rows>,
+    /// Samples of the machine.
+    pub chains: Option<&'a Chains>,
+    /// Random choices, such as which pairs of columns are compared.
+    pub key: Key,
+    /// About how many exponentials a measure may take; what would need more is estimated.
+    pub terms: f64,
+}
+
+/// A measured number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// Name of its [`Quantity`].
+    pub name: &'static str,
+    /// The number.
+    pub value: f64,
+    /// Its standard error, if it is an estimate from a sample and that is known.
+    pub std_err: Option<f64>,
+}
+
+impl Value {
+    /// A number without an error bar.
+    pub fn exact(name: &'static str, value: f64) -> Value {
+        Value { name, value, std_err: None }
+    }
+
+    /// The weighted mean of `each` and its standard error; numbers beyond the last weight, and weights beyond the last
+    /// number, are left out.
+    pub fn mean(name: &'static str, each: impl Iterator<Item = f64> + Clone, weights: &[f64]) -> Value {
+        let (mut sum, mut total, mut n) = (0.0, 0.0, 0.0);
+        for (x, w) in each.clone().zip(weights).filter(|(_, w)| **w > 0.0) {
+            (sum, total, n) = (sum + w * x, total + w, n + 1.0);
+        }
+        let mean = sum / total;
+        let squares: f64 = each.zip(weights).map(|(x, w)| (w * (x - mean)).powi(2)).sum();
+        let std_err = (squares * n / (n - 1.0)).sqrt() / total;
+        Value { name, value: mean, std_err: Some(std_err).filter(|e| e.is_finite()) }
+    }
+}
+
+impl Measure {
+    /// Its numbers, where there are any; numbers that are not finite are left out.
+    pub fn values(&self, cx: &Context) -> Vec<Value> {
+        let values = (self.run)(cx).unwrap_or_default();
+        values.into_iter().filter(|v| v.value.is_finite()).collect()
+    }
+
+    /// Its quantities, those with the same unit together.
+    pub fn families(&self) -> Vec<Vec<&'static Quantity>> {
+        let mut families: Vec<Vec<&'static Quantity>> = Vec::new();
+        for quantity in self.quantities {
+            match families.iter_mut().find(|f| f[0].unit == quantity.unit) {
+                Some(family) => family.push(quantity),
+                None => families.push(vec![quantity]),
+            }
+        }
+        families
+    }
+
+    /// The quantity of a value.
+    pub fn quantity(&self, name: &str) -> Option<&'static Quantity> {
+        self.quantities.iter().find(|q| q.name == name)
+    }
+}
+
+/// Every measure of one of these needs, with its numbers.
+pub fn measure(cx: &Context, needs: &[Needs]) -> Vec<(&'static Measure, Vec<Value>)> {
+    let wanted = MEASURES.iter().filter(|m| needs.contains(&m.needs));
+    wanted.map(|m| (m, m.values(cx))).filter(|(_, values)| !values.is_empty()).collect()
+}

@@ -1,50 +1,63 @@
-//! log PL(v) = Σ_i log p(v_i | all other v), exact for finite visible units.
-//!
-//! p(v_i = k | rest) ∝ exp(−F(v with v_i = k)), and changing one site changes the inputs to the hidden layer by one
-//! difference of weight rows (Besag, *Statistical analysis of non-lattice data*, 1975).
+//! log PL(v) = Σ_i log p(v_i | all other v) (Besag, *Statistical analysis of non-lattice data*, 1975).
 
-use crate::math::log_sum_exp;
+use super::conditional::Conditional;
+use super::{Better, Context, Measure, Needs, Quantity, Value};
 use crate::natural::Natural;
-use ndarray::{Array1, ArrayView2, s};
+use crate::rng::{Key, Purpose};
+use ndarray::{Array1, ArrayView2};
 use rayon::prelude::*;
 
-/// Pseudo log likelihood of every row of visible columns, in nats; `None` if the visible units are continuous.
-pub fn pseudo_log_likelihood(machine: &Natural<f64>, x: ArrayView2<f64>) -> Option<Array1<f64>> {
-    machine.visible().unit().n_states()?;
-    let inputs = machine.up().inputs(x);
-    let rows: Vec<usize> = (0..x.nrows()).collect();
-    let row = |&r: &usize| one_row(machine, &x.row(r).to_vec(), &inputs.row(r).to_vec());
-    Some(rows.par_iter().map(row).collect::<Vec<f64>>().into())
+/// Rows measured at most.
+const ROWS: usize = 1000;
+
+pub(super) const MEASURE: Measure = Measure {
+    name: "pseudo-likelihood",
+    about: "Sum over the columns of the log probability (or density) of each given all others. Its place among machines is \
+            often that of the likelihood; of large machines a sample of the columns is taken in each row.",
+    needs: Needs::Rows,
+    quantities: &[Quantity {
+        name: "pseudo_log_likelihood",
+        title: "pseudo log likelihood",
+        unit: "nats per row",
+        better: Better::Larger,
+        mean_of_rows: true,
+    }],
+    run,
+};
+
+fn run(cx: &Context) -> Option<Vec<Value>> {
+    let rows = cx.rows?;
+    let few = rows.x.nrows().min(ROWS);
+    let x = rows.x.slice(ndarray::s![..few, ..]);
+    let key = cx.key.of(Purpose::Monitor);
+    let each = sampled_pseudo_log_likelihood(cx.machine, x, cx.terms, key)? + cx.log_jacobian;
+    Some(vec![Value::mean("pseudo_log_likelihood", each.iter().copied(), &rows.weights)])
 }
 
-fn one_row(machine: &Natural<f64>, x: &[f64], inputs: &[f64]) -> f64 {
-    let (visible, hidden) = (machine.visible(), machine.hidden());
-    let (unit, width) = (visible.unit(), visible.unit().width());
-    let mut state = vec![0.0; width];
-    let mut t = ndarray::Array2::zeros((visible.eta().nrows(), width));
-    let mut sum = 0.0;
-    for (site, now) in x.chunks_exact(width).enumerate() {
-        let columns = site * width..(site + 1) * width;
-        let eta = visible.eta();
-        let eta = eta.slice(s![.., columns.clone()]);
-        // −F with this site in the state `state`, up to what all states share.
-        let mut log_weight = |state: &[f64]| {
-            let mut moved = inputs.to_vec();
-            for ((c, new), old) in columns.clone().zip(state).zip(now) {
-                if new != old {
-                    moved.iter_mut().zip(machine.weights().row(c)).for_each(|(i, w)| *i += (new - old) * w);
-                }
-            }
-            unit.stats(state, t.view_mut());
-            (&eta * &t).sum() + hidden.unit().log_norm(hidden.eta(), &moved)
-        };
-        let own = log_weight(now);
-        let mut all = Vec::new();
-        for k in 0..unit.n_states().unwrap_or(0) {
-            unit.state(k, &mut state);
-            all.push(log_weight(&state));
-        }
-        sum += own - log_sum_exp(all.into_iter());
-    }
-    sum
+/// Pseudo log likelihood of every row of visible columns, in nats; `None` if a layer is neither finite nor Gaussian.
+pub fn pseudo_log_likelihood(machine: &Natural<f64>, x: ArrayView2<f64>) -> Option<Array1<f64>> {
+    sampled_pseudo_log_likelihood(machine, x, f64::INFINITY, Key::root(0))
+}
+
+/// An estimate without bias, of every row, from as many sites of each as about `terms` terms of Γ in all allow: at least
+/// one, and all if they suffice, which is then exact. Sites are taken at equal distances from a random one on.
+pub fn sampled_pseudo_log_likelihood(
+    machine: &Natural<f64>,
+    x: ArrayView2<f64>,
+    terms: f64,
+    key: Key,
+) -> Option<Array1<f64>> {
+    let conditional = Conditional::new(machine)?;
+    let all = machine.visible().sites();
+    let most = (terms / (conditional.terms() * x.nrows() as f64)).max(1.0);
+    let (n, taken) = (all as f64, all.min(most as usize));
+    let inputs = machine.up().inputs(x);
+    let row = |r: usize| {
+        let mut line = conditional.line(&x.row(r).to_vec(), &inputs.row(r).to_vec());
+        let first: f64 = key.uniforms(r as u64, 0)[0];
+        let site = |k: usize| (((first + k as f64) * n / taken as f64) as usize).min(all - 1);
+        let sum: f64 = (0..taken).map(|k| conditional.log_p(&mut line, site(k))).sum();
+        sum * n / taken as f64
+    };
+    Some((0..x.nrows()).into_par_iter().map(row).collect::<Vec<f64>>().into())
 }

@@ -217,7 +217,8 @@ impl<T: Real> Trainer<T> {
 
     fn measure(&mut self) -> Result<Progress> {
         let per_epoch = self.config.updates_per_epoch(self.data.len());
-        let mut progress = self.monitor.measure(&self.rbm, self.backend.as_mut())?;
+        let chains = self.estimator.chains();
+        let mut progress = self.monitor.measure(&self.rbm, self.backend.as_mut(), self.update, chains)?;
         progress.update = self.update;
         progress.epoch = self.update as f64 / per_epoch as f64;
         progress.learning_rate = self.learning_rate();

@@ -1,13 +1,15 @@
-//! How a run is going: cheap measures on samples of the training and held-out rows, exact likelihood where it is cheap.
+//! How a run is going: every measure of the list on samples of the rows and of the chains, exact likelihood where it is cheap.
+//!
+//! Nothing here changes the machine or its chains: sweeps are made on a copy, with random numbers of their own.
 
 use super::init::independent_log_likelihood;
 use super::{TrainConfig, shuffled};
-use crate::backend::Backend;
+use crate::backend::{Backend, Slot};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::events::{Measures, Progress};
 use crate::exact::Exact;
-use crate::measure::pseudo_log_likelihood;
+use crate::measure::{Chains, Context, Needs, Rows, Value, measure};
 use crate::model::Rbm;
 use crate::natural::Natural;
 use crate::real::Real;
@@ -15,8 +17,20 @@ use crate::rng::{Key, Purpose};
 
 /// Rows measured at most, of each kind.
 const ROWS: usize = 1000;
-/// Rows whose pseudo-likelihood is measured at most: it costs as much as one free energy per site.
-const PSEUDO_ROWS: usize = 100;
+/// Multiplications of a product with the weights that are cheap beside some hundred updates: rows are looked at in full as far
+/// as they go, but not fewer than `FEWEST`.
+const PRODUCT: usize = 50_000_000;
+const FEWEST: usize = 100;
+/// Exponentials that one measure may take: some milliseconds. Ten times as many where early stopping depends on them.
+const TERMS: f64 = 1e6;
+/// Chains that are watched for their autocorrelation, and sweeps that they are watched for.
+const WATCHED: usize = 32;
+const SWEEPS: u64 = 64;
+/// Updates at least between two watches, with 100 rows and 100 chains: those are 300,000 products of a row with the weights,
+/// and the 32·64 watched sweeps with their free energies 6,000.
+const WATCH_EVERY: u64 = 600;
+/// The slot of the watched copies, beyond those of any estimator.
+const COPIES: Slot = 7;
 /// States times columns up to which the exact likelihood is measured during a run: some hundredths of a second.
 const CHEAP: f64 = 1e7;
 
@@ -29,6 +43,12 @@ pub(super) struct Monitor<T> {
     /// Added to every log density: what the data's own units make of it.
     pub log_jacobian: f64,
     exact: bool,
+    /// Rows that are looked at in full.
+    few: usize,
+    terms: f64,
+    watch_every: u64,
+    last: u64,
+    key: Key,
 }
 
 impl<T: Real> Monitor<T> {
@@ -51,6 +71,11 @@ impl<T: Real> Monitor<T> {
             valid_rows: valid.as_ref().map_or(0, Dataset::len),
             valid: valid.filter(|v| !v.is_empty()).as_ref().map(sample),
             exact: config.likelihood && Exact::cost(machine).is_some_and(|cost| cost <= CHEAP),
+            few: (PRODUCT / machine.weights().len()).max(FEWEST),
+            terms: if config.early_stop.is_some() { 10.0 * TERMS } else { TERMS },
+            watch_every: watch_every(config),
+            last: config.updates,
+            key: key.of(Purpose::Monitor),
             train,
         }
     }
@@ -64,35 +89,78 @@ impl<T: Real> Monitor<T> {
         self.baseline + self.log_jacobian
     }
 
-    pub fn measure(&self, rbm: &Rbm<T>, backend: &mut dyn Backend<T>) -> Result<Progress> {
+    /// All measures after `update` updates; persistent chains are in the slot `chains`.
+    pub fn measure(
+        &self,
+        rbm: &Rbm<T>,
+        backend: &mut dyn Backend<T>,
+        update: u64,
+        chains: Option<Slot>,
+    ) -> Result<Progress> {
         let log_z = match self.exact.then(|| Exact::new(rbm)) {
             Some(Ok(exact)) => Some(exact.log_z() - self.log_jacobian),
             Some(Err(Error::NotNormalisable(_))) | None => None,
             Some(Err(error)) => return Err(error),
         };
-        let mut measures = |rows: &Dataset<T>| measures(backend, rows, log_z);
-        Ok(Progress { train: measures(&self.train), valid: self.valid.as_ref().map(measures), ..Progress::default() })
+        let watch = update.is_multiple_of(self.watch_every) || update == self.last;
+        let chains = self.chains(backend, update, chains, watch);
+        let machine = backend.machine().widen();
+        let train = Rows::new(backend, &self.train, self.few);
+        let valid = self.valid.as_ref().map(|v| Rows::new(backend, v, self.few));
+        let (log_jacobian, key, terms) = (self.log_jacobian, self.key, self.terms);
+        let (rows, held_out, chains) = (Some(&train), valid.as_ref(), chains.as_ref());
+        let cx = Context { machine: &machine, log_jacobian, rows, held_out, chains, key, terms };
+        let mut progress = Progress { train: measures(&cx, log_z), ..Progress::default() };
+        progress.valid = held_out.map(|rows| measures(&Context { rows: Some(rows), held_out: None, ..cx }, log_z));
+        let once: &[Needs] = match watch {
+            true => &[Needs::HeldOut, Needs::Chains, Needs::Trace, Needs::Machine],
+            false => &[Needs::HeldOut, Needs::Chains],
+        };
+        tell(&cx, once, &mut |name, value| {
+            progress.more.insert(name.into(), value);
+        });
+        Ok(progress)
+    }
+
+    /// The persistent chains as they stand; with `watch` some of them have run on. A run without such chains has samples only
+    /// then, from chains that begin at rows.
+    fn chains(&self, backend: &mut dyn Backend<T>, update: u64, slot: Option<Slot>, watch: bool) -> Option<Chains> {
+        let now = slot.map(|slot| backend.get(slot));
+        let still = now.as_ref().map(|states| Chains::still(backend.machine(), states));
+        if !watch {
+            return still;
+        }
+        let begin = now.as_ref().unwrap_or(self.train.states());
+        let some: Vec<usize> = (0..begin.rows().min(WATCHED)).collect();
+        let watched = Chains::watched(backend, COPIES, &begin.select(&some), SWEEPS, self.key.step(update));
+        Some(Chains { trace: watched.trace, x: still.map_or(watched.x, |s| s.x) })
     }
 }
 
-fn measures<T: Real>(backend: &mut dyn Backend<T>, rows: &Dataset<T>, log_z: Option<f64>) -> Measures {
-    let weights = || rows.weights().iter().map(|w| w.f64());
-    let total: f64 = weights().sum();
-    let free = backend.free_energy(rows.states());
-    let free_energy = free.iter().zip(weights()).map(|(f, w)| f * w).sum::<f64>() / total;
-    let machine = backend.machine();
-    let x = rows.states().columns(machine.visible().unit(), 0, rows.len());
-    let again = machine.down().means(machine.up().means(x.view()).view());
-    let error = (&x - &again).mapv(|d| d.f64().powi(2)).mean().unwrap_or(0.0);
-    let few = rows.len().min(PSEUDO_ROWS);
-    let first = x.slice(ndarray::s![..few, ..]).mapv(T::f64);
-    Measures {
-        rows: rows.len(),
-        reconstruction_error: error,
-        free_energy,
-        log_likelihood: log_z.map(|z| -free_energy - z),
-        pseudo_log_likelihood: pseudo_log_likelihood(&machine.widen(), first.view()).and_then(|p| p.mean()),
+/// Updates between two watches: a multiple of those between measurements, and more of them if batches are small.
+fn watch_every(config: &TrainConfig) -> u64 {
+    let rows = (config.batch_size + config.chains) as u64;
+    let every = WATCH_EVERY.max(WATCH_EVERY * 200 / rows.max(1));
+    every.div_ceil(config.report_every).saturating_mul(config.report_every)
+}
+
+/// Tells every number, and its standard error where there is one.
+fn tell(cx: &Context, needs: &[Needs], set: &mut dyn FnMut(&str, f64)) {
+    for Value { name, value, std_err } in measure(cx, needs).into_iter().flat_map(|m| m.1) {
+        set(name, value);
+        if let Some(error) = std_err {
+            set(&format!("{name}_std_err"), error);
+        }
     }
+}
+
+/// The measures of one set of rows.
+fn measures(cx: &Context, log_z: Option<f64>) -> Measures {
+    let rows = cx.rows.map_or(0, |r| r.weights.len());
+    let mut measures = Measures { rows, reconstruction_error: f64::NAN, free_energy: f64::NAN, ..Measures::default() };
+    tell(cx, &[Needs::Rows], &mut |name, value| measures.set(name, value));
+    measures.log_likelihood = log_z.map(|z| -measures.free_energy - z);
+    measures
 }
 
 /// What early stopping maximises: the likelihood if it is known, else the pseudo-likelihood, else −reconstruction error.

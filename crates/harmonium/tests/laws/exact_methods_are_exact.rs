@@ -1,6 +1,6 @@
 //! Exact means exact: against brute force, against the other layer, on any number of threads, with exact samples.
 
-use crate::common::{Numbers, all_states, close, machine, pairs, random_rbm, random_rows};
+use crate::common::{Numbers, all_states, close, machine, pairs, random_rbm};
 use harmonium::rng::Key;
 use harmonium::units::Kind;
 use harmonium::{Exact, Rbm};
@@ -193,38 +193,6 @@ fn the_divergence_is_zero_at_the_model_and_counts_equal_rows_once() {
     let half = Array2::from_elem((1, 3), 0.5);
     let error = Exact::new(&grey).unwrap().kl(half.view(), Array1::ones(1).view()).unwrap_err();
     assert!(error.to_string().contains("states"), "{error}");
-}
-
-/// The pseudo-likelihood is Σ log p(v_i | rest), from the exact joint.
-#[test]
-fn the_pseudo_likelihood_is_made_of_exact_conditionals() {
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = machine(&v, &h, true, 90 + k as u64);
-        let exact = Exact::new(&rbm).unwrap();
-        let rows = random_rows(rbm.visible(), 4, &mut Numbers::new(k as u64));
-        let x = exact.machine().visible().encode(rows.view(), 1).unwrap();
-        let pseudo = harmonium::measure::pseudo_log_likelihood(exact.machine(), x.view());
-        let Some(q) = v.unit::<f64>().n_states() else {
-            assert!(pseudo.is_none());
-            continue;
-        };
-        let w = v.unit::<f64>().width();
-        let log_p = |x: &Array2<f64>| -exact.machine().up().free_energy(x.view())[0] - exact.log_z();
-        for (r, pseudo) in pseudo.unwrap().iter().enumerate() {
-            let mut want = 0.0;
-            for site in 0..3 {
-                let mut row = x.select(Axis(0), &[r]);
-                let own = log_p(&row);
-                let mut all = 0.0;
-                for state in 0..q {
-                    v.unit::<f64>().state(state, &mut row.as_slice_mut().unwrap()[site * w..(site + 1) * w]);
-                    all += log_p(&row).exp();
-                }
-                want += own - all.ln();
-            }
-            close(*pseudo, want, 1e-12, &format!("{v} with {h}"));
-        }
-    }
 }
 
 #[test]

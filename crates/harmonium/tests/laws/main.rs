@@ -10,6 +10,7 @@ mod exact_methods_are_exact;
 mod gibbs_sampling_leaves_the_model_invariant;
 mod gradients_are_derivatives;
 mod learning_reaches_the_maximum_likelihood;
+mod measures_are_what_they_say;
 mod model_files_cannot_lie;
 mod moving_the_offsets_never_moves_the_distribution;
 mod tiny_example;

@@ -196,3 +196,38 @@ fn every_pair_and_every_estimator_trains() {
         }
     }
 }
+
+/// Keeps what it is told.
+struct Keep(Vec<String>);
+
+impl Observer for Keep {
+    fn on(&mut self, event: &Event) -> Flow {
+        if let Event::Progress(p) = event {
+            self.0.push(format!("{p:?}"));
+        }
+        Flow::Continue
+    }
+}
+
+/// However often a run is measured, and with or without held-out rows: the same machine and the same chains. And what is
+/// measured is the same on any number of threads.
+#[test]
+fn watching_a_run_does_not_change_it() {
+    for (method, visible) in [("pcd", kind("bernoulli")), ("cd", kind("spin")), ("pcd", kind("gaussian"))] {
+        let run = |report_every: u64, threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let config = TrainConfig { report_every, ..config(method, 120) };
+                let mut t = trainer(&config, &visible);
+                let mut keep = Keep(Vec::new());
+                t.run(&mut keep).unwrap();
+                (bytes(t.rbm()), t.chains(), keep.0)
+            })
+        };
+        let (machine, chains, told) = run(7, 1);
+        assert!(told.len() == 18 && told[17].contains("autocorrelation_time") && told[17].contains("singular_value_1"));
+        let (other, others, _) = run(120, 2);
+        assert!(machine == other && chains == others, "{method} {visible}");
+        assert_eq!(run(7, 3).2, told, "{method} {visible}");
+    }
+}

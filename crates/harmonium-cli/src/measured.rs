@@ -1,0 +1,141 @@
+//! Every measure of the library's list, on data that flow by: some rows are kept, and chains begin at them.
+
+use crate::model::Model;
+use crate::report::Report;
+use harmonium::backend::Cpu;
+use harmonium::measure::{Chains, Context, MEASURES, Measure, Needs, Quantity, Rows, Value, measure};
+use harmonium::rng::{Key, Purpose};
+use harmonium::{Dataset, Result};
+use ndarray::Array2;
+use serde_json::{Map, Value as Json};
+
+/// Rows kept at most, and numbers in them.
+const ROWS: usize = 1000;
+const NUMBERS: usize = 20_000_000;
+/// Exponentials that a measure may take: below a second.
+const TERMS: f64 = 3e8;
+/// Chains, and sweeps they are watched for: at most, and with so many multiplications that it takes some seconds.
+const CHAINS: usize = 200;
+const SWEEPS: f64 = 400.0;
+const PRODUCTS: f64 = 1e11;
+
+/// Free energies of all rows, and some of the rows, each equally likely to be kept.
+pub struct Sample {
+    pub energies: Vec<f64>,
+    rows: Vec<Vec<f64>>,
+    most: usize,
+    seen: u64,
+    key: Key,
+}
+
+impl Sample {
+    pub fn new(model: &Model, seed: u64) -> Sample {
+        let most = (NUMBERS / model.machine.visible().columns()).clamp(10, ROWS);
+        let key = Key::root(seed).of(Purpose::Monitor);
+        Sample { energies: Vec::new(), rows: Vec::new(), most, seen: 0, key }
+    }
+
+    /// Row number r is kept with probability most/r, in place of any that was (Vitter, *Random sampling with a reservoir*,
+    /// 1985, algorithm R).
+    pub fn add(&mut self, columns: &Array2<f64>, energies: impl IntoIterator<Item = f64>) {
+        self.energies.extend(energies);
+        for row in columns.rows() {
+            self.seen += 1;
+            let place = (self.key.uniforms::<f64>(self.seen, 0)[0] * self.seen as f64) as usize;
+            match self.rows.len() < self.most {
+                true => self.rows.push(row.to_vec()),
+                false if place < self.most => self.rows[place] = row.to_vec(),
+                false => (),
+            }
+        }
+    }
+
+    fn data(&self, model: &Model) -> Dataset<f64> {
+        let side = model.machine.visible();
+        let columns = Array2::from_shape_fn((self.rows.len(), side.columns()), |(r, c)| self.rows[r][c]);
+        let mut data = Dataset::new(side);
+        data.push(side, columns.view());
+        data
+    }
+
+    /// What the machine makes of the rows; free energies are of all of them.
+    fn look(&self, backend: &mut Cpu<f64>, data: &Dataset<f64>) -> Rows {
+        let rows = Rows::new(backend, data, usize::MAX);
+        Rows { free_energies: self.energies.clone().into(), weights: vec![1.0; self.energies.len()], ..rows }
+    }
+}
+
+/// What was measured.
+pub struct Measured(Vec<(&'static Measure, Vec<Value>)>);
+
+/// Measures a machine on rows, and on training rows beside them if there are some.
+pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64) -> Result<Measured> {
+    let mut backend = Cpu::new(model.machine.clone())?;
+    let data = rows.data(model);
+    let shown = rows.look(&mut backend, &data);
+    let some: Vec<usize> = (0..data.len().min(CHAINS)).collect();
+    let work = (some.len() * model.machine.weights().len()).max(1) as f64;
+    let sweeps = (PRODUCTS / work).clamp(50.0, SWEEPS) as u64;
+    let key = Key::root(seed).of(Purpose::Monitor);
+    let chains = Chains::watched(&mut backend, 0, &data.states().select(&some), sweeps, key);
+    let cx = Context {
+        machine: &model.machine,
+        log_jacobian: model.file.preprocess.log_jacobian(model.file.rbm.visible().kind()),
+        rows: Some(&shown),
+        held_out: None,
+        chains: Some(&chains),
+        key,
+        terms: TERMS,
+    };
+    let mut all = measure(&cx, &[Needs::Rows, Needs::Chains, Needs::Trace, Needs::Machine]);
+    if let Some(train) = train {
+        let train = train.look(&mut backend, &train.data(model));
+        all.extend(measure(&Context { rows: Some(&train), held_out: Some(&shown), ..cx }, &[Needs::HeldOut]));
+    }
+    Ok(Measured(all))
+}
+
+impl Measured {
+    /// One line for every measure and unit.
+    pub fn lines(&self, mut report: Report) -> Report {
+        for (measure, values) in &self.0 {
+            for family in measure.families() {
+                let told: Vec<(&Quantity, &Value)> =
+                    family.iter().filter_map(|q| Some((*q, values.iter().find(|v| v.name == q.name)?))).collect();
+                let Some(first) = told.first() else { continue };
+                let (label, text) = match family.len() {
+                    1 => (first.0.title.to_string(), number(first.1)),
+                    _ => (
+                        measure.name.replace('-', " "),
+                        told.iter().map(|(q, v)| format!("{} {}", q.title, number(v))).collect::<Vec<_>>().join(", "),
+                    ),
+                };
+                report = report.line(&label, format!("{text} {}", first.0.unit));
+            }
+        }
+        report
+    }
+
+    /// Every registered number by name, null where it was not measured; means over rows begin with `mean_`.
+    pub fn fields(&self) -> Map<String, Json> {
+        let values: Vec<&Value> = self.0.iter().flat_map(|m| &m.1).collect();
+        let mut fields = Map::new();
+        for quantity in MEASURES.iter().flat_map(|m| m.quantities) {
+            let name = format!("{}{}", if quantity.mean_of_rows { "mean_" } else { "" }, quantity.name);
+            let value = values.iter().find(|v| v.name == quantity.name);
+            if let Some(error) = value.and_then(|v| v.std_err) {
+                fields.insert(format!("{name}_std_err"), error.into());
+            }
+            fields.insert(name, value.map_or(Json::Null, |v| v.value.into()));
+        }
+        fields
+    }
+}
+
+/// A number with its error bar.
+fn number(value: &Value) -> String {
+    match value.std_err {
+        Some(error) if error > 0.0 => format!("{:.4} ± {error:.4}", value.value),
+        _ => format!("{:.4}", value.value),
+    }
+}

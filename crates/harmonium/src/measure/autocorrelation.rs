@@ -1,0 +1,76 @@
+//! τ = 1 + 2 Σ_t ρ(t): sweeps of a chain that are worth one independent state, by the autocorrelation ρ of its free energy.
+//!
+//! The sum ends at the first lag M ≥ 5τ: further terms are noise (Sokal, *Monte Carlo methods in statistical mechanics*, 1996,
+//! section 3, where τ is half of ours; with half of this window chains of several time scales looked too fast by a fifth).
+//! All chains have one mean, so that chains which never meet are not called fast.
+
+use super::{Better, Context, Measure, Needs, Quantity, Value};
+use ndarray::{ArrayView2, s};
+
+/// The window in units of τ.
+const WINDOW: f64 = 5.0;
+
+const TIME: &str = "autocorrelation_time";
+const AT_LEAST: &str = "autocorrelation_time_at_least";
+
+pub(super) const MEASURE: Measure = Measure {
+    name: "autocorrelation",
+    about: "Gibbs sweeps that are worth one independent sample: the integrated autocorrelation time of the chains' free energy, \
+            from a short run on a copy of the persistent chains, or of chains that began at the rows. Where that run is too short \
+            to tell, only a lower bound is given.",
+    needs: Needs::Trace,
+    quantities: &[
+        Quantity { name: TIME, title: "time", unit: "sweeps", better: Better::Smaller, mean_of_rows: false },
+        Quantity { name: AT_LEAST, title: "at least", unit: "sweeps", better: Better::Smaller, mean_of_rows: false },
+    ],
+    run,
+};
+
+fn run(cx: &Context) -> Option<Vec<Value>> {
+    let trace = cx.chains?.trace.view();
+    let time = integrated_time(&autocorrelations(trace)?)?;
+    // The variance of Madras and Sokal, 1988, eq. E.14: 2(2M + 1)τ²/N.
+    let std_err = time.value * ((4 * time.window + 2) as f64 / trace.len() as f64).sqrt();
+    Some(vec![match time.closed {
+        true => Value { name: TIME, value: time.value, std_err: Some(std_err) },
+        false => Value::exact(AT_LEAST, time.value),
+    }])
+}
+
+/// An integrated autocorrelation time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IntegratedTime {
+    /// 1 + 2 Σ ρ(t) up to the window, in steps.
+    pub value: f64,
+    /// The last lag of the sum.
+    pub window: usize,
+    /// Whether the window is as wide as it should be; if not, the value is a lower bound.
+    pub closed: bool,
+}
+
+/// ρ(t) for lags 0 … three quarters of the trace's length (steps × chains), with one mean for all chains; `None` if nothing
+/// moves.
+pub fn autocorrelations(trace: ArrayView2<f64>) -> Option<Vec<f64>> {
+    let (steps, mean) = (trace.nrows(), trace.mean()?);
+    let x = trace.mapv(|f| f - mean);
+    let covariance = |lag: usize| {
+        let (early, late) = (x.slice(s![..steps - lag, ..]), x.slice(s![lag.., ..]));
+        early.iter().zip(&late).map(|(a, b)| a * b).sum::<f64>() / early.len() as f64
+    };
+    let variance = covariance(0);
+    // A deviation that is rounding of the mean is none.
+    let moves = steps >= 2 && variance.is_finite() && variance.sqrt() > 1e-12 * mean.abs();
+    moves.then(|| (0..=3 * steps / 4).map(|lag| covariance(lag) / variance).collect())
+}
+
+/// Sums autocorrelations over an automatic window; `None` if there are none.
+pub fn integrated_time(rho: &[f64]) -> Option<IntegratedTime> {
+    let mut value = 1.0;
+    for (lag, r) in rho.iter().enumerate().skip(1) {
+        value += 2.0 * r;
+        if lag as f64 >= WINDOW * value {
+            return Some(IntegratedTime { value: value.max(0.0), window: lag, closed: true });
+        }
+    }
+    (rho.len() > 1).then_some(IntegratedTime { value, window: rho.len() - 1, closed: false })
+}

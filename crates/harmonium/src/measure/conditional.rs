@@ -1,0 +1,197 @@
+//! log p(v_i | all other v) = −F(v) − log ∫ exp(−F) dv_i: a sum over states, a normal density, or one-dimensional quadrature.
+//!
+//! Moving one site moves the inputs to the hidden layer by one difference of weight rows. With a Gaussian v_i the density
+//! along its line is a mixture, over the states of h, of normal densities that all have the variance σ_i².
+
+use crate::math::log_sum_exp;
+use crate::natural::Natural;
+use ndarray::{Array2, s};
+
+/// Distance between nodes, in σ_i. The trapezoid rule integrates a normal density over the line with relative error
+/// 2exp(−2π²/step²) = 8e-14, wherever its centre is, and so every mixture of them.
+const STEP: f64 = 0.8;
+/// Nodes whose terms are e⁻⁴⁵ of the largest are left out, outside the interval that holds all modes.
+const NEGLIGIBLE: f64 = 45.0;
+/// Steps at most that narrow the interval of the modes.
+const NARROWINGS: usize = 10;
+/// Nodes at most; a machine that needs more has no sensible scale.
+const MOST_NODES: f64 = 1e5;
+
+/// How p(v_i | rest) is normalised.
+#[derive(Clone, Copy)]
+enum How {
+    /// Over this number of states.
+    Sum(usize),
+    /// Two Gaussian layers: along a line −F is a parabola.
+    Normal,
+    /// Gaussian and finite units.
+    Quadrature,
+}
+
+/// The conditionals of single visible sites.
+#[derive(Clone, Copy)]
+pub(super) struct Conditional<'a> {
+    machine: &'a Natural<f64>,
+    how: How,
+}
+
+/// A row of visible columns, its inputs to the hidden layer and their Γ, and room to move them.
+pub(super) struct Line {
+    x: Vec<f64>,
+    inputs: Vec<f64>,
+    log_norm: f64,
+    moved: Vec<f64>,
+    means: Vec<f64>,
+}
+
+impl<'a> Conditional<'a> {
+    /// `None` if a layer is neither finite nor Gaussian.
+    pub fn new(machine: &'a Natural<f64>) -> Option<Conditional<'a>> {
+        let (visible, hidden) = (machine.visible().unit(), machine.hidden().unit());
+        let how = match (visible.n_states(), hidden.n_states()) {
+            (Some(q), _) => How::Sum(q),
+            (None, _) if !visible.quadratic() => return None,
+            (None, Some(_)) => How::Quadrature,
+            (None, None) if hidden.quadratic() => How::Normal,
+            _ => return None,
+        };
+        Some(Conditional { machine, how })
+    }
+
+    /// About how many terms of Γ one conditional takes.
+    pub fn terms(&self) -> f64 {
+        let evaluations = match self.how {
+            How::Sum(q) => q - 1,
+            How::Normal => 1,
+            // Some 20 nodes reach from −8σ to 8σ, and the narrowing takes ten means.
+            How::Quadrature => 40,
+        };
+        (evaluations * self.machine.hidden().columns()) as f64
+    }
+
+    pub fn line(&self, x: &[f64], inputs: &[f64]) -> Line {
+        let hidden = self.machine.hidden();
+        let log_norm = hidden.unit().log_norm(hidden.eta(), inputs);
+        let room = vec![0.0; inputs.len()];
+        Line { x: x.to_vec(), inputs: inputs.to_vec(), log_norm, moved: room.clone(), means: room }
+    }
+
+    /// log p(v_i | rest) of one site, in nats.
+    pub fn log_p(&self, line: &mut Line, site: usize) -> f64 {
+        match self.how {
+            How::Sum(q) => self.sum(line, site, q),
+            How::Normal => self.normal(line, site),
+            How::Quadrature => self.quadrature(line, site),
+        }
+    }
+
+    fn sum(&self, line: &mut Line, site: usize, states: usize) -> f64 {
+        let side = self.machine.visible();
+        let (unit, width) = (side.unit(), side.unit().width());
+        let columns = site * width..(site + 1) * width;
+        let now = line.x[columns.clone()].to_vec();
+        let eta = side.eta();
+        let mut t = Array2::zeros((eta.nrows(), width));
+        let mut own_weight = |state: &[f64]| {
+            unit.stats(state, t.view_mut());
+            (&eta.slice(s![.., columns.clone()]) * &t).sum()
+        };
+        let own = own_weight(&now) + line.log_norm;
+        let (mut all, mut state) = (Vec::with_capacity(states), vec![0.0; width]);
+        for k in 0..states {
+            unit.state(k, &mut state);
+            all.push(if state == now {
+                own
+            } else {
+                own_weight(&state) + self.moved(line, columns.start, &now, &state)
+            });
+        }
+        own - log_sum_exp(all.into_iter())
+    }
+
+    /// Γ of the hidden layer after the columns from `first` on have moved from `now` to `then`.
+    fn moved(&self, line: &mut Line, first: usize, now: &[f64], then: &[f64]) -> f64 {
+        line.moved.copy_from_slice(&line.inputs);
+        for ((c, now), then) in (first..).zip(now).zip(then).filter(|((_, now), then)| now != then) {
+            line.moved.iter_mut().zip(self.machine.weights().row(c)).for_each(|(i, w)| *i += (then - now) * w);
+        }
+        let hidden = self.machine.hidden();
+        hidden.unit().log_norm(hidden.eta(), &line.moved)
+    }
+
+    /// σ² Σ_j w_ij⟨h_j⟩ + σ²η with v_i at `x`: the mean that a draw of v_i would have after a draw of h.
+    fn mean_after(&self, line: &mut Line, site: usize, x: f64) -> f64 {
+        let now = line.x[site];
+        self.moved(line, site, &[now], &[x]);
+        let hidden = self.machine.hidden();
+        hidden.unit().means(hidden.eta(), &line.moved, &mut line.means);
+        let input: f64 = self.machine.weights().row(site).iter().zip(&line.means).map(|(w, h)| w * h).sum();
+        let eta = self.machine.visible().eta();
+        (eta[[0, site]] + input) / (-2.0 * eta[[1, site]])
+    }
+
+    /// −F = const − λ(v_i − mean)²/2 with λ = 1/σ_i² − Σ_j w_ij²σ_j², and its slope at v_i is −λ(v_i − mean).
+    fn normal(&self, line: &mut Line, site: usize) -> f64 {
+        let (visible, hidden) = (self.machine.visible().eta(), self.machine.hidden().eta());
+        let weights = self.machine.weights();
+        let spread: f64 = weights.row(site).iter().zip(hidden.row(1)).map(|(w, e)| w * w / (-2.0 * e)).sum();
+        let own = -2.0 * visible[[1, site]];
+        let (precision, now) = (own - spread, line.x[site]);
+        let slope = own * (self.mean_after(line, site, now) - now);
+        0.5 * (precision / std::f64::consts::TAU).ln() - slope * slope / (2.0 * precision)
+    }
+
+    /// The modes of p(v_i | rest) are fixed points of `mean_after`, which never falls as v_i grows: from the smallest and the
+    /// largest mean that any h gives, it moves towards them and never past one. Outside of what is left the density falls.
+    fn quadrature(&self, line: &mut Line, site: usize) -> f64 {
+        let (eta, now) = (self.machine.visible().eta(), line.x[site]);
+        let (field, square) = (eta[[0, site]], eta[[1, site]]);
+        let sigma = (-2.0 * square).recip().sqrt();
+        let (mut low, mut high) = self.extreme_means(site);
+        for _ in 0..NARROWINGS {
+            let (a, b) = (self.mean_after(line, site, low), self.mean_after(line, site, high));
+            let done = a - low < sigma && high - b < sigma;
+            (low, high) = (a, b);
+            if done {
+                break;
+            }
+        }
+        if !((high - low) / (STEP * sigma) < MOST_NODES) {
+            return f64::NAN;
+        }
+        let mut density = |x: f64| field * x + square * x * x + self.moved(line, site, &[now], &[x]);
+        let own = density(now);
+        let node = |k: i64| low + STEP * sigma * k as f64;
+        let (mut terms, mut most) = (Vec::new(), f64::NEG_INFINITY);
+        for direction in [1, -1] {
+            // Upwards from `low`, then downwards from the node below it.
+            for k in (0..).map(|k| if direction > 0 { k } else { -1 - k }) {
+                let term = density(node(k));
+                terms.push(term);
+                most = most.max(term);
+                if !(term > most - NEGLIGIBLE) && (direction < 0 || node(k) > high) {
+                    break;
+                }
+            }
+        }
+        own - log_sum_exp(terms.into_iter()) - (STEP * sigma).ln()
+    }
+
+    /// The smallest and the largest mean of v_i over all states of a finite hidden layer.
+    fn extreme_means(&self, site: usize) -> (f64, f64) {
+        let (unit, eta) = (self.machine.hidden().unit(), self.machine.visible().eta());
+        let mut state = vec![0.0; unit.width()];
+        let (mut low, mut high) = (eta[[0, site]], eta[[0, site]]);
+        for w in self.machine.weights().row(site).to_vec().chunks_exact(unit.width()) {
+            let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+            for k in 0..unit.n_states().unwrap_or(0) {
+                unit.state(k, &mut state);
+                let input: f64 = w.iter().zip(&state).map(|(w, h)| w * h).sum();
+                (least, most) = (least.min(input), most.max(input));
+            }
+            (low, high) = (low + least, high + most);
+        }
+        let variance = (-2.0 * eta[[1, site]]).recip();
+        (low * variance, high * variance)
+    }
+}

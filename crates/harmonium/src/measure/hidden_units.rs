@@ -1,0 +1,84 @@
+//! Hidden units that are always off, always on, or that never change: ⟨h_j|v⟩ over the rows.
+
+use super::look::column_moments;
+use super::{Better, Context, Measure, Needs, Quantity, Value};
+use crate::natural::Side;
+use ndarray::ArrayView2;
+
+/// A unit whose mean stays within this part of its range from one end, in every row, is always there.
+const NEARLY: f64 = 0.05;
+/// A unit whose mean has a standard deviation over the rows below this part of its range (a Gaussian unit: of its own
+/// conditional standard deviation) does not change.
+const STILL: f64 = 0.01;
+
+const fn part(name: &'static str, title: &'static str) -> Quantity {
+    Quantity { name, title, unit: "part of hidden units", better: Better::Smaller, mean_of_rows: false }
+}
+
+pub(super) const MEASURE: Measure = Measure {
+    name: "hidden-units",
+    about: "Hidden units that tell nothing of a row: dead ones are at the lower end of their range (within 5 %) in every row, \
+            saturated ones at the upper end, and still ones have means that vary by less than 1 % of the range. A Potts \
+            unit is saturated if it is always in the same state; Gaussian units can only be still.",
+    needs: Needs::Rows,
+    quantities: &[part("dead_units", "dead"), part("saturated_units", "saturated"), part("still_units", "still")],
+    run,
+};
+
+fn run(cx: &Context) -> Option<Vec<Value>> {
+    let (rows, hidden) = (cx.rows?, cx.machine.hidden());
+    // One row cannot tell who changes.
+    if rows.hidden.nrows() < 2 {
+        return None;
+    }
+    let width = hidden.unit().width();
+    let (scale, ends) = (scales(hidden), ends(rows.hidden.view()));
+    let variance = column_moments(rows.hidden.view(), &rows.weights).1;
+    let sites = hidden.sites();
+    let columns = |site: usize| site * width..(site + 1) * width;
+    let count = |is: &dyn Fn(usize) -> bool| (0..sites).filter(|s| is(*s)).count() as f64 / sites as f64;
+    let still = count(&|s| columns(s).all(|c| variance[c].sqrt() < STILL * scale[c]));
+    let mut values = vec![Value::exact("still_units", still)];
+    if let Some((low, high)) = range(hidden) {
+        let near = NEARLY * (high - low);
+        values.push(Value::exact("saturated_units", count(&|s| columns(s).any(|c| ends[c].0 > high - near))));
+        if width == 1 {
+            values.push(Value::exact("dead_units", count(&|s| ends[s].1 < low + near)));
+        }
+    }
+    Some(values)
+}
+
+/// Smallest and largest mean of every column.
+fn ends(means: ArrayView2<f64>) -> Vec<(f64, f64)> {
+    let of = |column: ndarray::ArrayView1<f64>| {
+        column.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(*x), hi.max(*x)))
+    };
+    means.columns().into_iter().map(of).collect()
+}
+
+/// The smallest and the largest number of a finite unit's columns.
+fn range(side: &Side<f64>) -> Option<(f64, f64)> {
+    let unit = side.unit();
+    let mut state = vec![0.0; unit.width()];
+    let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
+    for k in 0..unit.n_states()? {
+        unit.state(k, &mut state);
+        ends = state.iter().fold(ends, |(lo, hi), x| (lo.min(*x), hi.max(*x)));
+    }
+    Some(ends)
+}
+
+/// What a change is measured by: the range, or without one the conditional standard deviation at the mean of no input.
+fn scales(side: &Side<f64>) -> Vec<f64> {
+    if let Some((low, high)) = range(side) {
+        return vec![high - low; side.columns()];
+    }
+    let mut t = ndarray::Array2::zeros(side.eta().dim());
+    side.unit().mean_stats(side.eta(), &vec![0.0; side.columns()], t.view_mut());
+    let deviation = |c: usize| match t.nrows() {
+        1 => f64::NAN,
+        _ => (t[[1, c]] - t[[0, c]].powi(2)).max(0.0).sqrt(),
+    };
+    (0..side.columns()).map(deviation).collect()
+}

@@ -1,0 +1,83 @@
+//! What measures look at: rows with what the machine makes of them, and chains with the free energies they passed through.
+
+use crate::backend::{Backend, Slot, Sweeps};
+use crate::dataset::Dataset;
+use crate::natural::Natural;
+use crate::real::Real;
+use crate::rng::Key;
+use crate::states::States;
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+
+/// Rows of data: free energies of all, and of the first of them everything else.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// F(v) of every row.
+    pub free_energies: Array1<f64>,
+    /// Weight of every row.
+    pub weights: Vec<f64>,
+    /// The first rows, as columns.
+    pub x: Array2<f64>,
+    /// Their hidden means ⟨h|v⟩.
+    pub hidden: Array2<f64>,
+    /// Their reconstructions ⟨v|⟨h|v⟩⟩.
+    pub again: Array2<f64>,
+}
+
+impl Rows {
+    /// Looks at all rows, and at the first `few` in full.
+    pub fn new<T: Real>(backend: &mut dyn Backend<T>, data: &Dataset<T>, few: usize) -> Rows {
+        let free_energies = backend.free_energy(data.states());
+        let machine = backend.machine();
+        let x = data.states().columns(machine.visible().unit(), 0, data.len().min(few));
+        let hidden = machine.up().means(x.view());
+        let again = machine.down().means(hidden.view());
+        let [x, hidden, again] = [x, hidden, again].map(|m| m.mapv(T::f64));
+        Rows { free_energies, weights: data.weights().iter().map(|w| w.f64()).collect(), x, hidden, again }
+    }
+}
+
+/// States of chains, and where they have been.
+#[derive(Clone, Debug)]
+pub struct Chains {
+    /// The states, as columns.
+    pub x: Array2<f64>,
+    /// F(v) after every sweep that was watched: sweeps × chains; none if no sweep was.
+    pub trace: Array2<f64>,
+}
+
+impl Chains {
+    /// Chains as they stand.
+    pub fn still<T: Real>(machine: &Natural<T>, states: &States<T>) -> Chains {
+        let x = states.columns(machine.visible().unit(), 0, states.rows()).mapv(T::f64);
+        Chains { x, trace: Array2::zeros((0, states.rows())) }
+    }
+
+    /// Puts `states` into a slot and watches them for some sweeps.
+    pub fn watched<T: Real>(
+        backend: &mut dyn Backend<T>,
+        slot: Slot,
+        states: &States<T>,
+        sweeps: u64,
+        key: Key,
+    ) -> Chains {
+        backend.put(slot, states, None);
+        let mut trace = Array2::zeros((sweeps as usize, states.rows()));
+        for (first, mut energies) in (0..).zip(trace.rows_mut()) {
+            backend.gibbs(slot, Sweeps { steps: 1, key, first, beta: None });
+            energies.assign(&backend.free_energy(&backend.get(slot)));
+        }
+        Chains { trace, ..Chains::still(backend.machine(), &backend.get(slot)) }
+    }
+}
+
+/// Mean and variance of every column, rows counted by weight.
+pub(super) fn column_moments(x: ArrayView2<f64>, weights: &[f64]) -> (Array1<f64>, Array1<f64>) {
+    let total: f64 = weights.iter().take(x.nrows()).sum();
+    let mut mean = Array1::zeros(x.ncols());
+    x.axis_iter(Axis(0)).zip(weights).for_each(|(row, w)| mean.scaled_add(w / total, &row));
+    let mut variance = Array1::zeros(x.ncols());
+    for (row, w) in x.axis_iter(Axis(0)).zip(weights) {
+        ndarray::Zip::from(&mut variance).and(&row).and(&mean).for_each(|v, x, m| *v += w / total * (x - m).powi(2));
+    }
+    (mean, variance)
+}
