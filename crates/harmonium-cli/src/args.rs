@@ -129,9 +129,32 @@ pub fn parse_output(text: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// Options of every command that may have to estimate log Z.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Options of an estimated log Z")]
+pub struct LogZOptions {
+    /// Width of the interval that is narrow enough, in nats
+    #[arg(long, value_name = "NATS", default_value_t = 0.5, value_parser = positive)]
+    pub tolerance: f64,
+    /// Chains that are annealed [default: as many as the tolerance needs]
+    #[arg(long, value_name = "N")]
+    pub chains: Option<usize>,
+    /// Inverse temperatures they pass; with this there is one round, whatever the tolerance [default: as many as needed]
+    #[arg(long, value_name = "N")]
+    pub temperatures: Option<usize>,
+}
+
+/// A number above zero.
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
+        _ => Err("expected a number above 0".into()),
+    }
+}
+
 /// `auto` and every log Z method of the library.
 pub fn log_z_methods() -> PossibleValuesParser {
-    let auto = PossibleValue::new("auto").help("the first method that can");
+    let auto = PossibleValue::new("auto").help("exact where that takes less than a minute, else bar");
     let listed = logz::METHODS.iter().map(|m| PossibleValue::new(m.name).help(m.about));
     PossibleValuesParser::new(std::iter::once(auto).chain(listed))
 }

@@ -50,11 +50,15 @@ impl Sample {
         }
     }
 
+    /// The rows that were kept, as rows of columns.
+    pub fn columns(&self, model: &Model) -> Array2<f64> {
+        Array2::from_shape_fn((self.rows.len(), model.machine.visible().columns()), |(r, c)| self.rows[r][c])
+    }
+
     fn data(&self, model: &Model) -> Dataset<f64> {
         let side = model.machine.visible();
-        let columns = Array2::from_shape_fn((self.rows.len(), side.columns()), |(r, c)| self.rows[r][c]);
         let mut data = Dataset::new(side);
-        data.push(side, columns.view());
+        data.push(side, self.columns(model).view());
         data
     }
 

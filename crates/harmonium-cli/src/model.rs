@@ -1,10 +1,12 @@
 //! A model file that was opened for work: what stands in it, and the machine lowered.
 
+use crate::args::LogZOptions;
 use crate::progress::Meter;
 use anyhow::Context;
 use harmonium::file::ModelFile;
 use harmonium::logz::{self, LogZ};
 use harmonium::{Natural, Result};
+use ndarray::ArrayView2;
 use std::path::{Path, PathBuf};
 
 /// A model and where it came from.
@@ -21,10 +23,18 @@ impl Model {
         Ok(Model { path: path.into(), file, machine })
     }
 
-    /// log Z by the method called `method`, with a progress bar.
-    pub fn log_z(&self, method: &str) -> anyhow::Result<LogZ> {
+    /// log Z by the method called `method`, with a progress bar; `rows` of columns help an estimate.
+    pub fn log_z(
+        &self,
+        method: &str,
+        options: &LogZOptions,
+        rows: Option<ArrayView2<f64>>,
+        seed: u64,
+    ) -> anyhow::Result<LogZ> {
         let meter = Meter::new("log Z");
-        let log_z = logz::log_z(&self.file.rbm, method, &|done, all| meter.tell(done, Some(all)));
+        let LogZOptions { tolerance, chains, temperatures } = *options;
+        let settings = logz::Settings { seed, chains, temperatures, tolerance, data: rows, ..Default::default() };
+        let log_z = logz::log_z(&self.file.rbm, method, settings, &|done, all| meter.tell(done, Some(all)));
         log_z.with_context(|| self.path.display().to_string())
     }
 }

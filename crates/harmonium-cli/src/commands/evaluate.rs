@@ -1,7 +1,6 @@
 //! `evaluate`: the mean log likelihood ⟨log p(v)⟩ = −⟨F(v)⟩ − log Z − Σ log scale of data, in nats per row.
 
-use super::log_z::in_words;
-use crate::args::{DataOptions, Global, data_help, log_z_methods, parse_output};
+use crate::args::{DataOptions, Global, LogZOptions, data_help, log_z_methods, parse_output};
 use crate::measured::{Measured, Sample, measured};
 use crate::model::Model;
 use crate::report::{Report, say};
@@ -33,6 +32,8 @@ pub struct Evaluate {
     /// Also write the log likelihood of every row (.npy; several models: one column each)
     #[arg(long, value_name = "FILE", value_parser = parse_output)]
     per_row: Option<PathBuf>,
+    #[command(flatten)]
+    estimate: LogZOptions,
     /// The rows the machine was trained on, for the free energy gap of DATA
     #[arg(long, value_name = "DATA")]
     train: Option<String>,
@@ -65,7 +66,8 @@ impl Evaluate {
         let rows = pass(&self.data)?;
         let train = self.train.as_deref().map(pass).transpose()?;
         let measured = measured(&model, &rows.sample, train.as_ref().map(|t| &t.sample), global.seed())?;
-        let log_z = model.log_z(&self.log_z)?;
+        let sample = rows.sample.columns(&model);
+        let log_z = model.log_z(&self.log_z, &self.estimate, Some(sample.view()), global.seed())?;
         let shift = model.file.preprocess.log_jacobian(model.file.rbm.visible().kind()) - log_z.value;
         let entropy = rows.entropy.filter(|_| log_z.method == "exact");
         let log_likelihoods = rows.sample.energies.iter().map(|f| shift - f).collect();
@@ -80,7 +82,8 @@ impl Evaluate {
                 "log likelihood",
                 format!("{} nats per row (rows spread by {:.4})", score.mean_words(), score.spread()),
             )
-            .line("log Z", in_words(&score.log_z))
+            .line("log Z", score.log_z.to_string())
+            .maybe("verdict", score.log_z.explanation())
             .maybe("entropy of rows", score.entropy.map(|h| format!("{h:.6} nats")))
             .maybe("KL divergence", score.divergence().map(|kl| format!("{kl:.6} nats from the data")));
         score.measured.lines(report).fields(score.json())
@@ -92,7 +95,7 @@ impl Evaluate {
         let models: Vec<Value> = scores.iter().map(|s| s.json().into()).collect();
         let report = Report::new(title).field("rows", rows).field("models", models);
         scores.iter().fold(report, |report, score| {
-            let text = format!("{:>16}   log Z {}", score.mean_words(), in_words(&score.log_z));
+            let text = format!("{:>16}   log Z {}", score.mean_words(), score.log_z.to_string());
             report.line(&score.model.display().to_string(), text)
         })
     }
@@ -161,7 +164,10 @@ impl Score {
             "row_std_dev": self.spread(),
             "log_z": self.log_z.value,
             "log_z_method": self.log_z.method,
-            "verdict": self.log_z.verdict,
+            "log_z_lower": self.log_z.lower,
+            "log_z_upper": self.log_z.upper,
+            "verdict": self.log_z.verdict.name(),
+            "advice": self.log_z.advice,
             "entropy": self.entropy,
             "kl_divergence": self.divergence(),
         });

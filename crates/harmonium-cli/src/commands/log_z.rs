@@ -1,48 +1,72 @@
 //! `log-z`: log Z of a machine, in nats, of the energy in the file's own coordinates.
 
-use crate::args::{Global, log_z_methods};
+use crate::args::{DataOptions, Global, LogZOptions, data_help, log_z_methods};
+use crate::measured::Sample;
 use crate::model::Model;
 use crate::report::Report;
+use crate::stream::Stream;
 use anyhow::Result;
 use clap::Args;
-use serde_json::Value;
+use harmonium::logz::Estimate;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Compute log Z
+/// Compute log Z, or estimate it with an error bar
+///
+/// An estimate comes with a verdict. certain: both directions of annealing agree and the interval is narrow. wide: nothing
+/// contradicts the interval, but it is wider than asked. disagree: do not trust the number; the chains do not mix.
 #[derive(Args)]
-#[command(name = "log-z", after_help = "Example:\n  harmonium log-z model.safetensors --method exact")]
+#[command(name = "log-z", after_help = "Examples:
+  harmonium log-z model.safetensors --method exact
+  harmonium log-z model.safetensors --method bar --tolerance 0.2 --json")]
 pub struct LogZ {
     /// Model file (.safetensors)
     model: PathBuf,
     /// How it is computed
     #[arg(long, default_value = "auto", value_parser = log_z_methods())]
     method: String,
+    #[command(flatten)]
+    estimate: LogZOptions,
+    #[arg(long, value_name = "DATA", help = data_help() + ", like what the machine was trained on: it helps an estimate")]
+    data: Option<String>,
+    #[command(flatten)]
+    options: DataOptions,
 }
 
 impl LogZ {
-    pub fn run(&self, _: &Global) -> Result<Report> {
+    pub fn run(&self, global: &Global) -> Result<Report> {
         let model = Model::read(&self.model)?;
-        let z = model.log_z(&self.method)?;
+        let rows = match &self.data {
+            Some(data) => {
+                let mut stream = Stream::open(&model, data, &self.options, global)?;
+                let mut sample = Sample::new(&model, global.seed());
+                while let Some(block) = stream.read()? {
+                    sample.add(&block.columns, []);
+                }
+                Some(sample.columns(&model))
+            }
+            None => None,
+        };
+        let rows = rows.as_ref().map(|r| r.view());
+        let z = model.log_z(&self.method, &self.estimate, rows, global.seed())?;
         Ok(Report::new(format!("{}", self.model.display()))
-            .line("log Z", in_words(&z))
+            .line("log Z", z.to_string())
             .line("method", format!("{}: {}", z.method, z.how))
+            .maybe("verdict", z.explanation())
             .field("value", z.value)
             .field("std_err", z.std_err)
             .field("lower", z.lower)
             .field("upper", z.upper)
             .field("ess", z.ess.map_or(Value::Null, Value::from))
+            .field("forward", direction(z.forward))
+            .field("backward", direction(z.backward))
             .field("method", z.method)
             .field("how", z.how)
-            .field("verdict", z.verdict))
+            .field("verdict", z.verdict.name())
+            .field("advice", z.advice))
     }
 }
 
-/// The value, its error and interval unless it is exact, and what to make of it.
-pub fn in_words(z: &harmonium::logz::LogZ) -> String {
-    match z.std_err == 0.0 {
-        true => format!("{:.6} nats, {}", z.value, z.verdict),
-        false => {
-            format!("{:.4} ± {:.4} nats ({:.4} to {:.4}), {}", z.value, z.std_err, z.lower, z.upper, z.verdict)
-        }
-    }
+fn direction(estimate: Option<Estimate>) -> Value {
+    estimate.map_or(Value::Null, |e| json!({"value": e.value, "std_err": e.std_err, "ess": e.ess}))
 }

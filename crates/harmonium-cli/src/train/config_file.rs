@@ -50,7 +50,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("train.offset_rate", "how fast: the part of the difference taken each update"),
     ("train.early_stop", "stop after so many measurements without improvement on the held-out rows"),
     ("train.report_every", "updates between measurements"),
-    ("train.likelihood", "whether the exact likelihood is measured where it is affordable"),
+    ("train.likelihood", "whether the likelihood is measured"),
     ("train.optimizer.name", "sgd or adam"),
     ("train.optimizer.momentum", "part of the last step (sgd) or of the mean gradient (adam) that is kept"),
     ("train.optimizer.nesterov", "look ahead along the last step (sgd)"),

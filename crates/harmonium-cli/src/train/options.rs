@@ -159,7 +159,7 @@ pub struct Penalties {
 #[derive(Args, Default)]
 #[command(next_help_heading = "Run")]
 pub struct Watching {
-    /// Whether the exact likelihood is measured where it is affordable [default: auto]
+    /// Whether the likelihood is measured: exact where that is affordable, else estimated [default: auto]
     #[arg(long, value_name = "WHEN", value_parser = ["none", "auto"])]
     likelihood: Option<String>,
     #[arg(long, help = usual("Updates between measurements", |c| c.report_every), value_name = "N", value_parser = whole())]

@@ -1,16 +1,18 @@
-//! What was learned: ⟨log p⟩ of all rows where log Z is affordable, ⟨log PL⟩ otherwise, beside independent units.
+//! What was learned: ⟨log p⟩ and ⟨log PL⟩ of all rows, beside independent units.
 
 use crate::progress::Meter;
 use anyhow::Result;
 use harmonium::data::Preprocess;
+use harmonium::logz::{self, LogZ};
 use harmonium::measure::sampled_pseudo_log_likelihood;
 use harmonium::rng::Key;
-use harmonium::{Dataset, Exact, Layer, Natural, Rbm};
-use ndarray::Array1;
+use harmonium::{Dataset, Natural, Rbm};
+use ndarray::Array2;
 use rayon::prelude::*;
 
-/// States times columns up to which log Z is computed after a run: below a minute on two cores.
-pub const AFFORDABLE: f64 = 2e10;
+/// Rows that help an estimate of log Z, and the work it may be after a run: some ten seconds on two cores.
+const ROWS: usize = 1000;
+const BUDGET: f64 = 1e12;
 /// Rows whose pseudo-likelihood is measured at most: its standard error is then a few percent of the rows' spread.
 const PSEUDO_ROWS: usize = 1000;
 /// Exponentials that the pseudo-likelihood may take, about a second; of large machines some columns of every row must do.
@@ -27,39 +29,42 @@ pub struct Fit {
     pub baseline: f64,
 }
 
-/// A machine as it stands in its file, and log Z if it was affordable.
+/// A machine as it stands in its file, and its log Z if it was asked for.
 pub struct Judge<'a> {
     machine: Natural<f64>,
     /// The same in the number type of packed rows.
     narrow: Natural<f32>,
-    independent: Natural<f64>,
+    /// Natural parameters of independent units fitted to the training rows.
+    independent: Array2<f64>,
     jacobian: f64,
-    pub exact: Option<&'a Exact>,
+    log_z: Option<&'a LogZ>,
 }
 
-/// Solves a machine if it is affordable.
-pub fn solve(rbm: &Rbm<f32>) -> Result<Option<Exact>> {
-    if Exact::cost(&rbm.lower()).is_none_or(|cost| cost > AFFORDABLE) {
-        return Ok(None);
-    }
+/// log Z of a machine, exact where that is affordable.
+pub fn solve(rbm: &Rbm<f32>, train: &Dataset<f32>, seed: u64) -> Result<LogZ> {
     let meter = Meter::new("log Z");
-    Ok(Some(Exact::with_progress(rbm, &|done, all| meter.tell(done, Some(all)))?))
+    let few = train.select(&evenly(train.len(), ROWS));
+    let rows = few.states().columns(rbm.lower().visible().unit(), 0, few.len()).mapv(f64::from);
+    let settings = logz::Settings { seed, data: Some(rows.view()), budget: BUDGET, ..Default::default() };
+    Ok(logz::log_z(&rbm.cast::<f64>(), "auto", settings, &|done, all| meter.tell(done, Some(all)))?)
+}
+
+/// Numbers of at most `most` rows, spread evenly over the data: the first ones of a sorted file are all alike.
+fn evenly(rows: usize, most: usize) -> Vec<usize> {
+    let n = rows.min(most);
+    (0..n).map(|k| k * rows / n.max(1)).collect()
 }
 
 impl<'a> Judge<'a> {
-    pub fn new(
-        rbm: &Rbm<f32>,
-        preprocess: &Preprocess,
-        train: &Dataset<f32>,
-        exact: Option<&'a Exact>,
-    ) -> Result<Judge<'a>> {
+    pub fn new(rbm: &Rbm<f32>, preprocess: &Preprocess, train: &Dataset<f32>, log_z: Option<&'a LogZ>) -> Judge<'a> {
         let jacobian = preprocess.log_jacobian(rbm.visible().kind());
-        let independent = independent(rbm, train)?;
-        Ok(Judge { machine: rbm.cast::<f64>().lower(), narrow: rbm.lower(), independent, jacobian, exact })
+        let (moments, rows) = train.moments(rbm.lower().visible());
+        let independent = rbm.visible().kind().fitted(moments.view(), rows);
+        Judge { machine: rbm.cast::<f64>().lower(), narrow: rbm.lower(), independent, jacobian, log_z }
     }
 
     pub fn fit(&self, rows: &Dataset<f32>) -> Fit {
-        let log_likelihood = self.exact.map(|e| self.jacobian - e.log_z() - self.mean_free_energy(rows));
+        let log_likelihood = self.log_z.map(|z| self.jacobian - z.value - self.mean_free_energy(rows));
         Fit {
             rows: rows.len(),
             log_likelihood,
@@ -82,10 +87,7 @@ impl<'a> Judge<'a> {
     }
 
     fn pseudo(&self, rows: &Dataset<f32>) -> Option<f64> {
-        // Rows spread evenly over the data: the first ones of a sorted file are all alike.
-        let n = rows.len().min(PSEUDO_ROWS);
-        let chosen: Vec<usize> = (0..n).map(|k| k * rows.len() / n.max(1)).collect();
-        let few = rows.select(&chosen);
+        let few = rows.select(&evenly(rows.len(), PSEUDO_ROWS));
         let x = few.states().columns(self.narrow.visible().unit(), 0, few.len()).mapv(f64::from);
         let each = sampled_pseudo_log_likelihood(&self.machine, x.view(), PSEUDO_TERMS, Key::root(0))? + self.jacobian;
         let sum: f64 = each.iter().zip(few.weights()).map(|(p, w)| p * f64::from(*w)).sum();
@@ -94,27 +96,13 @@ impl<'a> Judge<'a> {
 
     /// ⟨η, ⟨T⟩⟩ − Γ(η): the mean log likelihood of an exponential family needs only the mean statistics.
     fn baseline(&self, rows: &Dataset<f32>) -> f64 {
-        let side = self.independent.visible();
         let (moments, _) = rows.moments(self.narrow.visible());
-        let norm = side.unit().log_norm(side.eta(), &vec![0.0; side.columns()]);
-        (&side.eta() * &moments).sum() - norm + self.jacobian
+        let unit = self.machine.visible().unit();
+        let norm = unit.log_norm(self.independent.view(), &vec![0.0; moments.ncols()]);
+        (&self.independent * &moments).sum() - norm + self.jacobian
     }
 }
 
 fn total(rows: &Dataset<f32>) -> f64 {
     rows.weights().iter().map(|w| f64::from(*w)).sum()
-}
-
-/// A machine of no weights whose visible units have the means and variances of the rows.
-fn independent(rbm: &Rbm<f32>, train: &Dataset<f32>) -> Result<Natural<f64>> {
-    let visible = rbm.visible();
-    let (moments, rows) = train.moments(rbm.lower().visible());
-    let none = Array1::zeros(visible.columns());
-    let plain = Layer::<f64>::new(visible.kind().clone(), visible.sites());
-    let mut par = plain.par().to_owned();
-    visible.kind().unit::<f64>().fit(moments.view(), rows, none.view(), par.view_mut());
-    let fitted = Layer::from_parts(visible.kind().clone(), par, none)?;
-    let hidden = Layer::new(rbm.hidden().kind().clone(), 1);
-    let weights = ndarray::Array2::zeros((fitted.columns(), hidden.columns()));
-    Ok(Rbm::from_parts(fitted, hidden, weights)?.lower())
 }

@@ -27,7 +27,6 @@ pub struct Page<'a> {
     pub train: &'a Dataset<f32>,
     /// Where chains are, if the run had any.
     pub chains: Option<States<f32>>,
-    pub exact: Option<&'a Exact>,
     pub preprocess: &'a Preprocess,
     pub image: Option<(usize, usize)>,
     pub seed: u64,
@@ -76,12 +75,12 @@ impl Page<'_> {
         self.train.select(&rows)
     }
 
-    /// Independent samples where the machine is solved and small, else chains that have run on.
+    /// Independent samples where the machine is small, else chains that have run on.
     fn samples(&self) -> Result<Array2<f32>> {
         let key = Key::root(self.seed);
         let machine = self.rbm.lower();
-        if let Some(exact) = self.exact.filter(|_| Exact::cost(&machine).is_some_and(|cost| cost <= CHEAP)) {
-            return Ok(exact.sample(ROWS, key).0.mapv(|x| x as f32));
+        if Exact::cost(&machine).is_some_and(|cost| cost <= CHEAP) {
+            return Ok(Exact::new(self.rbm)?.sample(ROWS, key).0.mapv(|x| x as f32));
         }
         let chains = self.chains.as_ref().unwrap_or(self.train.states());
         let some: Vec<usize> = (0..chains.rows().min(ROWS)).collect();

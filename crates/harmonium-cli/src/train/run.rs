@@ -14,7 +14,8 @@ use anyhow::{Context, Result, bail};
 use harmonium::data::Preprocess;
 use harmonium::events::{Event, Reason};
 use harmonium::file::ModelFile;
-use harmonium::{Dataset, Error, Exact, Rbm, Trainer};
+use harmonium::logz::LogZ;
+use harmonium::{Dataset, Error, Rbm, Trainer};
 use std::time::Instant;
 use toml::Table;
 
@@ -90,17 +91,17 @@ impl Run {
             say("warning", &text);
         }
         let rbm = trained.folded();
-        let exact = if self.settings.train.likelihood { outcome::solve(&rbm)? } else { None };
+        let (train, seed) = (self.trainer.data(), self.settings.train.seed);
+        let log_z = self.settings.train.likelihood.then(|| outcome::solve(&rbm, train, seed)).transpose()?;
         let events = log::read(&self.dir.file(EVENTS))?;
-        let summary = self.summary(&rbm, exact.as_ref(), reason, &events)?;
+        let summary = self.summary(&rbm, log_z, reason, &events);
         let page = Page {
             rbm: &rbm,
-            train: self.trainer.data(),
+            train,
             chains: self.trainer.chains(),
-            exact: exact.as_ref(),
             preprocess: &self.preprocess,
             image: self.image,
-            seed: self.settings.train.seed,
+            seed,
             first_sweep: self.trainer.update() * self.settings.train.gibbs_steps,
         };
         page.write(&self.dir, &self.settings.data.source, summary.facts(), &self.config, &events)?;
@@ -109,15 +110,9 @@ impl Run {
         Ok(summary.report())
     }
 
-    fn summary<'a>(
-        &'a self,
-        rbm: &'a Rbm<f32>,
-        exact: Option<&Exact>,
-        reason: Reason,
-        events: &[Event],
-    ) -> Result<Summary<'a>> {
-        let judge = Judge::new(rbm, &self.preprocess, self.trainer.data(), exact)?;
-        Ok(Summary {
+    fn summary<'a>(&'a self, rbm: &'a Rbm<f32>, log_z: Option<LogZ>, reason: Reason, events: &[Event]) -> Summary<'a> {
+        let judge = Judge::new(rbm, &self.preprocess, self.trainer.data(), log_z.as_ref());
+        Summary {
             dir: self.dir.path(),
             settings: &self.settings,
             rbm,
@@ -127,8 +122,8 @@ impl Run {
             seconds: self.clock.elapsed().as_secs_f64(),
             fit: judge.fit(self.trainer.data()),
             valid: self.valid.as_ref().map(|v| judge.fit(v)),
-            exact: exact.map(Exact::method),
-        })
+            log_z,
+        }
     }
 }
 

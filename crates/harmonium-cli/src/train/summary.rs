@@ -9,6 +9,7 @@ use crate::report::Report;
 use anyhow::Result;
 use harmonium::Rbm;
 use harmonium::events::{Event, Reason};
+use harmonium::logz::{LogZ, Verdict};
 use serde_json::Value;
 use std::path::Path;
 
@@ -23,8 +24,8 @@ pub struct Summary<'a> {
     pub seconds: f64,
     pub fit: Fit,
     pub valid: Option<Fit>,
-    /// How log Z was computed, if it was.
-    pub exact: Option<String>,
+    /// log Z, if it was asked for.
+    pub log_z: Option<LogZ>,
 }
 
 impl Summary<'_> {
@@ -55,19 +56,17 @@ impl Summary<'_> {
     pub fn facts(&self) -> Vec<(String, String)> {
         let mut facts = vec![("machine".to_string(), format!("{} units", machine_in_words(self.rbm)))];
         let mut add = |label: &str, text: String| facts.push((label.to_string(), text));
-        match (&self.exact, self.fit.pseudo_log_likelihood) {
-            (Some(_), _) => add("log likelihood", in_words(&self.fit)),
-            (None, Some(p)) => {
-                add("pseudo-likelihood", format!("{p:.4} nats per row (log)"));
-                add("log likelihood", self.no_likelihood().into());
-            }
-            (None, None) => add("log likelihood", self.no_likelihood().into()),
+        add("log likelihood", self.likelihood(&self.fit));
+        if let Some(text) = self.log_z.as_ref().and_then(LogZ::explanation) {
+            add("verdict", text);
+        }
+        if let (None, Some(p)) = (&self.log_z, self.fit.pseudo_log_likelihood) {
+            add("pseudo-likelihood", format!("{p:.4} nats per row (log)"));
         }
         if let Some(valid) = &self.valid {
             let text = match (valid.log_likelihood, valid.pseudo_log_likelihood) {
-                (Some(_), _) => in_words(valid),
                 (None, Some(p)) => format!("{p:.4} nats per row (log pseudo-likelihood)"),
-                (None, None) => "not measured".into(),
+                _ => self.likelihood(valid),
             };
             add("held-out rows", format!("{}: {text}", valid.rows));
         }
@@ -76,23 +75,19 @@ impl Summary<'_> {
         facts
     }
 
-    fn no_likelihood(&self) -> &'static str {
-        match self.settings.train.likelihood {
-            true => "not computed for machines this large yet",
-            false => "not computed (--likelihood none)",
+    fn likelihood(&self, fit: &Fit) -> String {
+        match (fit.log_likelihood, &self.log_z) {
+            (Some(l), Some(z)) if z.verdict == Verdict::Exact => format!("{l:.4} nats per row, exact"),
+            (Some(l), Some(z)) => format!("{l:.4} ± {:.4} nats per row, {}", z.std_err, z.verdict),
+            _ => "not computed (--likelihood none)".into(),
         }
     }
 
     /// Commands that work as they stand.
     fn next(&self) -> Vec<String> {
         let (model, data) = (shell_word(&self.dir.join(MODEL)), self.data_words());
-        let fitting = if self.exact.is_some() { "evaluate" } else { "inspect" };
-        let first = match fitting {
-            "evaluate" => format!("harmonium evaluate {model} {data}"),
-            _ => format!("harmonium inspect {model}"),
-        };
         vec![
-            first,
+            format!("harmonium evaluate {model} {data}"),
             format!("harmonium transform {model} {data} -o hidden.npy"),
             format!("harmonium reconstruct {model} {data} -o again.npy"),
         ]
@@ -130,15 +125,13 @@ impl Summary<'_> {
             .field("valid_pseudo_log_likelihood", number(valid.and_then(|v| v.pseudo_log_likelihood)))
             .field("baseline", self.fit.baseline)
             .field("valid_baseline", number(valid.map(|v| v.baseline)))
-            .field("likelihood_method", self.exact.clone().map_or(Value::Null, Value::from))
+            .field("log_likelihood_std_err", number(self.log_z.as_ref().map(|z| z.std_err)))
+            .field("verdict", self.log_z.as_ref().map_or(Value::Null, |z| z.verdict.name().into()))
+            .field("likelihood_method", self.log_z.as_ref().map_or(Value::Null, |z| z.how.clone().into()))
             .field("n_visible", self.rbm.visible().sites())
             .field("n_hidden", self.rbm.hidden().sites())
             .field("seed", self.settings.train.seed)
     }
-}
-
-fn in_words(fit: &Fit) -> String {
-    fit.log_likelihood.map_or("not computed".into(), |l| format!("{l:.4} nats per row, exact"))
 }
 
 /// e to the power of some nats, readable also when it is very large.

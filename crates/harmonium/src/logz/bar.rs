@@ -7,8 +7,6 @@ use crate::error::Result;
 use crate::math::softplus;
 use crate::real::Real;
 
-/// Work after which no more is begun, in weights visited: one to two minutes on two cores.
-const MOST_WORK: f64 = 5e12;
 /// A direction or group that differs by more than this many errors of the difference is no accident.
 const ERRORS: f64 = 3.0;
 /// Nats of difference, beyond errors, from which on two ways are said to disagree.
@@ -25,13 +23,12 @@ impl Sampler for Bar {
         let mut effort = asked.first_effort(both.length());
         let (mut spent, mut before) = (0.0, None);
         for round in 0.. {
-            let cost = both.cost(&effort) * asked.work;
             asked.meter.plan(both.cost(&effort));
             let found = both.run(effort, round);
-            spent += cost;
+            spent += both.cost(&effort);
             let doubts = doubts(&found, before.as_ref(), asked.tolerance);
             let next = grown(&found, &asked);
-            let stop = asked.temperatures.is_some() || spent + both.cost(&next) * asked.work > MOST_WORK;
+            let stop = asked.temperatures.is_some() || spent + both.cost(&next) > asked.sweeps;
             // One round alone cannot show that it was enough.
             if stop || doubts.is_empty() && before.is_some() {
                 return Ok(conclude(&found, &doubts, asked.tolerance));

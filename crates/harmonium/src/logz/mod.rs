@@ -27,7 +27,6 @@ mod weights;
 pub use verdict::Verdict;
 pub use weights::Estimate;
 
-use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress};
 use crate::model::Rbm;
@@ -41,6 +40,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// States times columns up to which `auto` enumerates: below a minute on two cores.
 pub const AFFORDABLE: f64 = 2e10;
+
+/// Work after which no more is begun unless the caller says otherwise, in weights visited: one to two minutes on two cores.
+pub const BUDGET: f64 = 5e12;
 
 /// An estimate of log Z in nats.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,13 +82,16 @@ pub struct Settings<'a> {
     pub temperatures: Option<usize>,
     /// Width of the interval that is narrow enough, in nats.
     pub tolerance: f64,
-    /// Rows of data values like those the machine was trained on: they make a better base, and a place to begin.
+    /// Rows of columns (see [`Side::encode`](crate::Side::encode)) like those the machine was trained on: they make a better
+    /// base, and a place to begin.
     pub data: Option<ArrayView2<'a, f64>>,
+    /// Work after which no more is begun, in weights visited.
+    pub budget: f64,
 }
 
 impl Default for Settings<'_> {
     fn default() -> Self {
-        Settings { seed: 0, chains: None, temperatures: None, tolerance: 0.5, data: None }
+        Settings { seed: 0, chains: None, temperatures: None, tolerance: 0.5, data: None, budget: BUDGET }
     }
 }
 
@@ -190,17 +195,18 @@ impl Problem<'_> {
     }
 
     fn sample_as<T: Real>(&self, machine: Natural<T>, f: impl Sampler) -> Result<LogZ> {
-        let data = match self.settings.data {
-            Some(rows) => Some(Dataset::from_values(machine.visible(), rows.mapv(T::of).view())?),
-            None => None,
-        };
-        let data: Option<&States<T>> = data.as_ref().map(Dataset::states).filter(|d| d.rows() > 0);
+        let side = machine.visible();
+        let data = self.settings.data.filter(|rows| rows.nrows() > 0).map(|rows| {
+            let mut states = States::new(side.unit(), side.sites());
+            states.push(side, rows.mapv(T::of).view());
+            states
+        });
         let work = machine.weights().len() + PER_SWEEP;
         let done = Meter { done: AtomicU64::new(0), all: AtomicU64::new(1), progress: self.progress };
         let tell = |chains: u64| done.add(chains);
-        let both = Both::new(machine, data, Key::root(self.settings.seed), &tell)?;
-        let Settings { chains, temperatures, tolerance, .. } = self.settings;
-        f.run(both, Asked { chains, temperatures, tolerance, meter: &done, work: work as f64 })
+        let both = Both::new(machine, data.as_ref(), Key::root(self.settings.seed), &tell)?;
+        let Settings { chains, temperatures, tolerance, budget, .. } = self.settings;
+        f.run(both, Asked { chains, temperatures, tolerance, sweeps: budget / work as f64, meter: &done })
     }
 }
 
@@ -215,9 +221,9 @@ struct Asked<'a> {
     chains: Option<usize>,
     temperatures: Option<usize>,
     tolerance: f64,
+    /// Sweeps of a chain after which no more is begun.
+    sweeps: f64,
     meter: &'a Meter<'a>,
-    /// Weights, and what counts like them, that one sweep of one chain visits.
-    work: f64,
 }
 
 /// Chains of [`Effort`] unless the caller asks for another number: enough for an error of a tenth at a spread of one nat.

@@ -9,8 +9,6 @@ use crate::real::Real;
 
 /// Groups of ladders that are left out in turn: the spread of what remains is the error (jackknife).
 const GROUPS: usize = 16;
-/// Sweeps after which no more are begun.
-const MOST_WORK: f64 = 2e12;
 
 pub(super) fn run(problem: &Problem) -> Result<LogZ> {
     problem.sample(Tempering)
@@ -27,10 +25,10 @@ impl Sampler for Tempering {
         for round in 0.. {
             asked.meter.plan(both.cost(&effort));
             let meetings = both.meetings(&effort, round);
-            spent += both.cost(&effort) * asked.work;
+            spent += both.cost(&effort);
             let (value, std_err) = jackknife(&meetings.works, effort.ladders);
             let narrow = 4.0 * std_err <= asked.tolerance;
-            if narrow || 3.0 * spent > MOST_WORK {
+            if narrow || 3.0 * spent > asked.sweeps {
                 let rungs = meetings.works.len() + 1;
                 return Ok(LogZ {
                     value: value + meetings.log_z0,

@@ -1,5 +1,6 @@
 //! What to make of an estimate, in a word and in words.
 
+use super::LogZ;
 use std::fmt;
 
 /// What to make of an estimate.
@@ -39,5 +40,23 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// The value, its error and interval unless it is exact, and what to make of it.
+impl fmt::Display for LogZ {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let LogZ { value, std_err, lower, upper, verdict, .. } = self;
+        match verdict {
+            Verdict::Exact => write!(f, "{value:.6} nats, {verdict}"),
+            _ => write!(f, "{value:.4} ± {std_err:.4} nats ({lower:.4} to {upper:.4}), {verdict}"),
+        }
+    }
+}
+
+impl LogZ {
+    /// The verdict, why, and what to do about it, if there is something to say.
+    pub fn explanation(&self) -> Option<String> {
+        (!self.advice.is_empty()).then(|| format!("{}: {}", self.verdict, self.advice))
     }
 }
