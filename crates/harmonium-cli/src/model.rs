@@ -6,7 +6,7 @@ use anyhow::Context;
 use harmonium::file::ModelFile;
 use harmonium::logz::{self, LogZ};
 use harmonium::{Natural, Result};
-use ndarray::ArrayView2;
+use ndarray::Array2;
 use std::path::{Path, PathBuf};
 
 /// A model and where it came from.
@@ -28,7 +28,7 @@ impl Model {
         &self,
         method: &str,
         options: &LogZOptions,
-        rows: Option<ArrayView2<f64>>,
+        rows: Option<&Array2<f64>>,
         seed: u64,
     ) -> anyhow::Result<LogZ> {
         let meter = Meter::new("log Z");

@@ -13,6 +13,9 @@ use harmonium::{Dataset, Error, Exact, Layer, Rbm, Result, TrainConfig, Trainer}
 use ndarray::{Array1, Array2};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Work that one machine may be: a few seconds.
+const BUDGET: f64 = 1e12;
+
 /// One machine and what was found.
 struct Row {
     kinds: String,
@@ -98,7 +101,7 @@ fn one(k: usize, method: &str, pairs: &[(Kind, Kind)]) -> Result<Row> {
     };
     let exact = Exact::new(&rbm)?.log_z();
     let clock = std::time::Instant::now();
-    let found = logz::log_z(&rbm, method, Settings { seed, ..Settings::default() }, &|_, _| ())?;
+    let found = logz::log_z(&rbm, method, Settings { seed, budget: BUDGET, ..Settings::default() }, &|_, _| ())?;
     Ok(Row {
         kinds: format!("{visible} with {hidden}"),
         trained: is_trained,

@@ -104,8 +104,11 @@ pub struct Measures {
     /// Mean free energy, nats.
     #[serde(deserialize_with = "number")]
     pub free_energy: f64,
-    /// Mean exact log likelihood, nats per row, where it is cheap.
+    /// Mean log likelihood, nats per row: exact where that is cheap, else estimated.
     pub log_likelihood: Option<f64>,
+    /// Standard error of an estimated log likelihood: that of log Z.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_likelihood_std_err: Option<f64>,
     /// Mean pseudo log likelihood, nats per row.
     pub pseudo_log_likelihood: Option<f64>,
     /// Further measures of the rows, by name, as in [`Progress`].

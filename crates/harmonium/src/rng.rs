@@ -50,6 +50,10 @@ pub enum Purpose {
     Far = 17,
     /// log Z: annealing from independent units fitted to one place.
     Near = 18,
+    /// log Z along training: chains.
+    Online = 19,
+    /// log Z along training: which chains are copied.
+    Resample = 20,
 }
 
 /// A Philox key: one independent family of random numbers.

@@ -67,7 +67,7 @@ impl Evaluate {
         let train = self.train.as_deref().map(pass).transpose()?;
         let measured = measured(&model, &rows.sample, train.as_ref().map(|t| &t.sample), global.seed())?;
         let sample = rows.sample.columns(&model);
-        let log_z = model.log_z(&self.log_z, &self.estimate, Some(sample.view()), global.seed())?;
+        let log_z = model.log_z(&self.log_z, &self.estimate, Some(&sample), global.seed())?;
         let shift = model.file.preprocess.log_jacobian(model.file.rbm.visible().kind()) - log_z.value;
         let entropy = rows.entropy.filter(|_| log_z.method == "exact");
         let log_likelihoods = rows.sample.energies.iter().map(|f| shift - f).collect();

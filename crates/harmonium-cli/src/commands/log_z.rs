@@ -47,8 +47,7 @@ impl LogZ {
             }
             None => None,
         };
-        let rows = rows.as_ref().map(|r| r.view());
-        let z = model.log_z(&self.method, &self.estimate, rows, global.seed())?;
+        let z = model.log_z(&self.method, &self.estimate, rows.as_ref(), global.seed())?;
         Ok(Report::new(format!("{}", self.model.display()))
             .line("log Z", z.to_string())
             .line("method", format!("{}: {}", z.method, z.how))

@@ -45,7 +45,7 @@ pub fn solve(rbm: &Rbm<f32>, train: &Dataset<f32>, seed: u64) -> Result<LogZ> {
     let meter = Meter::new("log Z");
     let few = train.select(&evenly(train.len(), ROWS));
     let rows = few.states().columns(rbm.lower().visible().unit(), 0, few.len()).mapv(f64::from);
-    let settings = logz::Settings { seed, data: Some(rows.view()), budget: BUDGET, ..Default::default() };
+    let settings = logz::Settings { seed, data: Some(&rows), budget: BUDGET, ..Default::default() };
     Ok(logz::log_z(&rbm.cast::<f64>(), "auto", settings, &|done, all| meter.tell(done, Some(all)))?)
 }
 

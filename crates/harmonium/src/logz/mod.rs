@@ -10,12 +10,14 @@
 //! | `weights`, `bennett` | estimates from log weights of one direction, and of both |
 //! | `sandwich` | both directions once, with a given effort |
 //! | `verdict` | what to make of it |
+//! | `online` | log Z along training |
 
 mod ais;
 mod bar;
 mod bennett;
 mod exact;
 mod ladder;
+pub(crate) mod online;
 mod path;
 mod reverse;
 mod sandwich;
@@ -34,7 +36,7 @@ use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::States;
-use ndarray::ArrayView2;
+use ndarray::Array2;
 use sandwich::{Both, Effort};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -84,7 +86,7 @@ pub struct Settings<'a> {
     pub tolerance: f64,
     /// Rows of columns (see [`Side::encode`](crate::Side::encode)) like those the machine was trained on: they make a better
     /// base, and a place to begin.
-    pub data: Option<ArrayView2<'a, f64>>,
+    pub data: Option<&'a Array2<f64>>,
     /// Work after which no more is begun, in weights visited.
     pub budget: f64,
 }

@@ -16,11 +16,22 @@ use ndarray::{Array1, Array2};
 use super::weights::variance;
 
 /// Chains that find the base and the speed.
-const PILOTS: usize = 200;
-/// Temperatures they pass.
-const PILOT_STEPS: usize = 100;
-/// Times the speed is measured, each along the schedule that the last one gave.
-const PILOT_ROUNDS: u64 = 3;
+#[derive(Clone, Copy)]
+pub struct Pilots {
+    pub chains: usize,
+    /// Temperatures they pass.
+    pub steps: usize,
+    /// Times the speed is measured, each along the schedule that the last one gave.
+    pub rounds: u64,
+}
+
+impl Pilots {
+    /// Enough for a speed within some percent.
+    pub const MANY: Pilots = Pilots { chains: 200, steps: 100, rounds: 3 };
+    /// Enough for a schedule.
+    pub const FEW: Pilots = Pilots { chains: 32, steps: 50, rounds: 2 };
+}
+
 /// Least speed in a schedule, in units of the mean: no stretch is left out because the pilots saw nothing there.
 const LEAST_SPEED: f64 = 0.2;
 
@@ -48,21 +59,27 @@ pub struct Path<'a, T: Real> {
 
 impl<'a, T: Real> Path<'a, T> {
     /// Finds the base (the means of `data`, else of a short annealed run) and measures the speed.
-    pub fn new(machine: Natural<T>, data: Option<&States<T>>, key: Key, tell: Tell<'a>) -> Result<Path<'a, T>> {
-        let grid = (0..=PILOT_STEPS).map(|k| k as f64 / PILOT_STEPS as f64).collect();
+    pub fn new(
+        machine: Natural<T>,
+        data: Option<&States<T>>,
+        pilots: Pilots,
+        key: Key,
+        tell: Tell<'a>,
+    ) -> Result<Path<'a, T>> {
+        let grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
         let base = Base { eta: machine.flat(), log_z: 0.0 };
         let mut path = Path { backend: Cpu::new(machine)?, base, log_z0: 0.0, grid, length: 0.0, tell };
         match data {
             Some(rows) => path.backend.put(0, rows, None),
             None => {
                 let betas = path.grid.clone();
-                path.start(0, PILOTS, key.of(Purpose::Base));
+                path.start(0, pilots.chains, key.of(Purpose::Base));
                 path.anneal(0, &betas, key.of(Purpose::Base), |_, _, _| ());
             }
         }
         path.fit_base();
-        for round in 0..PILOT_ROUNDS {
-            path.measure_speed(key.of(Purpose::Pilot).step(round));
+        for round in 0..pilots.rounds {
+            path.measure_speed(pilots.chains, key.of(Purpose::Pilot).step(round));
         }
         Ok(path)
     }
@@ -93,15 +110,15 @@ impl<'a, T: Real> Path<'a, T> {
         std::mem::replace(&mut self.base, base)
     }
 
-    fn measure_speed(&mut self, key: Key) {
+    fn measure_speed(&mut self, chains: usize, key: Key) {
         let betas = self.grid.clone();
-        self.start(0, PILOTS, key);
-        let mut spreads = Vec::with_capacity(PILOT_STEPS);
+        self.start(0, chains, key);
+        let mut spreads = Vec::with_capacity(betas.len());
         self.anneal(0, &betas, key, |_, _, steps| spreads.push(variance(steps).sqrt()));
         self.length = spreads.iter().sum();
         let least = LEAST_SPEED * self.length.max(1e-9);
         let speeds: Vec<f64> = spreads.iter().zip(betas.windows(2)).map(|(s, b)| s / (b[1] - b[0]) + least).collect();
-        self.grid = resample(&betas, &speeds, PILOT_STEPS);
+        self.grid = resample(&betas, &speeds, betas.len() - 1);
     }
 
     /// `n` + 1 inverse temperatures from 0 to 1 at equal distances.

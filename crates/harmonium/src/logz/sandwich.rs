@@ -7,7 +7,7 @@
 
 use super::bennett::bennett;
 use super::ladder::{Ladders, Meeting};
-use super::path::{Path, Tell};
+use super::path::{Path, Pilots, Tell};
 use super::search::missed;
 use super::weights::{Estimate, log_mean_exp, variance};
 use crate::backend::{Backend, Slot};
@@ -68,7 +68,7 @@ pub struct Both<'a, T: Real> {
 
 impl<'a, T: Real> Both<'a, T> {
     pub fn new(machine: Natural<T>, data: Option<&'a States<T>>, key: Key, tell: Tell<'a>) -> Result<Both<'a, T>> {
-        Ok(Both { path: Path::new(machine, data, key, tell)?, data, key })
+        Ok(Both { path: Path::new(machine, data, Pilots::MANY, key, tell)?, data, key })
     }
 
     /// ∫σ_β dβ, see [`Path`].

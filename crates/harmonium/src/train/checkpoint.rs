@@ -4,6 +4,7 @@ use super::{Best, Chains, State};
 use crate::error::Result;
 use crate::file::tensors::{self, TensorWriter, lie, numbers};
 use crate::file::{ModelFile, digest};
+use crate::logz::online::Online;
 use crate::model::{Gradient, Layer, Rbm};
 use crate::real::Real;
 use crate::rng::STREAM_VERSION;
@@ -34,8 +35,12 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
         metadata.insert("best.update".into(), text(&best.update));
         metadata.insert("best.score".into(), text(&best.score.to_bits()));
     }
+    if let Some(online) = &state.online {
+        metadata.insert("online.anchors".into(), text(&online.anchors));
+        metadata.insert("online.shared".into(), text(&online.shared.to_bits()));
+    }
     let mut out = TensorWriter::new(metadata);
-    // Names in sorted order: best, chains, model, optimizer.
+    // Names in sorted order: best, chains, model, online, optimizer.
     if let Some(best) = &state.best {
         bytes_tensor(&mut out, "best", &ModelFile::new(&best.rbm).to_bytes());
     }
@@ -46,6 +51,11 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
         }
     }
     bytes_tensor(&mut out, "model", &ModelFile::new(&state.rbm).to_bytes());
+    if let Some(online) = &state.online {
+        chains_tensor(&mut out, "online", &online.chains);
+        out.numbers("online.log_z", &[online.log_z.len()], online.log_z.iter().copied());
+        out.numbers("online.weights", &[online.weights.len()], online.weights.iter().copied());
+    }
     for (name, gradient) in optimizer.iter().zip(&state.optimizer) {
         for (part, m) in ["1", "2", "3"].iter().zip(gradient.parts()) {
             out.numbers(&format!("optimizer.{name}.{part}"), &[m.nrows(), m.ncols()], m.iter().copied());
@@ -108,6 +118,16 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
         failures: number("failures")? as u32,
         best,
         waited: number("waited")?,
+        online: match tensors.tensor("online") {
+            Err(_) => None,
+            Ok(rows) => Some(Online {
+                chains: chains(&rows, like.visible())?,
+                weights: finite(&tensors, "online.weights")?,
+                log_z: finite(&tensors, "online.log_z")?,
+                shared: f64::from_bits(number("online.shared")?),
+                anchors: number("online.anchors")?,
+            }),
+        },
     })
 }
 
@@ -136,6 +156,14 @@ fn gradient<T: Real>(tensors: &SafeTensors, name: &str, like: &Rbm<T>) -> Result
         m.iter_mut().zip(values).for_each(|(m, x)| *m = T::of(x));
     }
     Ok(gradient)
+}
+
+fn finite(tensors: &SafeTensors, name: &str) -> Result<Vec<f64>> {
+    let values = numbers(name, &tensor(tensors, name)?)?;
+    match values.iter().all(|x| x.is_finite()) {
+        true => Ok(values),
+        false => Err(lie(format!("the checkpoint's '{name}' has a number that is not finite"))),
+    }
 }
 
 fn chains<T: Real>(tensor: &TensorView, like: &Layer<T>) -> Result<States<T>> {

@@ -66,6 +66,13 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
+    /// Products of a row with the weights that an update is about: two for a row of the batch, three for a chain, and as much
+    /// as 200 rows for the passes over the weights themselves.
+    pub(super) fn update_rows(&self) -> usize {
+        let sweeps = 2 * self.gibbs_steps.min(1 << 20) as usize + 1;
+        2 * self.batch_size + sweeps * self.chains + 200
+    }
+
     /// Updates that pass once through `rows` rows.
     pub fn updates_per_epoch(&self, rows: usize) -> u64 {
         rows.div_ceil(self.batch_size).max(1) as u64

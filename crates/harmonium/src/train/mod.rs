@@ -24,6 +24,7 @@ use crate::optimize::{self, Optimizer};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
+use crate::logz::online::{Follower, Online};
 use monitor::Monitor;
 use ndarray::Array1;
 use std::path::PathBuf;
@@ -45,6 +46,7 @@ struct State<T> {
     failures: u32,
     best: Option<Best<T>>,
     waited: u64,
+    online: Option<Online<T>>,
 }
 
 /// Persistent chains: visible states, and the hidden states that the next sweep starts from if they are drawn.
@@ -72,6 +74,7 @@ pub struct Trainer<T: Real> {
     estimator: Box<dyn Estimator<T>>,
     optimizer: Box<dyn Optimizer<T>>,
     monitor: Monitor<T>,
+    follower: Option<Follower<T>>,
     key: Key,
     update: u64,
     rate_factor: f64,
@@ -97,6 +100,10 @@ impl<T: Real> Trainer<T> {
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
         let work = Work::new(&rbm, &machine);
         let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(machine)?);
+        let follower = match config.likelihood && !monitor.is_exact() {
+            true => Some(Follower::new(backend.as_mut(), data.states(), config.update_rows(), key)?),
+            false => None,
+        };
         if let Some(slot) = estimator.chains() {
             backend.put(slot, data.states(), Some(&first_chains(data.len(), config.chains, key)));
         }
@@ -109,6 +116,7 @@ impl<T: Real> Trainer<T> {
             estimator,
             optimizer,
             monitor,
+            follower,
             key,
             update: 0,
             rate_factor: 1.0,
@@ -185,7 +193,12 @@ impl<T: Real> Trainer<T> {
                 break Reason::EarlyStop;
             }
             match self.step() {
-                Ok(()) => self.update += 1,
+                Ok(()) => {
+                    self.update += 1;
+                    if let Some(follower) = &mut self.follower {
+                        follower.follow(self.backend.as_mut(), self.update)?;
+                    }
+                }
                 Err(trouble) => flow = self.recover(&snapshot, trouble, observer)?,
             }
             if self.update.is_multiple_of(self.config.report_every) || self.update == self.config.updates {
@@ -218,7 +231,8 @@ impl<T: Real> Trainer<T> {
     fn measure(&mut self) -> Result<Progress> {
         let per_epoch = self.config.updates_per_epoch(self.data.len());
         let chains = self.estimator.chains();
-        let mut progress = self.monitor.measure(&self.rbm, self.backend.as_mut(), self.update, chains)?;
+        let online = self.follower.as_ref().map(Follower::estimate);
+        let mut progress = self.monitor.measure(&self.rbm, self.backend.as_mut(), self.update, chains, online)?;
         progress.update = self.update;
         progress.epoch = self.update as f64 / per_epoch as f64;
         progress.learning_rate = self.learning_rate();
@@ -284,6 +298,7 @@ impl<T: Real> Trainer<T> {
             failures: self.failures,
             best: self.best.clone(),
             waited: self.waited,
+            online: self.follower.as_ref().map(|f| f.state(self.backend.as_ref())),
         }
     }
 
@@ -295,6 +310,9 @@ impl<T: Real> Trainer<T> {
             if let Some(hidden) = &chains.hidden {
                 self.backend.put_hidden(slot, hidden);
             }
+        }
+        if let (Some(follower), Some(online)) = (&mut self.follower, state.online) {
+            follower.restore(Some(online), self.backend.as_mut());
         }
         self.rbm = state.rbm;
         self.follow_offsets();
@@ -327,6 +345,9 @@ impl<T: Real> Trainer<T> {
                     return Err(Error::Undefined("a checkpoint's chains have different numbers of rows".into()));
                 }
             }
+        }
+        if let Some(online) = &state.online {
+            online.check(self.backend.machine().visible())?;
         }
         self.set_state(state);
         Ok(())

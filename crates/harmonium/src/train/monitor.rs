@@ -9,6 +9,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::events::{Measures, Progress};
 use crate::exact::Exact;
+use crate::logz::Estimate;
 use crate::measure::{Chains, Context, Needs, Rows, Value, measure};
 use crate::model::Rbm;
 use crate::natural::Natural;
@@ -80,6 +81,11 @@ impl<T: Real> Monitor<T> {
         }
     }
 
+    /// Whether the likelihood is measured exactly.
+    pub fn is_exact(&self) -> bool {
+        self.exact
+    }
+
     pub fn valid_rows(&self) -> usize {
         self.valid_rows
     }
@@ -96,11 +102,13 @@ impl<T: Real> Monitor<T> {
         backend: &mut dyn Backend<T>,
         update: u64,
         chains: Option<Slot>,
+        online: Option<Estimate>,
     ) -> Result<Progress> {
         let log_z = match self.exact.then(|| Exact::new(rbm)) {
-            Some(Ok(exact)) => Some(exact.log_z() - self.log_jacobian),
-            Some(Err(Error::NotNormalisable(_))) | None => None,
+            Some(Ok(exact)) => Some((exact.log_z() - self.log_jacobian, None)),
+            Some(Err(Error::NotNormalisable(_))) => None,
             Some(Err(error)) => return Err(error),
+            None => online.map(|z| (z.value - self.log_jacobian, Some(z.std_err))),
         };
         let watch = update.is_multiple_of(self.watch_every) || update == self.last;
         let chains = self.chains(backend, update, chains, watch);
@@ -155,15 +163,16 @@ fn tell(cx: &Context, needs: &[Needs], set: &mut dyn FnMut(&str, f64)) {
 }
 
 /// The measures of one set of rows.
-fn measures(cx: &Context, log_z: Option<f64>) -> Measures {
+fn measures(cx: &Context, log_z: Option<(f64, Option<f64>)>) -> Measures {
     let rows = cx.rows.map_or(0, |r| r.weights.len());
     let mut measures = Measures { rows, reconstruction_error: f64::NAN, free_energy: f64::NAN, ..Measures::default() };
     tell(cx, &[Needs::Rows], &mut |name, value| measures.set(name, value));
-    measures.log_likelihood = log_z.map(|z| -measures.free_energy - z);
+    measures.log_likelihood = log_z.map(|z| -measures.free_energy - z.0);
+    measures.log_likelihood_std_err = log_z.and_then(|z| z.1);
     measures
 }
 
-/// What early stopping maximises: the likelihood if it is known, else the pseudo-likelihood, else −reconstruction error.
+/// What early stopping maximises: the likelihood if it is exact, else the pseudo-likelihood, else −reconstruction error.
 pub(super) fn score(valid: &Measures) -> f64 {
-    valid.log_likelihood.or(valid.pseudo_log_likelihood).unwrap_or(-valid.reconstruction_error)
+    valid.log_likelihood.filter(|_| valid.log_likelihood_std_err.is_none()).or(valid.pseudo_log_likelihood).unwrap_or(-valid.reconstruction_error)
 }

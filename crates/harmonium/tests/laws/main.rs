@@ -6,6 +6,7 @@ mod backends_compute_what_the_machine_says;
 mod common;
 mod draws_follow_the_conditionals;
 mod errata;
+mod estimates_of_log_z_are_honest;
 mod exact_methods_are_exact;
 mod gibbs_sampling_leaves_the_model_invariant;
 mod gradients_are_derivatives;

@@ -1,0 +1,101 @@
+//! Does the likelihood that a run tells while it trains hold? The run stops now and then, and log Z of the machine is
+//! estimated by annealing in both directions.
+//!
+//! ```sh
+//! cargo run --release -p harmonium --example online_log_z -- train-images-idx3-ubyte.gz 500 10000 1000
+//! ```
+//!
+//! DATA (binary, or thresholded at a half), hidden units, updates, updates between stops.
+
+use harmonium::data::{self, Binarize, Preprocess, ReadOptions};
+use harmonium::events::{Event, Flow, Observer, Progress, Reason};
+use harmonium::logz::{self, Settings};
+use harmonium::train::initial_machine;
+use harmonium::units::Kind;
+use harmonium::{Dataset, Rbm, Result, TrainConfig, Trainer};
+use std::time::Instant;
+
+/// Stops at the next multiple of `every` and keeps what was told there.
+struct Stops {
+    every: u64,
+    told: Option<Progress>,
+}
+
+impl Observer for Stops {
+    fn on(&mut self, event: &Event) -> Flow {
+        match event {
+            Event::Progress(p) if p.update.is_multiple_of(self.every) => {
+                self.told = Some(p.clone());
+                Flow::Stop
+            }
+            _ => Flow::Continue,
+        }
+    }
+}
+
+fn read(source: &str, kind: &Kind) -> Result<Dataset<f32>> {
+    let source = data::open_with(source, &ReadOptions::default())?;
+    let plain: Rbm<f64> = Rbm::new(kind.clone(), source.columns(), kind.clone(), 1)?;
+    let narrow: Rbm<f32> = plain.cast();
+    let (machine, narrow) = (plain.lower(), narrow.lower());
+    let prepare = Preprocess::default();
+    let mut rows = data::Rows::new(source, machine.visible(), &prepare, Some(Binarize::Threshold(0.5)), 0)?;
+    let mut data = Dataset::new(narrow.visible());
+    while let Some(block) = rows.read()? {
+        data.push(narrow.visible(), block.columns.mapv(|x| x as f32).view());
+    }
+    Ok(data)
+}
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().collect();
+    let number = |k: usize, default: u64| args.get(k).and_then(|a| a.parse().ok()).unwrap_or(default);
+    let source = args.get(1).map_or("builtin:digits", String::as_str);
+    let (hidden, updates, every) = (number(2, 500) as usize, number(3, 10_000), number(4, 1000));
+    let kind = Kind::new("bernoulli", &Default::default())?;
+    let data = read(source, &kind)?;
+    let rbm = initial_machine(&kind, &kind, hidden, &data, true, 0)?;
+    let config = TrainConfig { updates, ..TrainConfig::default() };
+
+    // The cost: some updates with and without, in turn.
+    let mut seconds = [0.0; 2];
+    for round in 0..6 {
+        let likelihood = round % 2 == 0;
+        let config = TrainConfig { updates: 400, report_every: 1000, likelihood, ..config.clone() };
+        let mut trainer = Trainer::new(config, rbm.clone(), data.clone(), None)?;
+        let clock = Instant::now();
+        trainer.run(&mut ())?;
+        seconds[round % 2] += clock.elapsed().as_secs_f64() / 1200.0;
+    }
+    let [with, without] = seconds.map(|s| 1e3 * s);
+    println!("an update takes {with:.3} ms with, {without:.3} ms without: {:.1} % more", 100.0 * (with / without - 1.0));
+
+    let some: Vec<usize> = (0..data.len().min(1000)).map(|k| k * data.len() / data.len().min(1000)).collect();
+    let mut trainer = Trainer::new(config, rbm, data, None)?;
+    println!("update  while training       both directions      difference  in errors");
+    loop {
+        let mut stops = Stops { every, told: None };
+        let reason = trainer.run(&mut stops)?;
+        if let Some(told) = stops.told {
+            let machine = trainer.rbm().lower();
+            let rows = trainer.data().select(&some).states().columns(machine.visible().unit(), 0, some.len());
+            let wide = trainer.rbm().cast::<f64>();
+            let rows = rows.mapv(f64::from);
+            let settings = Settings { data: Some(&rows), ..Settings::default() };
+            let found = logz::log_z(&wide, "bar", settings, &|_, _| ())?;
+            let (ours, error) = (told.train.log_likelihood.unwrap_or(0.0), told.train.log_likelihood_std_err);
+            let (offline, error) = (-told.train.free_energy - found.value, error.unwrap_or(0.0));
+            println!(
+                "{:6}  {ours:9.3} ± {error:.3}    {offline:9.3} ± {:.3} {:9}  {:+.3}  {:+.1}",
+                told.update,
+                found.std_err,
+                found.verdict,
+                ours - offline,
+                (ours - offline) / error.hypot(found.std_err),
+            );
+        }
+        if reason != Reason::Interrupted {
+            return Ok(());
+        }
+    }
+}
