@@ -16,7 +16,7 @@ const fn part(name: &'static str, title: &'static str) -> Quantity {
         name,
         family: "idle hidden units",
         title,
-        unit: "part of all",
+        unit: "of all units",
         about: "Hidden units that tell nothing of a row: dead ones are at the lower end of their range (within 5 %) in every \
                 row, saturated ones at the upper end, still ones have means that vary by less than 1 % of the range. A Potts unit is \
                 saturated if it is always in one state; Gaussian units can only be still.",

@@ -24,7 +24,7 @@ const MEAN: (Quantity, Quantity) = {
         "mean_difference",
         "difference of means",
         "standard deviations",
-        "Root mean square difference between the columns' means in the data and in samples (persistent chains; in `evaluate` chains \
+        "Root mean square difference between the columns' means in the data and in samples (persistent chains; in evaluate chains \
          that began at the rows), in standard deviations of the data; and what finitely many of both make of it by chance.",
     );
     (seen, chance("mean_difference_by_chance", seen))
@@ -53,7 +53,7 @@ pub(super) const MEASURE: Measure = Measure {
             name: "covariance_correlation",
             family: "correlation of covariances",
             title: "",
-            unit: "-1 to 1",
+            unit: "(1 is best)",
             about: "Correlation, over pairs of columns, of the data's covariances with those of samples: 1 if they agree, less \
                     with few samples.",
             better: Better::Larger,

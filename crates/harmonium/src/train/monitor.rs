@@ -21,7 +21,7 @@ const ROWS: usize = 1000;
 const FULL: usize = 200;
 /// Exponentials that one measure may take, for each weight and at least: beside 200 updates of 100 rows about 1 %. Four times
 /// as many where early stopping depends on them.
-const TERMS_PER_WEIGHT: f64 = 2.5;
+const TERMS_PER_WEIGHT: f64 = 1.5;
 const TERMS: f64 = 1e5;
 /// Chains that are watched for their autocorrelation, and sweeps that they are watched for.
 const WATCHED: usize = 32;
