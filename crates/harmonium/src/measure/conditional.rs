@@ -141,12 +141,9 @@ impl<'a> Conditional<'a> {
         0.5 * (precision / std::f64::consts::TAU).ln() - slope * slope / (2.0 * precision)
     }
 
-    /// The modes of p(v_i | rest) are fixed points of `mean_after`, which never falls as v_i grows: from the smallest and the
-    /// largest mean that any h gives, it moves towards them and never past one. Outside of what is left the density falls.
-    fn quadrature(&self, line: &mut Line, site: usize) -> f64 {
-        let (eta, now) = (self.machine.visible().eta(), line.x[site]);
-        let (field, square) = (eta[[0, site]], eta[[1, site]]);
-        let sigma = (-2.0 * square).recip().sqrt();
+    /// An interval that holds all modes of p(v_i | rest). They are fixed points of `mean_after`, which never falls as v_i grows:
+    /// from the smallest and the largest mean that any h gives, it moves towards them and never past one.
+    fn modes(&self, line: &mut Line, site: usize, sigma: f64) -> (f64, f64) {
         let (mut low, mut high) = self.extreme_means(site);
         for _ in 0..NARROWINGS {
             let (a, b) = (self.mean_after(line, site, low), self.mean_after(line, site, high));
@@ -156,6 +153,15 @@ impl<'a> Conditional<'a> {
                 break;
             }
         }
+        (low, high)
+    }
+
+    /// The trapezoid rule over the interval of the modes, and beyond it, where the density falls, until it is negligible.
+    fn quadrature(&self, line: &mut Line, site: usize) -> f64 {
+        let (eta, now) = (self.machine.visible().eta(), line.x[site]);
+        let (field, square) = (eta[[0, site]], eta[[1, site]]);
+        let sigma = (-2.0 * square).recip().sqrt();
+        let (low, high) = self.modes(line, site, sigma);
         let mut density = |x: f64| field * x + square * x * x + self.moved(line, site, &[now], &[x]);
         let own = density(now);
         let node = |k: i64| low + STEP * sigma * k as f64;
