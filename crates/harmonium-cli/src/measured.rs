@@ -100,21 +100,18 @@ pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64)
 }
 
 impl Measured {
-    /// One line for every measure and unit.
+    /// One line for every family of numbers.
     pub fn lines(&self, mut report: Report) -> Report {
         for (measure, values) in &self.0 {
             for family in measure.families() {
                 let told: Vec<(&Quantity, &Value)> =
                     family.iter().filter_map(|q| Some((*q, values.iter().find(|v| v.name == q.name)?))).collect();
                 let Some(first) = told.first() else { continue };
-                let (label, text) = match family.len() {
-                    1 => (first.0.title.to_string(), number(first.1)),
-                    _ => (
-                        measure.name.replace('-', " "),
-                        told.iter().map(|(q, v)| format!("{} {}", q.title, number(v))).collect::<Vec<_>>().join(", "),
-                    ),
+                let text = match family.len() {
+                    1 => number(first.1),
+                    _ => told.iter().map(|(q, v)| format!("{} {}", q.title, number(v))).collect::<Vec<_>>().join(", "),
                 };
-                report = report.line(&label, format!("{text} {}", first.0.unit));
+                report = report.line(first.0.family, format!("{text} {}", first.0.unit));
             }
         }
         report

@@ -44,30 +44,24 @@ impl Curve {
         Curve { name: name.into(), title: title.into(), unit, about: about.into(), positive, value }
     }
 
-    /// The figure of those numbers of a measure that share a unit.
-    fn of_measure(measure: &Measure, family: Vec<&'static Quantity>) -> Curve {
+    /// The figure of a family of numbers.
+    fn of_family(measure: &Measure, family: Vec<&'static Quantity>) -> Curve {
         let first = family[0];
-        let (name, title) = match family.len() {
-            1 => (first.name.replace('_', "-"), first.title.to_string()),
-            _ => (measure.name.to_string(), measure.name.replace('-', " ")),
-        };
         let better = match first.better.in_words() {
             "" => String::new(),
             words => format!(" {}.", capital(words)),
         };
-        let value = match measure.needs {
-            Needs::Rows if family.len() == 1 => Value::Rows(first.name),
-            Needs::Rows => Value::Several(family),
-            _ => Value::Once(family),
-        };
-        let about = format!("{}{better}", measure.about);
         Curve {
-            name,
-            title: capital(&title),
+            name: first.family.replace(' ', "-"),
+            title: capital(first.family),
             unit: first.unit,
-            about,
+            about: format!("{}{better}", first.about),
             positive: first.better == Better::Smaller,
-            value,
+            value: match measure.needs {
+                Needs::Rows if family.len() == 1 => Value::Rows(first.name),
+                Needs::Rows => Value::Several(family),
+                _ => Value::Once(family),
+            },
         }
     }
 }
@@ -103,7 +97,7 @@ fn learning() -> Vec<Curve> {
 /// Figures of the library's list of measures: of those that are means over rows, or of all others.
 fn of_measures(mean_of_rows: bool) -> impl Iterator<Item = Curve> {
     let families = MEASURES.iter().flat_map(|m| m.families().into_iter().map(move |f| (m, f)));
-    families.filter(move |(_, f)| f[0].mean_of_rows == mean_of_rows).map(|(m, f)| Curve::of_measure(m, f))
+    families.filter(move |(_, f)| f[0].mean_of_rows == mean_of_rows).map(|(m, f)| Curve::of_family(m, f))
 }
 
 /// A line of a plot.
@@ -165,7 +159,10 @@ impl Run<'_> {
             self.progress.iter().map(|(u, p)| (*u as f64, value(p).unwrap_or(f64::NAN))).collect()
         };
         let present = |points: Vec<(f64, f64)>| points.into_iter().filter(|p| p.1.is_finite()).collect();
-        let line = |k: usize, name, points| Line { class: CLASSES[k % CLASSES.len()], name, points, error: None };
+        let line = |k: usize, name: &'static str, points| {
+            let name = if name.is_empty() { "at the end" } else { name };
+            Line { class: CLASSES[k % CLASSES.len()], name, points, error: None }
+        };
         let lines: Vec<Line> = match &curve.value {
             Value::Rows(name) => vec![
                 line(0, "training rows", points(&|p| p.train.get(name))),
@@ -197,9 +194,9 @@ impl Run<'_> {
         let lines = self.lines(curve);
         let baseline = self.baseline.filter(|_| curve.name == "log-likelihood");
         let values: Vec<f64> = lines.iter().flat_map(|l| &l.points).map(|p| p.1).collect();
-        let y = match () {
+        let y = match curve.name.as_str() {
             _ if lines.is_empty() => None,
-            _ if curve.name == "learning-rate" => Axis::around(values.into_iter().chain([0.0]), ""),
+            "learning-rate" => Axis::around(values.into_iter().chain([0.0]), ""),
             _ if curve.positive => Axis::around_maybe_log(values, ""),
             _ => Axis::around(values.into_iter().chain(baseline), ""),
         }?;

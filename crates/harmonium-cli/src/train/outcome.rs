@@ -15,8 +15,8 @@ const ROWS: usize = 1000;
 const BUDGET: f64 = 1e12;
 /// Rows whose pseudo-likelihood is measured at most: its standard error is then a few percent of the rows' spread.
 const PSEUDO_ROWS: usize = 1000;
-/// Exponentials that the pseudo-likelihood may take, about a second; of large machines some columns of every row must do.
-const PSEUDO_TERMS: f64 = 5e8;
+/// Exponentials that the pseudo-likelihood may take, about half a second; of large machines some columns of every row must do.
+const PSEUDO_TERMS: f64 = 2e8;
 /// Rows that one thread takes at a time; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 256;
 

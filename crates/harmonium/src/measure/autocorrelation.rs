@@ -13,16 +13,24 @@ const WINDOW: f64 = 5.0;
 const TIME: &str = "autocorrelation_time";
 const AT_LEAST: &str = "autocorrelation_time_at_least";
 
+const fn time(name: &'static str, title: &'static str) -> Quantity {
+    Quantity {
+        name,
+        family: "autocorrelation time",
+        title,
+        unit: "sweeps",
+        about: "Gibbs sweeps that are worth one independent sample: the integrated autocorrelation time of the free energy, \
+                in a short run of copies of the persistent chains, or of chains that began at the rows. If that run is too short to \
+                tell, a lower bound.",
+        better: Better::Smaller,
+        mean_of_rows: false,
+    }
+}
+
 pub(super) const MEASURE: Measure = Measure {
     name: "autocorrelation",
-    about: "Gibbs sweeps that are worth one independent sample: the integrated autocorrelation time of the chains' free energy, \
-            from a short run on a copy of the persistent chains, or of chains that began at the rows. Where that run is too short \
-            to tell, only a lower bound is given.",
     needs: Needs::Trace,
-    quantities: &[
-        Quantity { name: TIME, title: "time", unit: "sweeps", better: Better::Smaller, mean_of_rows: false },
-        Quantity { name: AT_LEAST, title: "at least", unit: "sweeps", better: Better::Smaller, mean_of_rows: false },
-    ],
+    quantities: &[time(TIME, "measured"), time(AT_LEAST, "at least")],
     run,
 };
 

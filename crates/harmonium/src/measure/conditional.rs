@@ -15,7 +15,7 @@ const NEGLIGIBLE: f64 = 45.0;
 /// Steps at most that narrow the interval of the modes.
 const NARROWINGS: usize = 10;
 /// Nodes at most; a machine that needs more has no sensible scale.
-const MOST_NODES: f64 = 1e5;
+const MOST_NODES: i64 = 100_000;
 
 /// How p(v_i | rest) is normalised.
 #[derive(Clone, Copy)]
@@ -141,12 +141,9 @@ impl<'a> Conditional<'a> {
         0.5 * (precision / std::f64::consts::TAU).ln() - slope * slope / (2.0 * precision)
     }
 
-    /// The modes of p(v_i | rest) are fixed points of `mean_after`, which never falls as v_i grows: from the smallest and the
-    /// largest mean that any h gives, it moves towards them and never past one. Outside of what is left the density falls.
-    fn quadrature(&self, line: &mut Line, site: usize) -> f64 {
-        let (eta, now) = (self.machine.visible().eta(), line.x[site]);
-        let (field, square) = (eta[[0, site]], eta[[1, site]]);
-        let sigma = (-2.0 * square).recip().sqrt();
+    /// An interval that holds all modes of p(v_i | rest). They are fixed points of `mean_after`, which never falls as v_i grows:
+    /// from the smallest and the largest mean that any h gives, it moves towards them and never past one.
+    fn modes(&self, line: &mut Line, site: usize, sigma: f64) -> (f64, f64) {
         let (mut low, mut high) = self.extreme_means(site);
         for _ in 0..NARROWINGS {
             let (a, b) = (self.mean_after(line, site, low), self.mean_after(line, site, high));
@@ -156,25 +153,35 @@ impl<'a> Conditional<'a> {
                 break;
             }
         }
-        if !((high - low) / (STEP * sigma) < MOST_NODES) {
-            return f64::NAN;
-        }
+        (low, high)
+    }
+
+    /// The trapezoid rule over the interval of the modes, and beyond it, where the density falls, until it is negligible.
+    fn quadrature(&self, line: &mut Line, site: usize) -> f64 {
+        let (eta, now) = (self.machine.visible().eta(), line.x[site]);
+        let (field, square) = (eta[[0, site]], eta[[1, site]]);
+        let sigma = (-2.0 * square).recip().sqrt();
+        let (low, high) = self.modes(line, site, sigma);
         let mut density = |x: f64| field * x + square * x * x + self.moved(line, site, &[now], &[x]);
         let own = density(now);
         let node = |k: i64| low + STEP * sigma * k as f64;
         let (mut terms, mut most) = (Vec::new(), f64::NEG_INFINITY);
         for direction in [1, -1] {
             // Upwards from `low`, then downwards from the node below it.
-            for k in (0..).map(|k| if direction > 0 { k } else { -1 - k }) {
+            for k in (0..MOST_NODES).map(|k| if direction > 0 { k } else { -1 - k }) {
                 let term = density(node(k));
                 terms.push(term);
                 most = most.max(term);
-                if !(term > most - NEGLIGIBLE) && (direction < 0 || node(k) > high) {
+                let small = term.is_nan() || term < most - NEGLIGIBLE;
+                if small && (direction < 0 || node(k) > high) {
                     break;
                 }
             }
         }
-        own - log_sum_exp(terms.into_iter()) - (STEP * sigma).ln()
+        match (terms.len() as i64) < MOST_NODES {
+            true => own - log_sum_exp(terms.into_iter()) - (STEP * sigma).ln(),
+            false => f64::NAN,
+        }
     }
 
     /// The smallest and the largest mean of v_i over all states of a finite hidden layer.

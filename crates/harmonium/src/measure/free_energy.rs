@@ -4,12 +4,13 @@ use super::{Better, Context, Measure, Needs, Quantity, Value};
 
 pub(super) const MEASURE: Measure = Measure {
     name: "free-energy",
-    about: "Mean free energy of the rows. Only differences have a meaning: between rows, or to -log Z.",
     needs: Needs::Rows,
     quantities: &[Quantity {
         name: "free_energy",
-        title: "free energy",
+        family: "free energy",
+        title: "",
         unit: "nats per row",
+        about: "Only the gap between training and held-out rows has a meaning: it widens when the machine overfits.",
         better: Better::Neither,
         mean_of_rows: true,
     }],

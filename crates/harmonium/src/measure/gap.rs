@@ -7,13 +7,14 @@ const NAME: &str = "free_energy_gap";
 
 pub(super) const MEASURE: Measure = Measure {
     name: "free-energy-gap",
-    about: "Mean free energy of held-out rows minus that of training rows: about 0 while both are equally likely, and growing \
-            when the machine learns its training rows by heart.",
     needs: Needs::HeldOut,
     quantities: &[Quantity {
         name: NAME,
-        title: "free energy gap",
+        family: "free energy gap",
+        title: "",
         unit: "nats per row",
+        about: "Mean free energy of held-out rows minus that of training rows: about 0 while both are equally likely, growing \
+                when the machine learns its training rows by heart.",
         better: Better::Neither,
         mean_of_rows: false,
     }],

@@ -12,14 +12,21 @@ const NEARLY: f64 = 0.05;
 const STILL: f64 = 0.01;
 
 const fn part(name: &'static str, title: &'static str) -> Quantity {
-    Quantity { name, title, unit: "part of hidden units", better: Better::Smaller, mean_of_rows: false }
+    Quantity {
+        name,
+        family: "idle hidden units",
+        title,
+        unit: "of all units",
+        about: "Hidden units that tell nothing of a row: dead ones are at the lower end of their range (within 5 %) in every \
+                row, saturated ones at the upper end, still ones have means that vary by less than 1 % of the range. A Potts unit is \
+                saturated if it is always in one state; Gaussian units can only be still.",
+        better: Better::Smaller,
+        mean_of_rows: false,
+    }
 }
 
 pub(super) const MEASURE: Measure = Measure {
     name: "hidden-units",
-    about: "Hidden units that tell nothing of a row: dead ones are at the lower end of their range (within 5 %) in every row, \
-            saturated ones at the upper end, and still ones have means that vary by less than 1 % of the range. A Potts \
-            unit is saturated if it is always in the same state; Gaussian units can only be still.",
     needs: Needs::Rows,
     quantities: &[part("dead_units", "dead"), part("saturated_units", "saturated"), part("still_units", "still")],
     run,
@@ -51,10 +58,11 @@ fn run(cx: &Context) -> Option<Vec<Value>> {
 
 /// Smallest and largest mean of every column.
 fn ends(means: ArrayView2<f64>) -> Vec<(f64, f64)> {
-    let of = |column: ndarray::ArrayView1<f64>| {
-        column.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(*x), hi.max(*x)))
-    };
-    means.columns().into_iter().map(of).collect()
+    let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); means.ncols()];
+    for row in means.rows() {
+        ends.iter_mut().zip(row).for_each(|(e, x)| *e = (e.0.min(*x), e.1.max(*x)));
+    }
+    ends
 }
 
 /// The smallest and the largest number of a finite unit's columns.

@@ -8,6 +8,9 @@ use crate::rng::Key;
 use crate::states::States;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
+/// States kept of every watched chain at most.
+const KEPT: u64 = 8;
+
 /// Rows of data: free energies of all, and of the first of them everything else.
 #[derive(Clone, Debug)]
 pub struct Rows {
@@ -39,8 +42,10 @@ impl Rows {
 /// States of chains, and where they have been.
 #[derive(Clone, Debug)]
 pub struct Chains {
-    /// The states, as columns.
+    /// The states, as columns: those of the first chain, then those of the second, and so on.
     pub x: Array2<f64>,
+    /// Number of states of every chain.
+    pub states_per_chain: usize,
     /// F(v) after every sweep that was watched: sweeps × chains; none if no sweep was.
     pub trace: Array2<f64>,
 }
@@ -49,10 +54,10 @@ impl Chains {
     /// Chains as they stand.
     pub fn still<T: Real>(machine: &Natural<T>, states: &States<T>) -> Chains {
         let x = states.columns(machine.visible().unit(), 0, states.rows()).mapv(T::f64);
-        Chains { x, trace: Array2::zeros((0, states.rows())) }
+        Chains { x, states_per_chain: 1, trace: Array2::zeros((0, states.rows())) }
     }
 
-    /// Puts `states` into a slot and watches them for some sweeps.
+    /// Puts `states` into a slot and watches them for some sweeps; states are kept from the second half of them.
     pub fn watched<T: Real>(
         backend: &mut dyn Backend<T>,
         slot: Slot,
@@ -62,11 +67,21 @@ impl Chains {
     ) -> Chains {
         backend.put(slot, states, None);
         let mut trace = Array2::zeros((sweeps as usize, states.rows()));
+        let (mut kept, apart) = (Vec::new(), (sweeps / (2 * KEPT)).max(1));
         for (first, mut energies) in (0..).zip(trace.rows_mut()) {
             backend.gibbs(slot, Sweeps { steps: 1, key, first, beta: None });
-            energies.assign(&backend.free_energy(&backend.get(slot)));
+            let now = backend.get(slot);
+            energies.assign(&backend.free_energy(&now));
+            let left = sweeps - first - 1;
+            if left.is_multiple_of(apart) && left / apart < KEPT {
+                kept.push(now.columns(backend.machine().visible().unit(), 0, now.rows()));
+            }
         }
-        Chains { trace, ..Chains::still(backend.machine(), &backend.get(slot)) }
+        let n = kept.len().max(1);
+        let rows = if kept.is_empty() { 0 } else { states.rows() * n };
+        let columns = backend.machine().visible().columns();
+        let x = Array2::from_shape_fn((rows, columns), |(r, c)| kept[r % n][[r / n, c]].f64());
+        Chains { x, states_per_chain: n, trace }
     }
 }
 

@@ -38,11 +38,9 @@ pub const MEASURES: &[Measure] = &[
 pub struct Measure {
     /// Its name.
     pub name: &'static str,
-    /// What it tells, in a sentence or two.
-    pub about: &'static str,
     /// What it is measured on.
     pub needs: Needs,
-    /// The numbers it may give; those that share a unit share a figure.
+    /// The numbers it may give.
     pub quantities: &'static [Quantity],
     run: fn(&Context) -> Option<Vec<Value>>,
 }
@@ -67,8 +65,12 @@ pub enum Needs {
 pub struct Quantity {
     /// Its name in events and JSON.
     pub name: &'static str,
-    /// Its name for people; beside others of its unit it stands after the name of the measure.
+    /// What it is, for people. Numbers of one family share a figure and a unit.
+    pub family: &'static str,
+    /// Which of the family it is.
     pub title: &'static str,
+    /// What it tells, in a sentence or two.
+    pub about: &'static str,
     /// Its unit.
     pub unit: &'static str,
     /// Which way is better.
@@ -156,11 +158,11 @@ impl Measure {
         values.into_iter().filter(|v| v.value.is_finite()).collect()
     }
 
-    /// Its quantities, those with the same unit together.
+    /// Its quantities, those of a family together.
     pub fn families(&self) -> Vec<Vec<&'static Quantity>> {
         let mut families: Vec<Vec<&'static Quantity>> = Vec::new();
         for quantity in self.quantities {
-            match families.iter_mut().find(|f| f[0].unit == quantity.unit) {
+            match families.iter_mut().find(|f| f[0].family == quantity.family) {
                 Some(family) => family.push(quantity),
                 None => families.push(vec![quantity]),
             }

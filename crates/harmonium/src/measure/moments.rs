@@ -1,40 +1,61 @@
 //! ⟨v_i⟩ and ⟨v_i v_j⟩ − ⟨v_i⟩⟨v_j⟩ of the data against those of the machine's samples.
 //!
 //! A machine at the maximum of its likelihood has the data's first moments, and second ones as close as its hidden units allow.
-//! What chance alone makes of finitely many rows and samples is subtracted, so that equal distributions give about 0.
+//! What chance alone makes of finitely many rows and samples is told beside it: from the errors of both averages, those of
+//! samples taken over chains, because states of one chain are not independent.
 
 use super::{Better, Context, Measure, Needs, Quantity, Value};
 use crate::rng::{Key, Purpose};
 use ndarray::{Array2, ArrayView2};
 
 /// Pairs of columns compared at most.
-const PAIRS: usize = 2000;
+const PAIRS: usize = 500;
+
+const fn difference(name: &'static str, family: &'static str, unit: &'static str, about: &'static str) -> Quantity {
+    Quantity { name, family, title: "seen", unit, about, better: Better::Smaller, mean_of_rows: false }
+}
+
+const fn chance(name: &'static str, of: Quantity) -> Quantity {
+    Quantity { name, title: "by chance", better: Better::Neither, ..of }
+}
+
+const MEAN: (Quantity, Quantity) = {
+    let seen = difference(
+        "mean_difference",
+        "difference of means",
+        "standard deviations",
+        "Root mean square difference between the columns' means in the data and in samples (persistent chains; in evaluate chains \
+         that began at the rows), in standard deviations of the data; and what finitely many of both make of it by chance.",
+    );
+    (seen, chance("mean_difference_by_chance", seen))
+};
+
+const COVARIANCE: (Quantity, Quantity) = {
+    let seen = difference(
+        "covariance_difference",
+        "difference of covariances",
+        "as correlations",
+        "The same for covariances of pairs of columns, by the data's standard deviations: 0.1 is as much as correlations \
+         that are off by 0.1.",
+    );
+    (seen, chance("covariance_difference_by_chance", seen))
+};
 
 pub(super) const MEASURE: Measure = Measure {
     name: "moments",
-    about: "Means and covariances of the columns, data against samples of the machine: its persistent chains during a run, chains \
-            that began at the rows in `evaluate`. Differences are root mean squares, less what chance makes of finitely many \
-            samples; the correlation of covariances is over pairs of columns, 1 if they agree, less with few samples.",
     needs: Needs::Chains,
     quantities: &[
-        Quantity {
-            name: "mean_difference",
-            title: "difference of means",
-            unit: "standard deviations",
-            better: Better::Smaller,
-            mean_of_rows: false,
-        },
-        Quantity {
-            name: "covariance_difference",
-            title: "difference of covariances",
-            unit: "as correlation",
-            better: Better::Smaller,
-            mean_of_rows: false,
-        },
+        MEAN.0,
+        MEAN.1,
+        COVARIANCE.0,
+        COVARIANCE.1,
         Quantity {
             name: "covariance_correlation",
-            title: "correlation of covariances",
-            unit: "-1 to 1",
+            family: "correlation of covariances",
+            title: "",
+            unit: "(1 is best)",
+            about: "Correlation, over pairs of columns, of the data's covariances with those of samples: 1 if they agree, less \
+                    with few samples.",
             better: Better::Larger,
             mean_of_rows: false,
         },
@@ -44,75 +65,78 @@ pub(super) const MEASURE: Measure = Measure {
 
 fn run(cx: &Context) -> Option<Vec<Value>> {
     let (rows, chains) = (cx.rows?, cx.chains?);
-    let (data, model) =
-        (Table::new(rows.x.view(), &rows.weights)?, Table::new(chains.x.view(), &vec![1.0; chains.x.nrows()])?);
+    let data = Table::new(rows.x.view(), &rows.weights, 1)?;
+    let model = Table::new(chains.x.view(), &vec![1.0; chains.x.nrows()], chains.states_per_chain)?;
     let variances: Vec<f64> = (0..rows.x.ncols()).map(|i| data.product(i, i).0).collect();
-    let means: f64 = (0..variances.len()).map(|i| excess(data.mean(i), model.mean(i))).sum();
-    let mut values = vec![Value::exact("mean_difference", root_ratio(means, variances.iter().sum()))];
+    let means: Vec<_> = (0..variances.len()).map(|i| (data.mean(i), model.mean(i))).collect();
     let pairs = pairs(rows.x.ncols(), cx.machine.visible().unit().width(), cx.key.of(Purpose::Monitor));
-    let both: Vec<_> = pairs.iter().map(|&(i, j)| (data.product(i, j), model.product(i, j))).collect();
-    let covariances: f64 = both.iter().map(|&(a, b)| excess(a, b)).sum();
+    let products: Vec<_> = pairs.iter().map(|&(i, j)| (data.product(i, j), model.product(i, j))).collect();
     let scale = pairs.iter().map(|&(i, j)| variances[i] * variances[j]).sum();
-    values.push(Value::exact("covariance_difference", root_ratio(covariances, scale)));
-    values.push(Value::exact("covariance_correlation", correlation(&both)));
+    let mut values = compare(&means, variances.iter().sum(), &MEAN);
+    values.extend(compare(&products, scale, &COVARIANCE));
+    values.push(Value::exact("covariance_correlation", correlation(&products)));
     Some(values)
 }
 
-/// (a − b)², less what the errors of both make of it on average.
-fn excess((a, error_a): (f64, f64), (b, error_b): (f64, f64)) -> f64 {
-    (a - b).powi(2) - error_a - error_b
-}
-
-/// √(square/scale); squares below zero, which chance makes, count as zero.
-fn root_ratio(square: f64, scale: f64) -> f64 {
-    (square.max(0.0) / scale).sqrt()
+/// √(Σ(a − b)²/scale), and the same of what the errors of both make of (a − b)² on average.
+fn compare(both: &[(Estimate, Estimate)], scale: f64, (seen, chance): &(Quantity, Quantity)) -> Vec<Value> {
+    let square: f64 = both.iter().map(|(a, b)| (a.0 - b.0).powi(2)).sum();
+    let errors: f64 = both.iter().map(|(a, b)| a.1 + b.1).sum();
+    vec![Value::exact(seen.name, (square / scale).sqrt()), Value::exact(chance.name, (errors / scale).sqrt())]
 }
 
 /// Deviations from the column means, one line per column, and the part of each row in an average.
 struct Table {
-    means: Vec<(f64, f64)>,
+    means: Vec<f64>,
     deviations: Array2<f64>,
     part: Vec<f64>,
-    /// Number of rows of equal weight that would be as good.
-    rows: f64,
+    /// Rows that follow each other and belong together.
+    group: usize,
+    /// Number of groups of equal weight that would be as good.
+    groups: f64,
 }
 
 impl Table {
-    /// `None` if there are fewer than two rows.
-    fn new(x: ArrayView2<f64>, weights: &[f64]) -> Option<Table> {
+    /// `None` if there are fewer than two groups.
+    fn new(x: ArrayView2<f64>, weights: &[f64], group: usize) -> Option<Table> {
         let total: f64 = weights.iter().take(x.nrows()).sum();
         let part: Vec<f64> = weights.iter().take(x.nrows()).map(|w| w / total).collect();
-        let rows = part.iter().map(|p| p * p).sum::<f64>().recip();
+        let groups = part.chunks(group).map(|p| p.iter().sum::<f64>().powi(2)).sum::<f64>().recip();
         let mut deviations = x.t().as_standard_layout().into_owned();
         let mut means = Vec::with_capacity(x.ncols());
         for mut column in deviations.rows_mut() {
             let mean: f64 = column.iter().zip(&part).map(|(x, p)| x * p).sum();
             column.mapv_inplace(|x| x - mean);
-            means.push((mean, 0.0));
+            means.push(mean);
         }
-        let mut table = Table { means, deviations, part, rows };
-        for i in 0..x.ncols() {
-            table.means[i].1 = table.squares(table.deviations.row(i).iter().copied());
+        (groups > 1.0 + 1e-9).then_some(Table { means, deviations, part, group, groups })
+    }
+
+    /// Average of the terms, and its squared standard error Σ_groups (Σ p(x − mean))²·n/(n − 1).
+    fn average(&self, mut terms: impl Iterator<Item = f64>) -> Estimate {
+        let (mut mean, mut squares, mut cross, mut parts) = (0.0, 0.0, 0.0, 0.0);
+        for part in self.part.chunks(self.group) {
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for (p, x) in part.iter().zip(&mut terms) {
+                (sum, weight) = (sum + p * x, weight + p);
+            }
+            (mean, squares) = (mean + sum, squares + sum * sum);
+            (cross, parts) = (cross + sum * weight, parts + weight * weight);
         }
-        (rows > 1.0 + 1e-9).then_some(table)
+        let error = squares - 2.0 * mean * cross + mean * mean * parts;
+        (mean, error.max(0.0) * self.groups / (self.groups - 1.0))
     }
 
-    /// Squared standard error of an average whose terms have these deviations.
-    fn squares(&self, deviations: impl Iterator<Item = f64>) -> f64 {
-        self.part.iter().zip(deviations).map(|(p, d)| (p * d).powi(2)).sum::<f64>() * self.rows / (self.rows - 1.0)
+    /// Mean of a column.
+    fn mean(&self, i: usize) -> Estimate {
+        (self.means[i], self.average(self.deviations.row(i).iter().copied()).1)
     }
 
-    /// Mean of a column and its squared standard error.
-    fn mean(&self, i: usize) -> (f64, f64) {
-        self.means[i]
-    }
-
-    /// Covariance of two columns and its squared standard error.
-    fn product(&self, i: usize, j: usize) -> (f64, f64) {
+    /// Covariance of two columns.
+    fn product(&self, i: usize, j: usize) -> Estimate {
         let (a, b) = (self.deviations.row(i), self.deviations.row(j));
-        let products = || a.iter().zip(b).map(|(a, b)| a * b);
-        let mean: f64 = products().zip(&self.part).map(|(x, p)| x * p).sum();
-        (mean * self.rows / (self.rows - 1.0), self.squares(products().map(|x| x - mean)))
+        let (mean, error) = self.average(a.iter().zip(b).map(|(a, b)| a * b));
+        (mean * self.groups / (self.groups - 1.0), error)
     }
 }
 
@@ -150,13 +174,24 @@ mod tests {
     /// Rows counted twice are two rows: weights and repetition give the same mean and covariance.
     #[test]
     fn a_weight_is_a_repetition() {
-        let some = Table::new(array![[1.0, 2.0], [3.0, -1.0], [0.0, 5.0]].view(), &[2.0, 1.0, 1.0]).unwrap();
-        let all = Table::new(array![[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.0, 5.0]].view(), &[1.0; 4]).unwrap();
+        let some = Table::new(array![[1.0, 2.0], [3.0, -1.0], [0.0, 5.0]].view(), &[2.0, 1.0, 1.0], 1).unwrap();
+        let all = Table::new(array![[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.0, 5.0]].view(), &[1.0; 4], 1).unwrap();
         assert_eq!(some.mean(0).0, 1.25);
-        let plain = |t: &Table| t.product(0, 1).0 * (t.rows - 1.0) / t.rows;
+        let plain = |t: &Table| t.product(0, 1).0 * (t.groups - 1.0) / t.groups;
         assert!((plain(&some) - plain(&all)).abs() < 1e-14);
         // By hand: ⟨xy⟩ − ⟨x⟩⟨y⟩ = ¼ − 1.25·2, times 4/3.
         assert!((all.product(0, 1).0 - (0.25 - 2.5) * 4.0 / 3.0).abs() < 1e-14);
+    }
+
+    /// Twice the same rows, group by group, know no more than once: the same mean and the same error.
+    #[test]
+    fn what_belongs_together_counts_once() {
+        let once = Table::new(array![[1.0], [3.0], [0.0]].view(), &[1.0; 3], 1).unwrap();
+        let twice = Table::new(array![[1.0], [1.0], [3.0], [3.0], [0.0], [0.0]].view(), &[1.0; 6], 2).unwrap();
+        // Variance 7/3 of three rows: the squared error of their mean is 7/9.
+        for (mean, error) in [once.mean(0), twice.mean(0)] {
+            assert!((mean - 4.0 / 3.0).abs() < 1e-14 && (error - 7.0 / 9.0).abs() < 1e-14, "{mean} {error}");
+        }
     }
 
     #[test]

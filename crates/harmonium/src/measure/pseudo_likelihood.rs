@@ -9,16 +9,21 @@ use rayon::prelude::*;
 
 /// Rows measured at most.
 const ROWS: usize = 1000;
+/// Rows measured at least, and the part of their sites: another row costs a product with the weights, another site of the same
+/// row only its exponentials, and sites tell almost as much as rows.
+const FEWEST: f64 = 20.0;
+const PART: f64 = 0.125;
 
 pub(super) const MEASURE: Measure = Measure {
     name: "pseudo-likelihood",
-    about: "Sum over the columns of the log probability (or density) of each given all others. Its place among machines is \
-            often that of the likelihood; of large machines a sample of the columns is taken in each row.",
     needs: Needs::Rows,
     quantities: &[Quantity {
         name: "pseudo_log_likelihood",
-        title: "pseudo log likelihood",
+        family: "pseudo log likelihood",
+        title: "",
         unit: "nats per row",
+        about: "Sum over the columns of the log probability (or density) of each given all others. Of large machines some \
+                columns of each row are taken.",
         better: Better::Larger,
         mean_of_rows: true,
     }],
@@ -27,7 +32,8 @@ pub(super) const MEASURE: Measure = Measure {
 
 fn run(cx: &Context) -> Option<Vec<Value>> {
     let rows = cx.rows?;
-    let few = rows.x.nrows().min(ROWS);
+    let a_row = PART * cx.machine.visible().sites() as f64 * Conditional::new(cx.machine)?.terms();
+    let few = rows.x.nrows().min(((cx.terms / a_row).max(FEWEST) as usize).min(ROWS));
     let x = rows.x.slice(ndarray::s![..few, ..]);
     let key = cx.key.of(Purpose::Monitor);
     let each = sampled_pseudo_log_likelihood(cx.machine, x, cx.terms, key)? + cx.log_jacobian;

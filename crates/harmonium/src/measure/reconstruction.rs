@@ -4,13 +4,14 @@ use super::{Better, Context, Measure, Needs, Quantity, Value};
 
 pub(super) const MEASURE: Measure = Measure {
     name: "reconstruction",
-    about: "Mean squared difference between rows and their mean-field reconstruction. It is not what is learned: it may rise \
-            while the likelihood rises.",
     needs: Needs::Rows,
     quantities: &[Quantity {
         name: "reconstruction_error",
-        title: "reconstruction error",
+        family: "reconstruction error",
+        title: "",
         unit: "squared, per column",
+        about: "Mean squared difference between rows and their mean-field reconstruction. It is not what is learned: it may \
+                rise while the likelihood rises.",
         better: Better::Smaller,
         mean_of_rows: true,
     }],

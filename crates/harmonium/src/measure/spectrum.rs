@@ -14,7 +14,16 @@ const STEPS: usize = 30;
 const COMPLETE: f64 = 1e-12;
 
 const fn singular(name: &'static str, title: &'static str) -> Quantity {
-    Quantity { name, title, unit: "singular values of W", better: Better::Neither, mean_of_rows: false }
+    Quantity {
+        name,
+        family: "weight spectrum",
+        title,
+        unit: "singular values",
+        about: "The largest singular values of the weights, in natural units: each is a mode, a pattern that was learned, and \
+                what is random stays small.",
+        better: Better::Neither,
+        mean_of_rows: false,
+    }
 }
 
 /// The values that are told.
@@ -24,18 +33,15 @@ const TOP: &[Quantity] = &[
     singular("singular_value_3", "3rd"),
     singular("singular_value_4", "4th"),
     singular("singular_value_5", "5th"),
-    Quantity { name: "stable_rank", title: "stable rank", unit: "modes", better: Better::Neither, mean_of_rows: false },
+    Quantity {
+        family: "stable rank",
+        unit: "modes",
+        about: "Sum of all squared singular values by the largest: about how many modes count.",
+        ..singular("stable_rank", "")
+    },
 ];
 
-pub(super) const MEASURE: Measure = Measure {
-    name: "weight-spectrum",
-    about: "The largest singular values of the weights, in natural units: each is a mode, a pattern that was learned, and what is \
-            random stays small. The stable rank is the sum of all squared singular values by the largest: about how many \
-            modes count.",
-    needs: Needs::Machine,
-    quantities: TOP,
-    run,
-};
+pub(super) const MEASURE: Measure = Measure { name: "weight-spectrum", needs: Needs::Machine, quantities: TOP, run };
 
 fn run(cx: &Context) -> Option<Vec<Value>> {
     let weights = cx.machine.weights();

@@ -16,14 +16,14 @@ use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 
-/// Rows measured at most, of each kind.
+/// Rows at most, of each kind, whose free energies are taken.
 const ROWS: usize = 1000;
-/// Multiplications of a product with the weights that are cheap beside some hundred updates: rows are looked at in full as far
-/// as they go, but not fewer than `FEWEST`.
-const PRODUCT: usize = 50_000_000;
-const FEWEST: usize = 100;
-/// Exponentials that one measure may take: some milliseconds. Ten times as many where early stopping depends on them.
-const TERMS: f64 = 1e6;
+/// Rows that are looked at in full: two hundred products with the weights cost as much as one or two updates.
+const FULL: usize = 200;
+/// Exponentials that one measure may take, for each weight and at least: beside 200 updates of 100 rows about 1 %. Four times
+/// as many where early stopping depends on them.
+const TERMS_PER_WEIGHT: f64 = 1.5;
+const TERMS: f64 = 1e5;
 /// Chains that are watched for their autocorrelation, and sweeps that they are watched for.
 const WATCHED: usize = 32;
 const SWEEPS: u64 = 64;
@@ -44,8 +44,6 @@ pub(super) struct Monitor<T> {
     /// Added to every log density: what the data's own units make of it.
     pub log_jacobian: f64,
     exact: bool,
-    /// Rows that are looked at in full.
-    few: usize,
     terms: f64,
     watch_every: u64,
     last: u64,
@@ -72,8 +70,8 @@ impl<T: Real> Monitor<T> {
             valid_rows: valid.as_ref().map_or(0, Dataset::len),
             valid: valid.filter(|v| !v.is_empty()).as_ref().map(sample),
             exact: config.likelihood && Exact::cost(machine).is_some_and(|cost| cost <= CHEAP),
-            few: (PRODUCT / machine.weights().len()).max(FEWEST),
-            terms: if config.early_stop.is_some() { 10.0 * TERMS } else { TERMS },
+            terms: (TERMS_PER_WEIGHT * machine.weights().len() as f64).max(TERMS)
+                * if config.early_stop.is_some() { 4.0 } else { 1.0 },
             watch_every: watch_every(config),
             last: config.updates,
             key: key.of(Purpose::Monitor),
@@ -113,8 +111,8 @@ impl<T: Real> Monitor<T> {
         let watch = update.is_multiple_of(self.watch_every) || update == self.last;
         let chains = self.chains(backend, update, chains, watch);
         let machine = backend.machine().widen();
-        let train = Rows::new(backend, &self.train, self.few);
-        let valid = self.valid.as_ref().map(|v| Rows::new(backend, v, self.few));
+        let train = Rows::new(backend, &self.train, FULL);
+        let valid = self.valid.as_ref().map(|v| Rows::new(backend, v, FULL));
         let (log_jacobian, key, terms) = (self.log_jacobian, self.key, self.terms);
         let (rows, held_out, chains) = (Some(&train), valid.as_ref(), chains.as_ref());
         let cx = Context { machine: &machine, log_jacobian, rows, held_out, chains, key, terms };
@@ -141,7 +139,10 @@ impl<T: Real> Monitor<T> {
         let begin = now.as_ref().unwrap_or(self.train.states());
         let some: Vec<usize> = (0..begin.rows().min(WATCHED)).collect();
         let watched = Chains::watched(backend, COPIES, &begin.select(&some), SWEEPS, self.key.step(update));
-        Some(Chains { trace: watched.trace, x: still.map_or(watched.x, |s| s.x) })
+        Some(match still {
+            Some(still) => Chains { trace: watched.trace, ..still },
+            None => watched,
+        })
     }
 }
 

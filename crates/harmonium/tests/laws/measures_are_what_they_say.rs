@@ -291,7 +291,7 @@ fn moments_differ_by_what_the_exact_ones_do() {
         let machine = solved[0].machine();
         let rows = look(machine, &sample(0, 1));
         let differences = |x: Array2<f64>| {
-            let chains = Chains { x, trace: Array2::zeros((0, 0)) };
+            let chains = samples(x);
             measure("moments").values(&Context { rows: Some(&rows), chains: Some(&chains), ..context(machine) })
         };
         let same = differences(sample(0, 2));
@@ -305,6 +305,31 @@ fn moments_differ_by_what_the_exact_ones_do() {
         let scale: f64 = pairs.iter().map(|&(i, j)| c[(i, i)] * c[(j, j)]).sum();
         close(number(&found, "covariance_difference"), (square / scale).sqrt(), 0.02, visible);
     }
+}
+
+/// Few samples of the same machine, 400 times: the mean squares of what is seen and of what chance is said to make agree
+/// within 6 %, which is three standard errors.
+#[test]
+fn differences_between_equal_distributions_are_those_of_chance() {
+    let rbm = random_rbm(&kind("bernoulli"), 12, &kind("bernoulli"), 4, false, 1.0, &mut Numbers::new(33));
+    let exact = Exact::new(&rbm).unwrap();
+    let mut sums = [[0.0; 2]; 2];
+    for k in 0..400 {
+        let rows = look(exact.machine(), &exact.sample(80, Key::root(2 * k)).0);
+        let chains = samples(exact.sample(50, Key::root(2 * k + 1)).0);
+        let cx = Context { rows: Some(&rows), chains: Some(&chains), ..context(exact.machine()) };
+        let values = measure("moments").values(&cx);
+        for (sums, name) in sums.iter_mut().zip(["mean_difference", "covariance_difference"]) {
+            sums[0] += number(&values, name).powi(2);
+            sums[1] += number(&values, &format!("{name}_by_chance")).powi(2);
+        }
+    }
+    assert!(sums.iter().all(|[seen, chance]| (seen / chance - 1.0).abs() < 0.06), "{sums:?}");
+}
+
+/// Independent samples.
+fn samples(x: Array2<f64>) -> Chains {
+    Chains { x, states_per_chain: 1, trace: Array2::zeros((0, 0)) }
 }
 
 /// Means and covariances from the probabilities of all 2⁶ rows.
