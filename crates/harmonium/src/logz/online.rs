@@ -24,8 +24,6 @@ const ALL: usize = ISLANDS * CHAINS;
 const STRIDE: u64 = 2;
 /// The slot of the chains in the backend that trains.
 const SLOT: Slot = 6;
-/// Rows that the independent units are fitted to.
-const ROWS: usize = 500;
 /// Updates between two looks at the error; those between snapshots are a divisor.
 const LOOK_EVERY: u64 = 200;
 /// Error from which on the chains are anchored anew, in nats.
@@ -70,8 +68,6 @@ pub(crate) struct Follower<T> {
     state: Online<T>,
     /// log p*(v) of every chain under the machine that it last followed.
     log_p: Vec<f64>,
-    /// Rows that the independent units are fitted to.
-    rows: States<T>,
     /// Updates that are allowed to pass for every anchor.
     interval: u64,
     key: Key,
@@ -79,13 +75,11 @@ pub(crate) struct Follower<T> {
 
 impl<T: Real> Follower<T> {
     /// Follows a machine from the beginning of a run; an update takes about `update_rows` products of a row with the weights.
-    pub fn new(backend: &mut dyn Backend<T>, data: &States<T>, update_rows: usize, key: Key) -> Result<Follower<T>> {
-        let n = data.rows().min(ROWS);
-        let rows = data.select(&(0..n).map(|k| k * data.rows() / n).collect::<Vec<_>>());
+    pub fn new(backend: &mut dyn Backend<T>, update_rows: usize, key: Key) -> Result<Follower<T>> {
         let key = key.of(Purpose::Online);
         let interval = (ANCHOR_ROWS as f64 / (PART * update_rows.max(1) as f64)) as u64 + 1;
-        let (state, _) = anchored(backend, &rows, key)?;
-        let mut follower = Follower { state, log_p: Vec::new(), rows, interval, key };
+        let (state, _) = anchored(backend, key)?;
+        let mut follower = Follower { state, log_p: Vec::new(), interval, key };
         follower.restore(None, backend);
         Ok(follower)
     }
@@ -164,7 +158,7 @@ impl<T: Real> Follower<T> {
 
     /// Anneals to the machine as it is, and begins anew there if that is more certain.
     fn anchor(&mut self, backend: &mut dyn Backend<T>, update: u64) -> Result<()> {
-        let (state, found) = anchored(backend, &self.rows, self.key.step(update))?;
+        let (state, found) = anchored(backend, self.key.step(update))?;
         let anchors = self.state.anchors + 1;
         if found.std_err < self.estimate().std_err {
             self.state = state;
@@ -177,9 +171,9 @@ impl<T: Real> Follower<T> {
 }
 
 /// Annealed chains at the machine of a backend.
-fn anchored<T: Real>(backend: &dyn Backend<T>, rows: &States<T>, key: Key) -> Result<(Online<T>, Estimate)> {
+fn anchored<T: Real>(backend: &dyn Backend<T>, key: Key) -> Result<(Online<T>, Estimate)> {
     let tell = |_| ();
-    let mut path = Path::new(backend.machine().clone(), Some(rows), Pilots::FEW, key, &tell)?;
+    let mut path = Path::new(backend.machine().clone(), None, Pilots::FEW, key, &tell)?;
     path.start(0, ALL, key.of(Purpose::Forward));
     let schedule = path.schedule(TEMPERATURES);
     let weights = path.anneal(0, &schedule, key.of(Purpose::Forward), |_, _, _| ());

@@ -101,7 +101,7 @@ impl<T: Real> Trainer<T> {
         let work = Work::new(&rbm, &machine);
         let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(machine)?);
         let follower = match config.likelihood && !monitor.is_exact() {
-            true => Some(Follower::new(backend.as_mut(), data.states(), config.update_rows(), key)?),
+            true => Some(Follower::new(backend.as_mut(), config.update_rows(), key)?),
             false => None,
         };
         if let Some(slot) = estimator.chains() {
