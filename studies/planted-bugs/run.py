@@ -87,6 +87,12 @@ BUGS = [
     ("backend/cpu/sweep.rs", "chains.waiting = false;", "", "chains: hidden rows that wait are used for ever"),
     ("backend/cpu/sweep.rs", "buffer.input.iter_mut().for_each(|x| *x *= beta);", "", "tempering: the coupling of other units not scaled"),
     ("rng.rs", "group.wrapping_mul(LANES as u32).wrapping_add(lane as u32)", "group.wrapping_mul(4).wrapping_add(lane as u32)", "random numbers: neighbouring groups share hashes"),
+    ("measure/conditional.rs", "w * w / (-2.0 * e)", "w * w / (2.0 * e)", "pseudo-likelihood: sign of the hidden layer's part in a precision"),
+    ("measure/conditional.rs", "const STEP: f64 = 0.8;", "const STEP: f64 = 2.0;", "pseudo-likelihood: nodes of the quadrature too far apart"),
+    ("measure/conditional.rs", "if small && (direction < 0 || node(k) > high)", "if small", "pseudo-likelihood: quadrature stops between two modes"),
+    ("measure/pseudo_likelihood.rs", "sum * n / taken as f64", "sum", "pseudo-likelihood: sampled sites not scaled up"),
+    ("measure/autocorrelation.rs", "value += 2.0 * r;", "value += r;", "autocorrelation time: factor 2 forgotten"),
+    ("measure/gap.rs", "held_out.value - train.value", "train.value - held_out.value", "free energy gap: sign"),
 ]
 
 
