@@ -77,8 +77,8 @@ fn learning() -> Vec<Curve> {
         "log-likelihood",
         "Log likelihood",
         "nats per row",
-        "Exact mean log likelihood of the rows; higher is better. Dashed: independent units, which know only each column by \
-         itself.",
+        "Mean log likelihood of the rows; higher is better. Bars: two standard errors, where it is an estimate and not exact. \
+         Dashed: independent units, which know only each column by itself.",
         Value::Rows("log_likelihood"),
     )];
     curves.extend(of_measures(true));
@@ -107,6 +107,8 @@ struct Line {
     points: Vec<(f64, f64)>,
     /// Standard error of the last point.
     error: Option<f64>,
+    /// Standard errors of all points, where they are drawn.
+    bars: Vec<Option<f64>>,
 }
 
 /// A run as it counts: measurements in the order of updates, where a repeated stretch replaces the abandoned one.
@@ -161,13 +163,22 @@ impl Run<'_> {
         let present = |points: Vec<(f64, f64)>| points.into_iter().filter(|p| p.1.is_finite()).collect();
         let line = |k: usize, name: &'static str, points| {
             let name = if name.is_empty() { "at the end" } else { name };
-            Line { class: CLASSES[k % CLASSES.len()], name, points, error: None }
+            Line { class: CLASSES[k % CLASSES.len()], name, points, error: None, bars: Vec::new() }
         };
         let lines: Vec<Line> = match &curve.value {
-            Value::Rows(name) => vec![
-                line(0, "training rows", points(&|p| p.train.get(name))),
-                line(1, "held-out rows", points(&|p| p.valid.as_ref().and_then(|v| v.get(name)))),
-            ],
+            Value::Rows(name) => {
+                let mut lines = vec![
+                    line(0, "training rows", points(&|p| p.train.get(name))),
+                    line(1, "held-out rows", points(&|p| p.valid.as_ref().and_then(|v| v.get(name)))),
+                ];
+                if *name == "log_likelihood" {
+                    let bars: Vec<Option<f64>> =
+                        self.progress.values().map(|p| p.train.log_likelihood_std_err).collect();
+                    let last = bars.iter().rev().find_map(|e| *e);
+                    lines.iter_mut().for_each(|l| (l.bars, l.error) = (bars.clone(), last));
+                }
+                lines
+            }
             Value::Several(family) => {
                 let one = |(k, q): (usize, &&'static Quantity)| line(k, q.title, points(&|p| p.train.get(q.name)));
                 family.iter().enumerate().map(one).collect()
@@ -208,7 +219,14 @@ impl Run<'_> {
         if let Some(baseline) = baseline {
             plot.line(&[(0.0, baseline), (self.updates().hi, baseline)], "line base");
         }
-        lines.iter().for_each(|line| plot.line(&line.points, line.class));
+        for line in &lines {
+            plot.line(&line.points, line.class);
+            for (&(x, y), error) in line.points.iter().zip(&line.bars) {
+                if let Some(error) = error.filter(|_| y.is_finite()) {
+                    plot.line(&[(x, y - 2.0 * error), (x, y + 2.0 * error)], line.class);
+                }
+            }
+        }
         self.mark(&mut plot);
         Some(Figure { name: curve.name.clone(), caption: curve.about.clone(), svg: plot.finish(), png: None })
     }

@@ -153,6 +153,17 @@ impl<T: Real> Natural<T> {
         machine
     }
 
+    /// Becomes the machine that is `part` of the way from `a` to `b`, which have its kinds and sizes.
+    pub(crate) fn set_between(&mut self, a: &Natural<T>, b: &Natural<T>, part: T) {
+        let mix = |out: &mut Array2<T>, a: &Array2<T>, b: &Array2<T>| {
+            ndarray::Zip::from(out).and(a).and(b).for_each(|out, a, b| *out = *a + part * (*b - *a));
+        };
+        mix(&mut self.visible.eta, &a.visible.eta, &b.visible.eta);
+        mix(&mut self.hidden.eta, &a.hidden.eta, &b.hidden.eta);
+        mix(&mut self.weights, &a.weights, &b.weights);
+        self.constant = a.constant + part.f64() * (b.constant - a.constant);
+    }
+
     /// The same machine in f64.
     pub fn widen(&self) -> Natural<f64> {
         let side = |s: &Side<T>| Side::new(s.kind.clone(), s.eta.mapv(T::f64));

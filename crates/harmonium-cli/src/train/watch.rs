@@ -101,7 +101,8 @@ fn in_words(p: &Progress) -> String {
         (None, Some(l)) => Some(("log pseudo-likelihood", l)),
         (None, None) => None,
     };
+    let error = p.train.log_likelihood_std_err.map_or(String::new(), |e| format!(" ± {e:.2}"));
     let held_out = p.valid.as_ref().and_then(one).map_or(String::new(), |(_, l)| format!(" (held out {l:.2})"));
-    let fit = one(&p.train).map_or(String::new(), |(what, l)| format!("{what} {l:.2}{held_out}, "));
+    let fit = one(&p.train).map_or(String::new(), |(what, l)| format!("{what} {l:.2}{error}{held_out}, "));
     format!("{fit}reconstruction error {:.4}", p.train.reconstruction_error)
 }

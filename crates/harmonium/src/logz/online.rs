@@ -1,16 +1,18 @@
-//! log Z along training: annealed importance sampling whose path is the run itself. From θ to θ′ every chain gains
-//! log p*_θ′(v) − log p*_θ(v), then moves by one sweep at θ′ (Desjardins, Courville & Bengio, *On tracking the partition
-//! function*, 2011; Béreux, Decelle, Furtlehner & Seoane, *Fast, accurate training and sampling of restricted Boltzmann
-//! machines*, 2024). These chains never enter the gradient: chains that drive the learning have learned its noise.
+//! log Z along training: annealed importance sampling from the machine of the last measurement to that of this one (after
+//! Desjardins, Courville & Bengio, *On tracking the partition function*, 2011; Béreux, Decelle, Furtlehner & Seoane, *Fast,
+//! accurate training and sampling of restricted Boltzmann machines*, 2024). The way is the straight line between the two and
+//! not the updates themselves: their noise would be paid for at every step, and along the line most of it cancels.
 //!
-//! Chains live on islands that do not mix, so that the spread between islands is an honest error. While learning is fast the
-//! islands are soon apart; then annealing from independent units anchors them anew, as often as its cost allows.
+//! These chains never enter the gradient: chains that drive the learning have learned its noise. They live on islands that do
+//! not mix, so that the spread between islands is an honest error. Where learning is so fast that the chains would stay behind,
+//! they are left and annealing from independent units anchors them anew, as soon as a small part of the run's work pays for it.
 
 use super::path::{Path, Pilots};
-use super::weights::{Estimate, log_mean_exp};
-use crate::backend::{Backend, Slot, Sweeps};
+use super::weights::{Estimate, log_mean_exp, variance};
+use crate::backend::{Backend, Cpu, Slot, Sweeps};
 use crate::error::{Error, Result};
 use crate::math::log_sum_exp;
+use crate::model::Rbm;
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
@@ -18,185 +20,204 @@ use crate::states::States;
 
 /// Islands, and chains on each.
 const ISLANDS: usize = 8;
-const CHAINS: usize = 4;
+const CHAINS: usize = 8;
 const ALL: usize = ISLANDS * CHAINS;
-/// Updates between two moves of the chains.
-const STRIDE: u64 = 2;
-/// The slot of the chains in the backend that trains.
-const SLOT: Slot = 6;
-/// Updates between two looks at the error; those between snapshots are a divisor.
-const LOOK_EVERY: u64 = 200;
+const SLOT: Slot = 0;
+/// Part of a run's work that may be spent.
+const PART: f64 = 0.1;
+/// Products of a row with the weights that a step along a line is worth: three for each chain, and the passes that change the
+/// machine.
+const STEP_ROWS: f64 = (3 * ALL + 300) as f64;
+/// Fewest and most steps along a line.
+const STEPS: (f64, f64) = (5.0, 1000.0);
+/// Variance of log weights that a line should have, and the largest that it may have.
+const SPREAD: f64 = 0.25;
+const HOPELESS: f64 = 8.0;
+/// Temperatures and chains of an anchor.
+const TEMPERATURES: usize = 300;
+const ANNEALED: usize = 32;
+/// Products that an anchor takes: three for each chain and temperature, pilots included.
+const ANCHOR_ROWS: f64 = (3 * ANNEALED * (TEMPERATURES + 150)) as f64;
 /// Error from which on the chains are anchored anew, in nats.
 const LARGE: f64 = 0.3;
-/// Temperatures of an anchor, and anchors that a run may have however short it is.
-const TEMPERATURES: usize = 300;
-const FIRST: u64 = 6;
-/// Products of a row with the weights that an anchor takes: three for each chain and temperature, pilots included.
-const ANCHOR_ROWS: u64 = (3 * ALL * (TEMPERATURES + 100)) as u64;
-/// Part of a run that later anchors may take.
-const PART: f64 = 0.04;
 
 /// Chains that follow a machine: what a checkpoint holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Online<T> {
+    /// The machine they are at.
+    pub rbm: Rbm<T>,
     /// Visible rows, island after island.
     pub chains: States<T>,
-    /// Log weights since the island was resampled.
-    pub weights: Vec<f64>,
-    /// log Z of every island when it was resampled.
+    /// log Z of every island.
     pub log_z: Vec<f64>,
     /// Standard error that all islands share: that of the last anchor.
     pub shared: f64,
-    /// Anchors so far.
-    pub anchors: u64,
+    /// Work saved up, in products of a row with the weights.
+    pub credit: f64,
+    /// Variance of log weights of a line, times its steps.
+    pub pace: f64,
+    /// Whether the machine has left them behind.
+    pub lost: bool,
 }
 
 impl<T: Real> Online<T> {
     /// Refuses a state that this program could not have written.
     pub fn check(&self, side: &Side<T>) -> Result<()> {
         self.chains.check(side)?;
-        let sizes = [self.chains.rows(), self.weights.len(), self.log_z.len()];
-        match sizes == [ALL, ALL, ISLANDS] && self.shared >= 0.0 {
+        let sizes = self.chains.rows() == ALL && self.log_z.len() == ISLANDS;
+        match sizes && [self.shared, self.credit, self.pace].iter().all(|x| *x >= 0.0) {
             true => Ok(()),
-            false => Err(Error::Undefined("a checkpoint's chains for log Z have other numbers of rows".into())),
+            false => Err(Error::Undefined("a checkpoint's chains for log Z do not fit".into())),
         }
     }
 }
 
-/// Chains that follow the machine of a backend.
-pub(crate) struct Follower<T> {
+/// Chains that follow a machine, and where they are moved.
+pub(crate) struct Follower<T: Real> {
     state: Online<T>,
-    /// log p*(v) of every chain under the machine that it last followed.
-    log_p: Vec<f64>,
-    /// Updates that are allowed to pass for every anchor.
-    interval: u64,
+    backend: Cpu<T>,
+    /// Products of a row with the weights between two measurements.
+    rows: f64,
     key: Key,
 }
 
 impl<T: Real> Follower<T> {
-    /// Follows a machine from the beginning of a run; an update takes about `update_rows` products of a row with the weights.
-    pub fn new(backend: &mut dyn Backend<T>, update_rows: usize, key: Key) -> Result<Follower<T>> {
+    /// Follows a machine from the beginning of a run that takes `rows` products of a row with the weights between two
+    /// measurements.
+    pub fn new(rbm: &Rbm<T>, rows: f64, key: Key) -> Result<Follower<T>> {
         let key = key.of(Purpose::Online);
-        let interval = (ANCHOR_ROWS as f64 / (PART * update_rows.max(1) as f64)) as u64 + 1;
-        let (state, _) = anchored(backend, key)?;
-        let mut follower = Follower { state, log_p: Vec::new(), interval, key };
-        follower.restore(None, backend);
-        Ok(follower)
-    }
-
-    /// Takes the chains to a backend, those of `state` if there is one.
-    pub fn restore(&mut self, state: Option<Online<T>>, backend: &mut dyn Backend<T>) {
-        if let Some(state) = state {
-            self.state = state;
-        }
-        backend.put(SLOT, &self.state.chains, None);
-        self.log_p = log_marginals(backend, None);
+        let (state, _) = anchored(rbm, key)?;
+        Ok(Follower { backend: Cpu::new(rbm.lower())?, state, rows, key })
     }
 
     /// The state, for a checkpoint.
-    pub fn state(&self, backend: &dyn Backend<T>) -> Online<T> {
-        Online { chains: backend.get(SLOT), ..self.state.clone() }
+    pub fn state(&self) -> &Online<T> {
+        &self.state
     }
 
-    /// Follows the machine of the backend to what it is after `update` updates.
-    pub fn follow(&mut self, backend: &mut dyn Backend<T>, update: u64) -> Result<()> {
-        if !update.is_multiple_of(STRIDE) {
-            return Ok(());
-        }
-        let log_p = log_marginals(backend, Some((self.key, update)));
-        for (w, (new, old)) in self.state.weights.iter_mut().zip(log_p.iter().zip(&self.log_p)) {
-            *w += new - old;
-        }
-        self.resample(backend, update);
-        backend.gibbs(SLOT, Sweeps { steps: 1, key: self.key, first: update, beta: None });
-        let allowed = self.state.anchors < FIRST + update / self.interval;
-        if update.is_multiple_of(LOOK_EVERY) && allowed && self.estimate().std_err > LARGE {
-            return self.anchor(backend, update);
-        }
-        self.log_p = log_marginals(backend, None);
-        Ok(())
+    /// Goes back, or on, to a state.
+    pub fn restore(&mut self, state: Online<T>) {
+        self.state = state;
     }
 
-    /// log Z of the machine that it last followed.
-    pub fn estimate(&self) -> Estimate {
-        let islands: Vec<f64> = (0..ISLANDS).map(|i| self.state.log_z[i] + self.island(i).0).collect();
-        let found = log_mean_exp(&islands);
+    /// log Z of the machine after `update` updates, unless it has left the chains behind.
+    pub fn follow(&mut self, rbm: &Rbm<T>, update: u64) -> Result<Option<Estimate>> {
+        let (key, state) = (self.key.step(update), &mut self.state);
+        state.credit += PART * self.rows;
+        let affordable = state.credit.min(2.0 * PART * self.rows) / STEP_ROWS;
+        let steps = (state.pace / SPREAD).clamp(STEPS.0, STEPS.1).min(affordable).floor();
+        if !state.lost && steps >= STEPS.0 && state.pace <= HOPELESS * steps {
+            self.walk(rbm, steps as u64, key);
+        } else {
+            // After a while it is worth another try.
+            (state.lost, state.pace) = (true, 0.7 * state.pace);
+        }
+        if (self.state.lost || self.estimate().std_err > LARGE) && self.state.credit >= ANCHOR_ROWS {
+            self.anchor(rbm, key)?;
+        }
+        Ok((!self.state.lost).then(|| self.estimate()))
+    }
+
+    /// log Z of the machine that the chains are at.
+    fn estimate(&self) -> Estimate {
+        let found = log_mean_exp(&self.state.log_z);
         Estimate { std_err: found.std_err.hypot(self.state.shared), ..found }
     }
 
-    /// log of an island's mean weight, and how many of its weights count.
-    fn island(&self, i: usize) -> (f64, f64) {
-        let w = || self.state.weights[i * CHAINS..(i + 1) * CHAINS].iter();
-        let sum = log_sum_exp(w().copied());
-        (sum - (CHAINS as f64).ln(), (2.0 * sum - log_sum_exp(w().map(|w| 2.0 * w))).exp())
+    /// Anneals from independent units, and begins anew from there if that is more certain.
+    fn anchor(&mut self, rbm: &Rbm<T>, key: Key) -> Result<()> {
+        let (state, found) = anchored(rbm, key)?;
+        let (credit, pace) = (self.state.credit - ANCHOR_ROWS, self.state.pace);
+        if self.state.lost || found.std_err < self.estimate().std_err {
+            self.state = Online { pace, ..state };
+        }
+        self.state.credit = credit;
+        Ok(())
     }
 
-    /// On islands where fewer than half of the weights count, chains are copied in proportion to their weights (systematic
-    /// resampling) and weights begin again.
-    fn resample(&mut self, backend: &mut dyn Backend<T>, update: u64) {
+    /// Anneals along the straight line to a machine.
+    fn walk(&mut self, rbm: &Rbm<T>, steps: u64, key: Key) {
+        let (from, to) = (self.state.rbm.lower(), rbm.lower());
+        self.backend.update(&mut |machine| machine.clone_from(&from));
+        self.backend.put(SLOT, &self.state.chains, None);
+        let mut old = self.log_marginals(None);
+        let (mut weights, mut all) = (vec![0.0; ALL], vec![0.0; ALL]);
+        for step in 1..=steps {
+            let part = T::of(step as f64 / steps as f64);
+            self.backend.update(&mut |machine| machine.set_between(&from, &to, part));
+            let new = self.log_marginals(Some((key, step)));
+            for (k, (new, old)) in new.iter().zip(&old).enumerate() {
+                weights[k] += new - old;
+                all[k] += new - old;
+            }
+            self.resample(&mut weights, 0.5, key.of(Purpose::Resample).step(step));
+            self.backend.gibbs(SLOT, Sweeps { steps: 1, key, first: step, beta: None });
+            old = self.log_marginals(None);
+        }
+        self.resample(&mut weights, 1.0, key.of(Purpose::Resample).step(steps + 1));
+        (self.state.rbm, self.state.chains) = (rbm.clone(), self.backend.get(SLOT));
+        self.state.credit -= STEP_ROWS * steps as f64;
+        self.state.pace = variance(&all) * steps as f64;
+        self.state.lost = variance(&all) > HOPELESS;
+    }
+
+    /// On islands where fewer than `part` of the weights count, chains are copied in proportion to their weights, which begin
+    /// again.
+    fn resample(&mut self, weights: &mut [f64], part: f64, key: Key) {
         let mut rows: Vec<usize> = (0..ALL).collect();
-        for i in 0..ISLANDS {
-            let (log_mean, ess) = self.island(i);
-            if ess >= 0.5 * CHAINS as f64 {
+        for (i, weights) in weights.chunks_mut(CHAINS).enumerate() {
+            let sum = log_sum_exp(weights.iter().copied());
+            let ess = (2.0 * sum - log_sum_exp(weights.iter().map(|w| 2.0 * w))).exp();
+            if ess >= part * CHAINS as f64 && part < 1.0 {
                 continue;
             }
-            let u = self.key.of(Purpose::Resample).step(update).uniforms::<f64>(i as u64, 0)[0];
-            let island = i * CHAINS..(i + 1) * CHAINS;
-            let sources = systematic(&self.state.weights[island.clone()], u);
-            rows[island.clone()].iter_mut().zip(sources).for_each(|(row, s)| *row = i * CHAINS + s);
-            self.state.log_z[i] += log_mean;
-            self.state.weights[island].fill(0.0);
+            self.state.log_z[i] += sum - (CHAINS as f64).ln();
+            let sources = systematic(weights, CHAINS, key.uniforms::<f64>(i as u64, 0)[0]);
+            rows[i * CHAINS..].iter_mut().zip(sources).for_each(|(row, s)| *row = i * CHAINS + s);
+            weights.fill(0.0);
         }
         if rows.iter().enumerate().any(|(k, row)| k != *row) {
-            let (visible, hidden) = (backend.get(SLOT), backend.hidden(SLOT));
-            backend.put(SLOT, &visible.select(&rows), None);
+            let (visible, hidden) = (self.backend.get(SLOT), self.backend.hidden(SLOT));
+            self.backend.put(SLOT, &visible.select(&rows), None);
             if let Some(hidden) = hidden {
-                backend.put_hidden(SLOT, &hidden.select(&rows));
+                self.backend.put_hidden(SLOT, &hidden.select(&rows));
             }
         }
     }
 
-    /// Anneals to the machine as it is, and begins anew there if that is more certain.
-    fn anchor(&mut self, backend: &mut dyn Backend<T>, update: u64) -> Result<()> {
-        let (state, found) = anchored(backend, self.key.step(update))?;
-        let anchors = self.state.anchors + 1;
-        if found.std_err < self.estimate().std_err {
-            self.state = state;
-            backend.put(SLOT, &self.state.chains, None);
-        }
-        self.state.anchors = anchors;
-        self.log_p = log_marginals(backend, None);
-        Ok(())
+    fn log_marginals(&mut self, draw: Option<(Key, u64)>) -> Vec<f64> {
+        self.backend.log_marginals(SLOT, &[None], draw).into_iter().collect()
     }
 }
 
-/// Annealed chains at the machine of a backend.
-fn anchored<T: Real>(backend: &dyn Backend<T>, key: Key) -> Result<(Online<T>, Estimate)> {
+/// Annealed chains at a machine.
+fn anchored<T: Real>(rbm: &Rbm<T>, key: Key) -> Result<(Online<T>, Estimate)> {
     let tell = |_| ();
-    let mut path = Path::new(backend.machine().clone(), None, Pilots::FEW, key, &tell)?;
-    path.start(0, ALL, key.of(Purpose::Forward));
+    let mut path = Path::new(rbm.lower(), None, Pilots::FEW, key, &tell)?;
+    path.start(0, ANNEALED, key.of(Purpose::Forward));
     let schedule = path.schedule(TEMPERATURES);
     let weights = path.anneal(0, &schedule, key.of(Purpose::Forward), |_, _, _| ());
     let found = log_mean_exp(&weights);
-    let u = key.of(Purpose::Resample).uniforms::<f64>(0, 0)[0];
+    let sources = systematic(&weights, ALL, key.of(Purpose::Resample).uniforms::<f64>(0, 0)[0]);
     // Copies of one chain go to different islands.
-    let sources = systematic(&weights, u);
     let spread: Vec<usize> = (0..ALL).map(|k| sources[k % CHAINS * ISLANDS + k / CHAINS]).collect();
     let state = Online {
+        rbm: rbm.clone(),
         chains: path.backend.get(0).select(&spread),
-        weights: vec![0.0; ALL],
         log_z: vec![path.log_z0 + found.value; ISLANDS],
         shared: found.std_err,
-        anchors: 0,
+        credit: 0.0,
+        pace: 0.0,
+        lost: false,
     };
     Ok((state, found))
 }
 
-/// As many numbers of weights as there are weights, each in proportion to eʷ: those passed at u, 1 + u, 2 + u, …
-fn systematic(w: &[f64], u: f64) -> Vec<usize> {
-    let log_mean = log_sum_exp(w.iter().copied()) - (w.len() as f64).ln();
+/// `n` numbers of weights, each in proportion to eʷ: those passed at u, 1 + u, 2 + u, … of n.
+fn systematic(w: &[f64], n: usize, u: f64) -> Vec<usize> {
+    let log_mean = log_sum_exp(w.iter().copied()) - (n as f64).ln();
     let (mut source, mut passed) = (0, 0.0);
-    (0..w.len())
+    (0..n)
         .map(|k| {
             while source + 1 < w.len() && passed + (w[source] - log_mean).exp() < k as f64 + u {
                 passed += (w[source] - log_mean).exp();
@@ -205,8 +226,4 @@ fn systematic(w: &[f64], u: f64) -> Vec<usize> {
             source
         })
         .collect()
-}
-
-fn log_marginals<T: Real>(backend: &mut dyn Backend<T>, draw: Option<(Key, u64)>) -> Vec<f64> {
-    backend.log_marginals(SLOT, &[None], draw).into_iter().collect()
 }

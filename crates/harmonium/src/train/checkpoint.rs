@@ -36,8 +36,10 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
         metadata.insert("best.score".into(), text(&best.score.to_bits()));
     }
     if let Some(online) = &state.online {
-        metadata.insert("online.anchors".into(), text(&online.anchors));
-        metadata.insert("online.shared".into(), text(&online.shared.to_bits()));
+        metadata.insert("online.lost".into(), text(&u64::from(online.lost)));
+        for (name, x) in [("shared", online.shared), ("credit", online.credit), ("pace", online.pace)] {
+            metadata.insert(format!("online.{name}"), text(&x.to_bits()));
+        }
     }
     let mut out = TensorWriter::new(metadata);
     // Names in sorted order: best, chains, model, online, optimizer.
@@ -54,7 +56,7 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
     if let Some(online) = &state.online {
         chains_tensor(&mut out, "online", &online.chains);
         out.numbers("online.log_z", &[online.log_z.len()], online.log_z.iter().copied());
-        out.numbers("online.weights", &[online.weights.len()], online.weights.iter().copied());
+        bytes_tensor(&mut out, "online.model", &ModelFile::new(&online.rbm).to_bytes());
     }
     for (name, gradient) in optimizer.iter().zip(&state.optimizer) {
         for (part, m) in ["1", "2", "3"].iter().zip(gradient.parts()) {
@@ -122,10 +124,12 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
             Err(_) => None,
             Ok(rows) => Some(Online {
                 chains: chains(&rows, like.visible())?,
-                weights: finite(&tensors, "online.weights")?,
+                rbm: machine(&tensors, "online.model", like)?,
                 log_z: finite(&tensors, "online.log_z")?,
                 shared: f64::from_bits(number("online.shared")?),
-                anchors: number("online.anchors")?,
+                credit: f64::from_bits(number("online.credit")?),
+                pace: f64::from_bits(number("online.pace")?),
+                lost: number("online.lost")? == 1,
             }),
         },
     })

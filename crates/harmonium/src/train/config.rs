@@ -66,11 +66,17 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// Products of a row with the weights that an update is about: two for a row of the batch, three for a chain, and as much
-    /// as 200 rows for the passes over the weights themselves.
-    pub(super) fn update_rows(&self) -> usize {
-        let sweeps = 2 * self.gibbs_steps.min(1 << 20) as usize + 1;
-        2 * self.batch_size + sweeps * self.chains + 200
+    /// Updates between two estimates of the likelihood: as between measurements, but not fewer than a hundred.
+    pub(super) fn likelihood_every(&self) -> u64 {
+        self.report_every.saturating_mul(100u64.div_ceil(self.report_every))
+    }
+
+    /// Products of a row with the weights that the updates in between are about: two for a row of the batch, three for a chain
+    /// that makes one sweep, and as much as 200 rows for the passes over the weights themselves.
+    pub(super) fn rows_between_likelihoods(&self) -> f64 {
+        let chain = (2 * self.gibbs_steps + 1) as f64;
+        let update = 2.0 * self.batch_size as f64 + chain * self.chains as f64 + 200.0;
+        update * self.likelihood_every() as f64
     }
 
     /// Updates that pass once through `rows` rows.

@@ -24,6 +24,7 @@ use crate::optimize::{self, Optimizer};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
+use crate::logz::Estimate;
 use crate::logz::online::{Follower, Online};
 use monitor::Monitor;
 use ndarray::Array1;
@@ -32,6 +33,8 @@ use update::{Trouble, Work};
 
 /// Updates between snapshots of the state.
 pub const SNAPSHOT_EVERY: u64 = 50;
+/// Largest standard error of an estimated likelihood that is worth telling, in nats.
+const WORTH_TELLING: f64 = 5.0;
 /// Failed updates that are mended before a run gives up.
 pub const MOST_FAILURES: u32 = 8;
 
@@ -101,7 +104,7 @@ impl<T: Real> Trainer<T> {
         let work = Work::new(&rbm, &machine);
         let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(machine)?);
         let follower = match config.likelihood && !monitor.is_exact() {
-            true => Some(Follower::new(backend.as_mut(), config.update_rows(), key)?),
+            true => Some(Follower::new(&rbm, config.rows_between_likelihoods(), key)?),
             false => None,
         };
         if let Some(slot) = estimator.chains() {
@@ -193,12 +196,7 @@ impl<T: Real> Trainer<T> {
                 break Reason::EarlyStop;
             }
             match self.step() {
-                Ok(()) => {
-                    self.update += 1;
-                    if let Some(follower) = &mut self.follower {
-                        follower.follow(self.backend.as_mut(), self.update)?;
-                    }
-                }
+                Ok(()) => self.update += 1,
                 Err(trouble) => flow = self.recover(&snapshot, trouble, observer)?,
             }
             if self.update.is_multiple_of(self.config.report_every) || self.update == self.config.updates {
@@ -231,13 +229,23 @@ impl<T: Real> Trainer<T> {
     fn measure(&mut self) -> Result<Progress> {
         let per_epoch = self.config.updates_per_epoch(self.data.len());
         let chains = self.estimator.chains();
-        let online = self.follower.as_ref().map(Follower::estimate);
+        let online = self.follow()?;
         let mut progress = self.monitor.measure(&self.rbm, self.backend.as_mut(), self.update, chains, online)?;
         progress.update = self.update;
         progress.epoch = self.update as f64 / per_epoch as f64;
         progress.learning_rate = self.learning_rate();
         progress.gradient_norm = self.gradient_norm;
         Ok(progress)
+    }
+
+    /// log Z of the machine as it is, if it is estimated along the run and not too often.
+    fn follow(&mut self) -> Result<Option<Estimate>> {
+        let every = self.config.likelihood_every();
+        if !self.update.is_multiple_of(every) && self.update < self.config.updates {
+            return Ok(None);
+        }
+        let Some(follower) = &mut self.follower else { return Ok(None) };
+        Ok(follower.follow(&self.rbm, self.update)?.filter(|e| e.std_err <= WORTH_TELLING))
     }
 
     /// Remembers the machine if the held-out rows have never been better.
@@ -298,7 +306,7 @@ impl<T: Real> Trainer<T> {
             failures: self.failures,
             best: self.best.clone(),
             waited: self.waited,
-            online: self.follower.as_ref().map(|f| f.state(self.backend.as_ref())),
+            online: self.follower.as_ref().map(|f| f.state().clone()),
         }
     }
 
@@ -312,7 +320,7 @@ impl<T: Real> Trainer<T> {
             }
         }
         if let (Some(follower), Some(online)) = (&mut self.follower, state.online) {
-            follower.restore(Some(online), self.backend.as_mut());
+            follower.restore(online);
         }
         self.rbm = state.rbm;
         self.follow_offsets();
