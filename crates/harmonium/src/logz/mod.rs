@@ -44,7 +44,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const AFFORDABLE: f64 = 2e10;
 
 /// Work after which no more is begun unless the caller says otherwise, in weights visited: one to two minutes on two cores.
-pub const BUDGET: f64 = 5e12;
+pub const BUDGET: f64 = 9e12;
 
 /// An estimate of log Z in nats.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,8 +84,8 @@ pub struct Settings<'a> {
     pub temperatures: Option<usize>,
     /// Width of the interval that is narrow enough, in nats.
     pub tolerance: f64,
-    /// Rows of columns (see [`Side::encode`](crate::Side::encode)) like those the machine was trained on: they make a better
-    /// base, and a place to begin.
+    /// Rows of columns (see [`Side::encode`](crate::Side::encode)) like those the machine was trained on: half of the samples
+    /// begin there, and must lead to the same number as the others.
     pub data: Option<&'a Array2<f64>>,
     /// Work after which no more is begun, in weights visited.
     pub budget: f64,
@@ -233,7 +233,7 @@ const CHAINS: usize = 128;
 /// Least and most temperatures to begin with: with Λ the length of the path and K temperatures, Λ²/K is the variance of log
 /// weights if chains forget within a sweep.
 const TEMPERATURES: (usize, usize) = (200, 16_000);
-/// First sweeps of parallel tempering.
+/// Fewest sweeps of parallel tempering; there are an eighth as many as temperatures.
 const SWEEPS: u64 = 200;
 
 impl Asked<'_> {
@@ -241,12 +241,9 @@ impl Asked<'_> {
     fn first_effort(&self, length: f64) -> Effort {
         let chains = self.chains.unwrap_or(CHAINS);
         let own = (4.0 * length * length) as usize;
-        Effort {
-            chains,
-            ladders: chains.div_ceil(2).max(4),
-            temperatures: self.temperatures.unwrap_or(own.clamp(TEMPERATURES.0, TEMPERATURES.1)),
-            sweeps: SWEEPS,
-        }
+        let temperatures = self.temperatures.unwrap_or(own.clamp(TEMPERATURES.0, TEMPERATURES.1));
+        let sweeps = SWEEPS.max(temperatures as u64 / 8);
+        Effort { chains, ladders: (3 * chains).div_ceil(4), temperatures, sweeps }
     }
 }
 

@@ -5,13 +5,15 @@
 //!
 //! These chains never enter the gradient: chains that drive the learning have learned its noise. They live on islands that do
 //! not mix, so that the spread between islands is an honest error. Where learning is so fast that the chains would stay behind,
-//! they are left and annealing from independent units anchors them anew, as soon as a small part of the run's work pays for it.
+//! they are left and annealing anchors them anew, as soon as a small part of the run's work pays for it: up from independent
+//! units, and down from the persistent chains of the run if it has some, which are where annealing up may never arrive.
 
+use super::bennett::bennett;
 use super::path::{Path, Pilots};
 use super::weights::{Estimate, log_mean_exp, variance};
 use crate::backend::{Backend, Cpu, Slot, Sweeps};
 use crate::error::{Error, Result};
-use crate::math::log_sum_exp;
+use crate::math::{log_sum_exp, softplus};
 use crate::model::Rbm;
 use crate::natural::Side;
 use crate::real::Real;
@@ -24,7 +26,7 @@ const CHAINS: usize = 8;
 const ALL: usize = ISLANDS * CHAINS;
 const SLOT: Slot = 0;
 /// Part of a run's work that may be spent.
-const PART: f64 = 0.1;
+const PART: f64 = 0.13;
 /// Products of a row with the weights that a step along a line is worth: three for each chain, and the passes that change the
 /// machine.
 const STEP_ROWS: f64 = (3 * ALL + 300) as f64;
@@ -34,10 +36,12 @@ const STEPS: (f64, f64) = (5.0, 1000.0);
 const SPREAD: f64 = 0.25;
 const HOPELESS: f64 = 8.0;
 /// Temperatures and chains of an anchor.
-const TEMPERATURES: usize = 300;
+const TEMPERATURES: usize = 200;
 const ANNEALED: usize = 32;
-/// Products that an anchor takes: three for each chain and temperature, pilots included.
-const ANCHOR_ROWS: f64 = (3 * ANNEALED * (TEMPERATURES + 150)) as f64;
+/// Sweeps of chains before they are annealed down.
+const SETTLE: u64 = 10;
+/// Products that an anchor takes: three for each chain and temperature, up and down, pilots included.
+const ANCHOR_ROWS: f64 = (3 * ANNEALED * (2 * TEMPERATURES + 150)) as f64;
 /// Error from which on the chains are anchored anew, in nats.
 const LARGE: f64 = 0.3;
 
@@ -86,7 +90,7 @@ impl<T: Real> Follower<T> {
     /// measurements.
     pub fn new(rbm: &Rbm<T>, rows: f64, key: Key) -> Result<Follower<T>> {
         let key = key.of(Purpose::Online);
-        let (state, _) = anchored(rbm, key)?;
+        let (state, _) = anchored(rbm, None, key)?;
         Ok(Follower { backend: Cpu::new(rbm.lower())?, state, rows, key })
     }
 
@@ -100,8 +104,13 @@ impl<T: Real> Follower<T> {
         self.state = state;
     }
 
-    /// log Z of the machine after `update` updates, unless it has left the chains behind.
-    pub fn follow(&mut self, rbm: &Rbm<T>, update: u64) -> Result<Option<Estimate>> {
+    /// log Z of the machine after `update` updates, unless it has left the chains behind; `persistent` are the run's own.
+    pub fn follow(
+        &mut self,
+        rbm: &Rbm<T>,
+        persistent: Option<&States<T>>,
+        update: u64,
+    ) -> Result<Option<Estimate>> {
         let (key, state) = (self.key.step(update), &mut self.state);
         state.credit += PART * self.rows;
         let affordable = state.credit.min(2.0 * PART * self.rows) / STEP_ROWS;
@@ -113,7 +122,7 @@ impl<T: Real> Follower<T> {
             (state.lost, state.pace) = (true, 0.7 * state.pace);
         }
         if (self.state.lost || self.estimate().std_err > LARGE) && self.state.credit >= ANCHOR_ROWS {
-            self.anchor(rbm, key)?;
+            self.anchor(rbm, persistent, key)?;
         }
         Ok((!self.state.lost).then(|| self.estimate()))
     }
@@ -125,8 +134,8 @@ impl<T: Real> Follower<T> {
     }
 
     /// Anneals from independent units, and begins anew from there if that is more certain.
-    fn anchor(&mut self, rbm: &Rbm<T>, key: Key) -> Result<()> {
-        let (state, found) = anchored(rbm, key)?;
+    fn anchor(&mut self, rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> Result<()> {
+        let (state, found) = anchored(rbm, persistent, key)?;
         let (credit, pace) = (self.state.credit - ANCHOR_ROWS, self.state.pace);
         if self.state.lost || found.std_err < self.estimate().std_err {
             self.state = Online { pace, ..state };
@@ -190,27 +199,52 @@ impl<T: Real> Follower<T> {
     }
 }
 
-/// Annealed chains at a machine.
-fn anchored<T: Real>(rbm: &Rbm<T>, key: Key) -> Result<(Online<T>, Estimate)> {
+/// Annealed chains at a machine, and others that were there before.
+fn anchored<T: Real>(rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> Result<(Online<T>, Estimate)> {
     let tell = |_| ();
-    let mut path = Path::new(rbm.lower(), None, Pilots::FEW, key, &tell)?;
-    path.start(0, ANNEALED, key.of(Purpose::Forward));
-    let schedule = path.schedule(TEMPERATURES);
-    let weights = path.anneal(0, &schedule, key.of(Purpose::Forward), |_, _, _| ());
-    let found = log_mean_exp(&weights);
+    let mut path = Path::new(rbm.lower(), Pilots::FEW, key, &tell)?;
+    let mut betas = path.schedule(TEMPERATURES);
+    path.start(SLOT, ANNEALED, key.of(Purpose::Forward));
+    let up = path.anneal(SLOT, &betas, key.of(Purpose::Forward), |_, _, _| ());
+    let mut pool = path.backend.get(SLOT);
+    let (mut found, mut weights) = (log_mean_exp(&up), up.clone());
+    if let Some(rows) = persistent.filter(|p| p.rows() > 0) {
+        let some: Vec<usize> = (0..ANNEALED).map(|k| k * rows.rows() / ANNEALED).collect();
+        path.backend.put(SLOT, rows, Some(&some));
+        path.backend.gibbs(SLOT, Sweeps { steps: SETTLE, key: key.of(Purpose::Chains), first: 0, beta: None });
+        let states = path.backend.get(SLOT);
+        betas.reverse();
+        let down = path.anneal(SLOT, &betas, key.of(Purpose::Backward), |_, _, _| ());
+        let down: Vec<f64> = down.iter().map(|w| -w).collect();
+        found = checked(&up, &down);
+        // A path of log weight w counts as p_down/(n p_up + n p_down), whichever way it was made.
+        weights.extend(&down);
+        weights.iter_mut().for_each(|w| *w = -softplus(found.value - *w));
+        let side = path.backend.machine().visible();
+        pool.push(side, states.columns(side.unit(), 0, ANNEALED).view());
+    }
     let sources = systematic(&weights, ALL, key.of(Purpose::Resample).uniforms::<f64>(0, 0)[0]);
     // Copies of one chain go to different islands.
     let spread: Vec<usize> = (0..ALL).map(|k| sources[k % CHAINS * ISLANDS + k / CHAINS]).collect();
     let state = Online {
         rbm: rbm.clone(),
-        chains: path.backend.get(0).select(&spread),
+        chains: pool.select(&spread),
         log_z: vec![path.log_z0 + found.value; ISLANDS],
         shared: found.std_err,
-        credit: 0.0,
+        credit: ANCHOR_ROWS,
         pace: 0.0,
         lost: false,
     };
     Ok((state, found))
+}
+
+/// Both directions by Bennett's ratio; what they differ by beyond their errors counts as an error.
+fn checked(up: &[f64], down: &[f64]) -> Estimate {
+    let both = bennett(up, down);
+    let below = log_mean_exp(up);
+    let above = log_mean_exp(&down.iter().map(|w| -w).collect::<Vec<_>>());
+    let apart = (-above.value - below.value).abs() - below.std_err.hypot(above.std_err);
+    Estimate { std_err: both.std_err.max(0.5 * apart), ..both }
 }
 
 /// `n` numbers of weights, each in proportion to eʷ: those passed at u, 1 + u, 2 + u, … of n.

@@ -13,7 +13,7 @@ use crate::states::States;
 use crate::stats::Stats;
 use ndarray::{Array1, Array2};
 
-use super::weights::{log_mean_exp, variance};
+use super::weights::variance;
 
 /// Chains that find the base and the speed.
 #[derive(Clone, Copy)]
@@ -39,7 +39,6 @@ const LEAST_SPEED: f64 = 0.2;
 pub type Tell<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Independent units: natural parameters, visible and hidden, and their log Z.
-#[derive(Clone)]
 pub struct Base<T> {
     eta: [Array2<T>; 2],
     log_z: f64,
@@ -59,14 +58,9 @@ pub struct Path<'a, T: Real> {
 }
 
 impl<'a, T: Real> Path<'a, T> {
-    /// Finds the base (the means of `data` or of a short annealed run, whichever is better) and measures the speed.
-    pub fn new(
-        machine: Natural<T>,
-        data: Option<&States<T>>,
-        pilots: Pilots,
-        key: Key,
-        tell: Tell<'a>,
-    ) -> Result<Path<'a, T>> {
+    /// Finds the base, which has the means of a short annealed run, and measures the speed. (Means of data lead to the data: a
+    /// machine with mass elsewhere, as all have early in a run, would seem to have none.)
+    pub fn new(machine: Natural<T>, pilots: Pilots, key: Key, tell: Tell<'a>) -> Result<Path<'a, T>> {
         let grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
         let base = Base { eta: machine.flat(), log_z: 0.0 };
         let mut path = Path { backend: Cpu::new(machine)?, base, log_z0: 0.0, grid, length: 0.0, tell };
@@ -74,28 +68,10 @@ impl<'a, T: Real> Path<'a, T> {
         path.start(0, pilots.chains, key.of(Purpose::Base));
         path.anneal(0, &even, key.of(Purpose::Base), |_, _, _| ());
         path.fit_base();
-        let by_run = path.measure(pilots, key);
-        if let Some(rows) = data {
-            let (other, grid, length) = (path.base.clone(), std::mem::replace(&mut path.grid, even), path.length);
-            path.backend.put(0, rows, None);
-            path.fit_base();
-            let by_data = path.measure(pilots, key);
-            // Both are low on average: the higher one is the better base.
-            if by_data < by_run {
-                path.restore_base(other);
-                (path.grid, path.length) = (grid, length);
-            }
+        for round in 0..pilots.rounds {
+            path.measure_speed(pilots.chains, key.of(Purpose::Pilot).step(round));
         }
         Ok(path)
-    }
-
-    /// Measures the speed from the base; returns log Z as the last pilots find it.
-    fn measure(&mut self, pilots: Pilots, key: Key) -> f64 {
-        let mut found = f64::NAN;
-        for round in 0..pilots.rounds {
-            found = self.measure_speed(pilots.chains, key.of(Purpose::Pilot).step(round));
-        }
-        found
     }
 
     /// Independent units with the mean statistics of the rows in slot 0.
@@ -124,16 +100,15 @@ impl<'a, T: Real> Path<'a, T> {
         std::mem::replace(&mut self.base, base)
     }
 
-    fn measure_speed(&mut self, chains: usize, key: Key) -> f64 {
+    fn measure_speed(&mut self, chains: usize, key: Key) {
         let betas = self.grid.clone();
         self.start(0, chains, key);
         let mut spreads = Vec::with_capacity(betas.len());
-        let weights = self.anneal(0, &betas, key, |_, _, steps| spreads.push(variance(steps).sqrt()));
+        self.anneal(0, &betas, key, |_, _, steps| spreads.push(variance(steps).sqrt()));
         self.length = spreads.iter().sum();
         let least = LEAST_SPEED * self.length.max(1e-9);
         let speeds: Vec<f64> = spreads.iter().zip(betas.windows(2)).map(|(s, b)| s / (b[1] - b[0]) + least).collect();
         self.grid = resample(&betas, &speeds, betas.len() - 1);
-        self.log_z0 + log_mean_exp(&weights).value
     }
 
     /// `n` + 1 inverse temperatures from 0 to 1 at equal distances.

@@ -8,7 +8,7 @@
 use super::bennett::bennett;
 use super::ladder::{Ladders, Meeting};
 use super::path::{Path, Pilots, Tell};
-use super::search::missed;
+use super::search::{SEARCHED, missed};
 use super::weights::{Estimate, log_mean_exp, variance};
 use crate::backend::{Backend, Slot};
 use crate::error::Result;
@@ -68,7 +68,7 @@ pub struct Both<'a, T: Real> {
 
 impl<'a, T: Real> Both<'a, T> {
     pub fn new(machine: Natural<T>, data: Option<&'a States<T>>, key: Key, tell: Tell<'a>) -> Result<Both<'a, T>> {
-        Ok(Both { path: Path::new(machine, data, Pilots::MANY, key, tell)?, data, key })
+        Ok(Both { path: Path::new(machine, Pilots::MANY, key, tell)?, data, key })
     }
 
     /// ∫σ_β dβ, see [`Path`].
@@ -79,12 +79,12 @@ impl<'a, T: Real> Both<'a, T> {
     /// Chains at each temperature of a ladder: neighbours one unit of length apart swap in about half of all trials,
     /// and speeds are underestimated where the pilots are late.
     fn rungs(&self, effort: &Effort) -> usize {
-        ((1.5 * self.path.length).ceil() as usize + 1).clamp(3, effort.temperatures + 1)
+        ((1.2 * self.path.length).ceil() as usize + 1).clamp(3, effort.temperatures + 1)
     }
 
     /// Sweeps of one chain that an effort takes.
     pub fn cost(&self, effort: &Effort) -> f64 {
-        let annealing = (effort.chains + effort.ladders) * effort.temperatures;
+        let annealing = (effort.chains + effort.ladders + SEARCHED) * effort.temperatures;
         (annealing + effort.ladders * self.rungs(effort) * effort.sweeps as usize) as f64
     }
 

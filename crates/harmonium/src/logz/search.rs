@@ -17,7 +17,9 @@ const SEARCH: Slot = 3;
 /// Places tried.
 const PLACES: usize = 16;
 /// Samples of each place: it is annealed from all of them, and its own base is fitted to them.
-const SAMPLES: usize = 8;
+const SAMPLES: usize = 4;
+/// Chains that are annealed.
+pub const SEARCHED: usize = PLACES * SAMPLES;
 /// Sweeps between two samples.
 const APART: u64 = 5;
 /// Inverse temperatures on the way from a place's own base to the machine, and chains on it.

@@ -18,6 +18,8 @@ pub enum Verdict {
     LowerBound,
     /// One direction only: high on average, by how much is not known.
     UpperBound,
+    /// Nothing was done to find what the chains did not reach.
+    Unchecked,
     /// Too few weights count for an error bar.
     Unreliable,
 }
@@ -32,6 +34,7 @@ impl Verdict {
             Verdict::Disagree => "disagree",
             Verdict::LowerBound => "lower bound",
             Verdict::UpperBound => "upper bound",
+            Verdict::Unchecked => "unchecked",
             Verdict::Unreliable => "unreliable",
         }
     }

@@ -244,8 +244,9 @@ impl<T: Real> Trainer<T> {
         if !self.update.is_multiple_of(every) && self.update < self.config.updates {
             return Ok(None);
         }
+        let persistent = self.chains();
         let Some(follower) = &mut self.follower else { return Ok(None) };
-        Ok(follower.follow(&self.rbm, self.update)?.filter(|e| e.std_err <= WORTH_TELLING))
+        Ok(follower.follow(&self.rbm, persistent.as_ref(), self.update)?.filter(|e| e.std_err <= WORTH_TELLING))
     }
 
     /// Remembers the machine if the held-out rows have never been better.

@@ -4,6 +4,7 @@ use crate::common::{Numbers, close, pairs, random_rbm};
 use harmonium::events::{Event, Flow, Observer, Progress};
 use harmonium::logz::{LogZ, METHODS, Settings, Verdict, log_z};
 use harmonium::rng::Key;
+use harmonium::train::independent_log_likelihood;
 use harmonium::units::Kind;
 use harmonium::{Dataset, Exact, Layer, Rbm, TrainConfig, Trainer, initial_machine};
 use ndarray::{Array1, Array2};
@@ -29,7 +30,7 @@ fn every_method_covers_the_exact_value_for_every_pair_of_units() {
             let z = estimate(&rbm, method.name, Settings { chains: Some(64), ..Settings::default() });
             let what = format!("{} of {v} with {h}: {z}, exact {exact}", method.name);
             // One direction alone may miss a place that holds a few hundredths.
-            let slack = if z.forward.is_some() == z.backward.is_some() { 1e-9 } else { 0.05 };
+            let slack = if method.name == "bar" { 1e-9 } else { 0.05 };
             assert!((z.value - exact).abs() <= 4.5 * z.std_err + slack && z.std_err < 0.4, "{what}");
             assert!(z.lower <= z.value && z.value <= z.upper, "{what}");
         }
@@ -141,13 +142,14 @@ fn the_likelihood_told_while_training_is_that_of_the_machine() {
         let data = Dataset::from_values(teacher.cast().lower().visible(), rows.mapv(|x| x as f32).view()).unwrap();
         let rbm = initial_machine(&kind("bernoulli"), &kind("bernoulli"), 20, &data, true, seed).unwrap();
         let config = TrainConfig { seed, updates: 1500, report_every: 100, lr: 0.01, ..TrainConfig::default() };
+        let baseline = independent_log_likelihood(rbm.lower().visible(), &data);
         let mut trainer = Trainer::new(config, rbm, data, None).unwrap();
         let mut told = Told::default();
         trainer.run(&mut told).unwrap();
-        let [first, last] = [&told.0[0].train, &told.0[14].train];
+        let last = &told.0[14].train;
         let exact = -last.free_energy - Exact::new(trainer.rbm()).unwrap().log_z();
         let (ours, error) = (last.log_likelihood.unwrap(), last.log_likelihood_std_err.unwrap());
-        assert!(ours > first.log_likelihood.unwrap() + 0.5, "something was learned");
+        assert!(ours > baseline + 0.2, "something was learned: {ours} against {baseline}");
         assert!((ours - exact).abs() <= (4.0 * error).min(0.3), "{ours} ± {error}, exact {exact}");
     }
 }
