@@ -38,6 +38,33 @@ fn log_z_is_the_exact_one() {
     assert!(folder.run("log-z model.safetensors").out.contains(&format!("{:.6} nats, exact", exact.log_z())));
 }
 
+/// An estimate has both directions, an interval around the exact value, and the same digits for the same seed.
+#[test]
+fn log_z_can_be_estimated_with_an_interval_and_a_verdict() {
+    let folder = Folder::furnished();
+    let exact = Exact::new(&rbm("bernoulli", 6, "bernoulli", 4, 1)).unwrap().log_z();
+    let line = "log-z model.safetensors --method bar --data data.npy --chains 32";
+    let json = folder.json(line);
+    let number = |name: &str| json[name].as_f64().unwrap();
+    assert_eq!((&json["method"], &json["verdict"]), (&"bar".into(), &"certain".into()), "{json}");
+    assert!(number("lower") <= number("value") && number("value") <= number("upper") && number("ess") > 5.0);
+    assert!((number("value") - exact).abs() <= 4.0 * number("std_err"), "{json}, exact {exact}");
+    for direction in ["forward", "backward"] {
+        assert!(json[direction]["std_err"].as_f64().unwrap() > 0.0, "{json}");
+    }
+    assert!(folder.json(line) == json && folder.json(&format!("{line} --seed 1"))["value"] != json["value"]);
+    assert_eq!(folder.json(&format!("{line} --threads 1")), json);
+    assert!(folder.run(line).out.contains(" ± "));
+    let ais = folder.json("log-z model.safetensors --method ais --temperatures 50");
+    assert!(ais["verdict"] == "lower bound" && ais["advice"].as_str().unwrap().contains("--method bar"), "{ais}");
+    let score = folder.json("evaluate model.safetensors data.npy --log-z bar --tolerance 0.2");
+    assert!(score["std_err"].as_f64().unwrap() <= 0.05 && score["verdict"] == "certain", "{score}");
+    for (line, code) in [("--tolerance 0", 2), ("--tolerance nan", 2), ("--chains 1 --method bar", 1)] {
+        let run = folder.run(&format!("log-z model.safetensors {line}"));
+        assert!(run.code == code && run.err.contains(&line[2..8]), "{line}: {}", run.err);
+    }
+}
+
 #[test]
 fn evaluate_gives_the_likelihood_and_the_divergence() {
     let folder = Folder::furnished();

@@ -99,10 +99,11 @@ fn conclude(found: &Sandwich, doubts: &[Doubt], tolerance: f64) -> LogZ {
         value += softplus(missed - value);
     }
     let mut std_err = found.both.std_err;
+    if !doubts.is_empty() {
+        std_err = std_err.max(0.5 * (found.backward.value - found.forward.value).abs());
+    }
     for doubt in doubts {
-        if let Doubt::Differ { by, .. } = doubt {
-            std_err = std_err.max(0.5 * by);
-        }
+        std_err = std_err.max(0.5 * doubt.nats());
     }
     LogZ {
         value,
