@@ -4,6 +4,8 @@
 //! ```sh
 //! cargo run --release -p harmonium --example log_z_calibration -- 1056 bar > machines.csv
 //! ```
+//!
+//! `bar two-layers` never sums out a layer: small machines are then sampled as large ones are.
 
 use harmonium::logz::{self, Settings, Verdict};
 use harmonium::rng::{Key, normal};
@@ -88,7 +90,7 @@ fn trained(visible: &Kind, hidden: &Kind, strength: f64, seed: u64, r: &mut Numb
     Ok(trainer.rbm().clone())
 }
 
-fn one(k: usize, method: &str, pairs: &[(Kind, Kind)]) -> Result<Row> {
+fn one(k: usize, method: &str, collapse: bool, pairs: &[(Kind, Kind)]) -> Result<Row> {
     let (visible, hidden) = &pairs[(k / 2) % pairs.len()];
     let seed = k as u64;
     let mut r = Numbers(Key::root(seed).step(77), 0);
@@ -101,7 +103,7 @@ fn one(k: usize, method: &str, pairs: &[(Kind, Kind)]) -> Result<Row> {
     };
     let exact = Exact::new(&rbm)?.log_z();
     let clock = std::time::Instant::now();
-    let found = logz::log_z(&rbm, method, Settings { seed, budget: BUDGET, ..Settings::default() }, &|_, _| ())?;
+    let found = logz::log_z(&rbm, method, Settings { seed, budget: BUDGET, collapse, ..Settings::default() }, &|_, _| ())?;
     Ok(Row {
         kinds: format!("{visible} with {hidden}"),
         trained: is_trained,
@@ -140,6 +142,7 @@ fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().collect();
     let count: usize = args.get(1).and_then(|a| a.parse().ok()).unwrap_or(1056);
     let method = args.get(2).map_or("bar", String::as_str);
+    let collapse = args.get(3).is_none_or(|a| a != "two-layers");
     let kinds = Kind::examples();
     let pairs: Vec<(Kind, Kind)> = kinds
         .iter()
@@ -156,8 +159,8 @@ fn main() -> Result<()> {
                 return rows;
             }
             let found = match &pool {
-                Ok(pool) => pool.install(|| one(k, method, &pairs)),
-                Err(_) => one(k, method, &pairs),
+                Ok(pool) => pool.install(|| one(k, method, collapse, &pairs)),
+                Err(_) => one(k, method, collapse, &pairs),
             };
             match found {
                 Ok(row) => rows.push((k, row)),

@@ -69,7 +69,10 @@ fn main() -> Result<()> {
         seconds[round % 2] += clock.elapsed().as_secs_f64() / 4000.0;
     }
     let [with, without] = seconds.map(|s| 1e3 * s);
-    println!("an update takes {with:.3} ms with, {without:.3} ms without: {:.1} % more", 100.0 * (with / without - 1.0));
+    println!(
+        "an update takes {with:.3} ms with, {without:.3} ms without: {:.1} % more",
+        100.0 * (with / without - 1.0)
+    );
 
     let some: Vec<usize> = (0..data.len().min(1000)).map(|k| k * data.len() / data.len().min(1000)).collect();
     let mut trainer = Trainer::new(config, rbm, data, None)?;
@@ -86,7 +89,10 @@ fn main() -> Result<()> {
             let found = logz::log_z(&wide, "bar", settings, &|_, _| ())?;
             let offline = -told.train.free_energy - found.value;
             let (Some(ours), Some(error)) = (told.train.log_likelihood, told.train.log_likelihood_std_err) else {
-                println!("{:6}  not told             {offline:9.3} ± {:.3} {}", told.update, found.std_err, found.verdict);
+                println!(
+                    "{:6}  not told             {offline:9.3} ± {:.3} {}",
+                    told.update, found.std_err, found.verdict
+                );
                 continue;
             };
             println!(

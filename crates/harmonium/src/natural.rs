@@ -153,6 +153,12 @@ impl<T: Real> Natural<T> {
         machine
     }
 
+    /// The same machine with its layers exchanged.
+    pub(crate) fn turned(&self) -> Natural<T> {
+        let weights = self.weights.t().as_standard_layout().into_owned();
+        Natural::new(self.hidden.clone(), self.visible.clone(), weights, self.constant)
+    }
+
     /// Becomes the machine that is `part` of the way from `a` to `b`, which have its kinds and sizes.
     pub(crate) fn set_between(&mut self, a: &Natural<T>, b: &Natural<T>, part: T) {
         let mix = |out: &mut Array2<T>, a: &Array2<T>, b: &Array2<T>| {

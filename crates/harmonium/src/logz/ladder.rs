@@ -3,7 +3,7 @@
 //! is the temperature, not the state.
 
 use super::path::Path;
-use crate::backend::{Backend, Slot};
+use crate::backend::Slot;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `exact`, `ais`, `reverse`, `bar`, `tempering` | the methods |
 //! | `path` | from independent units to the machine, and at which speed |
+//! | `collapsed` | chains of a small layer, the other summed out |
 //! | `ladder` | samples of the machine: parallel tempering |
 //! | `search` | places that annealing does not reach |
 //! | `weights`, `bennett` | estimates from log weights of one direction, and of both |
@@ -15,6 +16,7 @@
 mod ais;
 mod bar;
 mod bennett;
+mod collapsed;
 mod exact;
 mod ladder;
 pub(crate) mod online;
@@ -29,13 +31,15 @@ mod weights;
 pub use verdict::Verdict;
 pub use weights::Estimate;
 
+use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress};
 use crate::model::Rbm;
-use crate::natural::Natural;
+use crate::natural::{Natural, Side};
 use crate::real::Real;
-use crate::rng::Key;
+use crate::rng::{Key, Purpose};
 use crate::states::States;
+use collapsed::Collapsed;
 use ndarray::Array2;
 use sandwich::{Both, Effort};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -89,11 +93,21 @@ pub struct Settings<'a> {
     pub data: Option<&'a Array2<f64>>,
     /// Work after which no more is begun, in weights visited.
     pub budget: f64,
+    /// Whether the other layer is summed out where one has few sites: such machines hardly mix otherwise.
+    pub collapse: bool,
 }
 
 impl Default for Settings<'_> {
     fn default() -> Self {
-        Settings { seed: 0, chains: None, temperatures: None, tolerance: 0.5, data: None, budget: BUDGET }
+        Settings {
+            seed: 0,
+            chains: None,
+            temperatures: None,
+            tolerance: 0.5,
+            data: None,
+            budget: BUDGET,
+            collapse: true,
+        }
     }
 }
 
@@ -180,6 +194,30 @@ const LARGE: usize = 4096;
 /// Work of one chain in a sweep besides its weights, counted in weights: what makes a sweep of a tiny machine cost.
 const PER_SWEEP: usize = 100_000;
 
+/// Work of one term of a sum over the other layer, counted in weights.
+const PER_TERM: usize = 40;
+
+/// Sites of a finite layer up to which the other is summed out.
+const FEW_SITES: usize = 40;
+
+/// A layer whose states are sampled while the other is summed out.
+#[derive(Clone, Copy, PartialEq)]
+enum Kept {
+    Visible,
+    Hidden,
+}
+
+/// The finite layer with few sites, the smaller one if both have.
+fn small_layer<T: Real>(machine: &Natural<T>) -> Option<Kept> {
+    let few = |side: &Side<T>| side.unit().n_states().map(|_| side.sites()).filter(|n| *n <= FEW_SITES);
+    match (few(machine.visible()), few(machine.hidden())) {
+        (Some(v), Some(h)) if v < h => Some(Kept::Visible),
+        (_, Some(_)) => Some(Kept::Hidden),
+        (Some(_), None) => Some(Kept::Visible),
+        (None, None) => None,
+    }
+}
+
 impl Problem<'_> {
     /// Calls `f` with everything that sampling needs, in the precision that suits the machine.
     fn sample(&self, f: impl Sampler) -> Result<LogZ> {
@@ -197,18 +235,34 @@ impl Problem<'_> {
     }
 
     fn sample_as<T: Real>(&self, machine: Natural<T>, f: impl Sampler) -> Result<LogZ> {
+        let key = Key::root(self.settings.seed);
+        let kept = self.settings.collapse.then(|| small_layer(&machine)).flatten();
+        let mut rows = self.settings.data.filter(|rows| rows.nrows() > 0).map(|rows| rows.mapv(T::of));
+        let machine = match kept {
+            Some(Kept::Hidden) => {
+                rows = rows.map(|v| machine.up().sample(v.view(), key.of(Purpose::Hidden), 0));
+                machine.turned()
+            }
+            _ => machine,
+        };
         let side = machine.visible();
-        let data = self.settings.data.filter(|rows| rows.nrows() > 0).map(|rows| {
+        let data = rows.map(|rows| {
             let mut states = States::new(side.unit(), side.sites());
-            states.push(side, rows.mapv(T::of).view());
+            states.push(side, rows.view());
             states
         });
-        let work = machine.weights().len() + PER_SWEEP;
+        let work = PER_SWEEP + machine.weights().len() * if kept.is_some() { PER_TERM } else { 1 };
+        let backend: Box<dyn Backend<T>> = match kept {
+            Some(_) => Box::new(Collapsed::new(machine)),
+            None => Box::new(Cpu::new(machine)?),
+        };
+        let layers = if kept.is_some() { 1 } else { 2 };
         let done = Meter { done: AtomicU64::new(0), all: AtomicU64::new(1), progress: self.progress };
         let tell = |chains: u64| done.add(chains);
-        let both = Both::new(machine, data.as_ref(), Key::root(self.settings.seed), &tell)?;
+        let both = Both::new(backend, layers, data.as_ref(), key, &tell);
         let Settings { chains, temperatures, tolerance, budget, .. } = self.settings;
-        f.run(both, Asked { chains, temperatures, tolerance, sweeps: budget / work as f64, meter: &done })
+        let least = if layers == 1 { ONE_LAYER } else { TWO_LAYERS };
+        f.run(both, Asked { chains, temperatures, tolerance, sweeps: budget / work as f64, least, meter: &done })
     }
 }
 
@@ -225,24 +279,27 @@ struct Asked<'a> {
     tolerance: f64,
     /// Sweeps of a chain after which no more is begun.
     sweeps: f64,
+    /// What to begin with.
+    least: Effort,
     meter: &'a Meter<'a>,
 }
 
-/// Chains of [`Effort`] unless the caller asks for another number: enough for an error of a tenth at a spread of one nat.
-const CHAINS: usize = 128;
-/// Least and most temperatures to begin with: with Λ the length of the path and K temperatures, Λ²/K is the variance of log
-/// weights if chains forget within a sweep.
-const TEMPERATURES: (usize, usize) = (200, 16_000);
-/// Fewest sweeps of parallel tempering; there are an eighth as many as temperatures.
-const SWEEPS: u64 = 200;
+/// What to begin with at least: enough for an error of a tenth at a spread of one nat. One layer alone mixes within a few
+/// sweeps, each of which costs more.
+const TWO_LAYERS: Effort = Effort { chains: 128, ladders: 96, temperatures: 200, sweeps: 200 };
+const ONE_LAYER: Effort = Effort { chains: 64, ladders: 48, temperatures: 100, sweeps: 50 };
+/// Most temperatures to begin with: with Λ the length of the path and K temperatures, Λ²/K is the variance of log weights if
+/// chains forget within a sweep.
+const MOST_TEMPERATURES: usize = 16_000;
 
 impl Asked<'_> {
     /// What to begin with on a path of this length.
     fn first_effort(&self, length: f64) -> Effort {
-        let chains = self.chains.unwrap_or(CHAINS);
-        let own = (4.0 * length * length) as usize;
-        let temperatures = self.temperatures.unwrap_or(own.clamp(TEMPERATURES.0, TEMPERATURES.1));
-        let sweeps = SWEEPS.max(temperatures as u64 / 8);
+        let least = self.least;
+        let own = ((4.0 * length * length) as usize).clamp(least.temperatures, MOST_TEMPERATURES);
+        let chains = self.chains.unwrap_or(least.chains);
+        let temperatures = self.temperatures.unwrap_or(own);
+        let sweeps = least.sweeps.max(temperatures as u64 / 8);
         Effort { chains, ladders: (3 * chains).div_ceil(4), temperatures, sweeps }
     }
 }

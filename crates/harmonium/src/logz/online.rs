@@ -105,12 +105,7 @@ impl<T: Real> Follower<T> {
     }
 
     /// log Z of the machine after `update` updates, unless it has left the chains behind; `persistent` are the run's own.
-    pub fn follow(
-        &mut self,
-        rbm: &Rbm<T>,
-        persistent: Option<&States<T>>,
-        update: u64,
-    ) -> Result<Option<Estimate>> {
+    pub fn follow(&mut self, rbm: &Rbm<T>, persistent: Option<&States<T>>, update: u64) -> Result<Option<Estimate>> {
         let (key, state) = (self.key.step(update), &mut self.state);
         state.credit += PART * self.rows;
         let affordable = state.credit.min(2.0 * PART * self.rows) / STEP_ROWS;
@@ -202,7 +197,7 @@ impl<T: Real> Follower<T> {
 /// Annealed chains at a machine, and others that were there before.
 fn anchored<T: Real>(rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> Result<(Online<T>, Estimate)> {
     let tell = |_| ();
-    let mut path = Path::new(rbm.lower(), Pilots::FEW, key, &tell)?;
+    let mut path = Path::new(Box::new(Cpu::new(rbm.lower())?), 2, Pilots::FEW, key, &tell);
     let mut betas = path.schedule(TEMPERATURES);
     path.start(SLOT, ANNEALED, key.of(Purpose::Forward));
     let up = path.anneal(SLOT, &betas, key.of(Purpose::Forward), |_, _, _| ());

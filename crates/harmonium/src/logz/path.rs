@@ -4,9 +4,8 @@
 //! ∫σ_β dβ makes the weights' variance smallest (Grosse, Maddison & Salakhutdinov, *Annealing between distributions by
 //! averaging moments*, 2013).
 
-use crate::backend::{Backend, Cpu, Slot, Sweeps};
-use crate::error::Result;
-use crate::natural::{Natural, Side};
+use crate::backend::{Backend, Slot, Sweeps};
+use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
@@ -28,6 +27,8 @@ pub struct Pilots {
 impl Pilots {
     /// Enough for a speed within some percent.
     pub const MANY: Pilots = Pilots { chains: 200, steps: 100, rounds: 3 };
+    /// Enough where paths are short.
+    pub const SOME: Pilots = Pilots { chains: 64, steps: 50, rounds: 2 };
     /// Enough for a schedule.
     pub const FEW: Pilots = Pilots { chains: 32, steps: 50, rounds: 2 };
 }
@@ -46,7 +47,9 @@ pub struct Base<T> {
 
 /// A machine, its base, and the speed between them.
 pub struct Path<'a, T: Real> {
-    pub backend: Cpu<T>,
+    pub backend: Box<dyn Backend<T>>,
+    /// How many layers have states: both, or the visible one with the other summed out.
+    pub layers: usize,
     base: Base<T>,
     /// log Z of the base.
     pub log_z0: f64,
@@ -60,10 +63,10 @@ pub struct Path<'a, T: Real> {
 impl<'a, T: Real> Path<'a, T> {
     /// Finds the base, which has the means of a short annealed run, and measures the speed. (Means of data lead to the data: a
     /// machine with mass elsewhere, as all have early in a run, would seem to have none.)
-    pub fn new(machine: Natural<T>, pilots: Pilots, key: Key, tell: Tell<'a>) -> Result<Path<'a, T>> {
+    pub fn new(backend: Box<dyn Backend<T>>, layers: usize, pilots: Pilots, key: Key, tell: Tell<'a>) -> Path<'a, T> {
         let grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
-        let base = Base { eta: machine.flat(), log_z: 0.0 };
-        let mut path = Path { backend: Cpu::new(machine)?, base, log_z0: 0.0, grid, length: 0.0, tell };
+        let base = Base { eta: backend.machine().flat(), log_z: 0.0 };
+        let mut path = Path { backend, layers, base, log_z0: 0.0, grid, length: 0.0, tell };
         let even = path.grid.clone();
         path.start(0, pilots.chains, key.of(Purpose::Base));
         path.anneal(0, &even, key.of(Purpose::Base), |_, _, _| ());
@@ -71,7 +74,7 @@ impl<'a, T: Real> Path<'a, T> {
         for round in 0..pilots.rounds {
             path.measure_speed(pilots.chains, key.of(Purpose::Pilot).step(round));
         }
-        Ok(path)
+        path
     }
 
     /// Independent units with the mean statistics of the rows in slot 0.
@@ -89,7 +92,8 @@ impl<'a, T: Real> Path<'a, T> {
             side.kind().fitted(sums.mapv(|x| x.f64() / rows).view(), rows).mapv(T::of)
         };
         let eta = [fit(machine.visible(), visible), fit(machine.hidden(), hidden)];
-        let log_z = [machine.visible(), machine.hidden()].iter().zip(&eta).map(|(s, eta)| log_norm(s, eta)).sum();
+        let sides = [machine.visible(), machine.hidden()];
+        let log_z = sides.iter().zip(&eta).take(self.layers).map(|(s, eta)| log_norm(s, eta)).sum();
         self.restore_base(Base { eta, log_z })
     }
 

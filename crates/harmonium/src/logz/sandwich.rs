@@ -11,8 +11,6 @@ use super::path::{Path, Pilots, Tell};
 use super::search::{SEARCHED, missed};
 use super::weights::{Estimate, log_mean_exp, variance};
 use crate::backend::{Backend, Slot};
-use crate::error::Result;
-use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
@@ -67,8 +65,16 @@ pub struct Both<'a, T: Real> {
 }
 
 impl<'a, T: Real> Both<'a, T> {
-    pub fn new(machine: Natural<T>, data: Option<&'a States<T>>, key: Key, tell: Tell<'a>) -> Result<Both<'a, T>> {
-        Ok(Both { path: Path::new(machine, Pilots::MANY, key, tell)?, data, key })
+    /// `backend` has states of so many `layers`; `data` are states of its visible layer.
+    pub fn new(
+        backend: Box<dyn Backend<T>>,
+        layers: usize,
+        data: Option<&'a States<T>>,
+        key: Key,
+        tell: Tell<'a>,
+    ) -> Both<'a, T> {
+        let pilots = if layers == 1 { Pilots::SOME } else { Pilots::MANY };
+        Both { path: Path::new(backend, layers, pilots, key, tell), data, key }
     }
 
     /// ∫σ_β dβ, see [`Path`].

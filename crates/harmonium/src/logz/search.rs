@@ -5,7 +5,7 @@
 
 use super::path::Path;
 use super::weights::median;
-use crate::backend::{Backend, Slot, Sweeps};
+use crate::backend::{Slot, Sweeps};
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
@@ -51,7 +51,8 @@ pub fn missed<T: Real>(path: &mut Path<T>, schedule: &[f64], down: &[f64], sweep
 fn settle<T: Real>(path: &mut Path<T>, sweeps: u64, key: Key) -> Option<Array2<T>> {
     let machine = path.backend.machine();
     let width = machine.visible().columns();
-    if let Some(states) = far_apart(machine.hidden(), key) {
+    let hidden = far_apart(machine.hidden(), key).filter(|_| path.layers == 2);
+    if let Some(states) = hidden {
         path.backend.put_hidden(SEARCH, &states);
     } else {
         // Two layers of which neither is finite are Gaussian: there is one place.

@@ -175,5 +175,9 @@ fn measures(cx: &Context, log_z: Option<(f64, Option<f64>)>) -> Measures {
 
 /// What early stopping maximises: the likelihood if it is exact, else the pseudo-likelihood, else −reconstruction error.
 pub(super) fn score(valid: &Measures) -> f64 {
-    valid.log_likelihood.filter(|_| valid.log_likelihood_std_err.is_none()).or(valid.pseudo_log_likelihood).unwrap_or(-valid.reconstruction_error)
+    valid
+        .log_likelihood
+        .filter(|_| valid.log_likelihood_std_err.is_none())
+        .or(valid.pseudo_log_likelihood)
+        .unwrap_or(-valid.reconstruction_error)
 }

@@ -1,0 +1,184 @@
+//! A layer with few sites, the other summed out: log p*(x) = ⟨η, T(x)⟩ + Γ(xᵀW̃) of every state, single sites drawn in turn.
+//!
+//! Where one layer has few units, each of them holds many of the other: given either layer the other is all but certain, and
+//! chains that draw whole layers hardly move. With the large layer summed out the barriers are those of the few units
+//! alone. A sweep goes through the sites up or down, by a coin: that makes it its own reverse, which annealing back needs.
+
+use crate::backend::{Backend, Slot, Sweeps};
+use crate::math::log_sum_exp;
+use crate::natural::Natural;
+use crate::real::Real;
+use crate::rng::{Key, Purpose};
+use crate::states::States;
+use crate::stats::Stats;
+use crate::threads;
+use ndarray::{Array1, Array2, ArrayView1, ArrayViewMut1, Axis, s};
+
+/// The visible layer of `machine` is the one that is kept.
+pub struct Collapsed<T> {
+    machine: Natural<T>,
+    base: Array2<T>,
+    slots: Vec<Array2<T>>,
+}
+
+impl<T: Real> Collapsed<T> {
+    /// A backend whose machine has a finite visible layer.
+    pub fn new(machine: Natural<T>) -> Collapsed<T> {
+        let [base, _] = machine.flat();
+        Collapsed { machine, base, slots: Vec::new() }
+    }
+
+    /// Whether a pass over some rows is worth several threads: from some 50 µs on.
+    fn much(&self, rows: usize) -> bool {
+        rows * self.machine.weights().len() >= 1 << 16
+    }
+
+    fn slot(&mut self, slot: Slot) -> &mut Array2<T> {
+        if self.slots.len() <= slot {
+            let columns = self.machine.visible().columns();
+            self.slots.resize(slot + 1, Array2::zeros((0, columns)));
+        }
+        &mut self.slots[slot]
+    }
+
+    /// ⟨own, T(x)⟩, ⟨base, T(x)⟩ of one row.
+    fn own(&self, x: ArrayView1<T>) -> [f64; 2] {
+        let side = self.machine.visible();
+        let mut t = Array2::zeros(side.eta().dim());
+        side.unit().stats(&x.to_vec(), t.view_mut());
+        [side.eta(), self.base.view()].map(|eta| eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum())
+    }
+
+    /// log p* and ⟨base, T⟩ of one row.
+    fn log_p(&self, x: ArrayView1<T>) -> [f64; 2] {
+        let (hidden, [own, base]) = (self.machine.hidden(), self.own(x));
+        let input = x.dot(&self.machine.weights());
+        let norm = hidden.unit().log_norm(hidden.eta(), input.as_slice().unwrap_or(&[]));
+        [own + norm - self.machine.constant(), base]
+    }
+
+    /// Draws every site of a row given the others, at inverse temperature `beta`.
+    fn sweep(&self, mut x: ArrayViewMut1<T>, beta: f64, key: Key, chain: u64) {
+        let (visible, hidden, weights) = (self.machine.visible(), self.machine.hidden(), self.machine.weights());
+        let (unit, width) = (visible.unit(), visible.unit().width());
+        let (sites, q) = (visible.sites(), unit.n_states().unwrap_or(1));
+        let mut u = vec![0.0f64; sites + 1];
+        key.fill(chain, &mut u);
+        let mut input = x.dot(&weights);
+        let (mut trial, mut state) = (input.clone(), vec![T::zero(); width]);
+        let mut norm = hidden.unit().log_norm(hidden.eta(), input.as_slice().unwrap_or(&[]));
+        let mut t = Array2::zeros((unit.n_stats(), width));
+        let mut found = vec![(0.0, 0.0); q];
+        for k in 0..sites {
+            let site = if u[sites] < 0.5 { k } else { sites - 1 - k };
+            let columns = site * width..(site + 1) * width;
+            let now = unit.state_of(&x.slice(s![columns.clone()]).to_vec());
+            for (k, found) in found.iter_mut().enumerate() {
+                unit.state(k, &mut state);
+                let mut other = norm;
+                if k != now {
+                    trial.assign(&input);
+                    for (c, new) in columns.clone().zip(&state) {
+                        trial.scaled_add(*new - x[c], &weights.row(c));
+                    }
+                    other = hidden.unit().log_norm(hidden.eta(), trial.as_slice().unwrap_or(&[]));
+                }
+                unit.stats(&state, t.view_mut());
+                let dot = |eta: ndarray::ArrayView2<T>| -> f64 {
+                    eta.slice(s![.., columns.clone()]).iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum()
+                };
+                *found = (beta * (dot(visible.eta()) + other) + (1.0 - beta) * dot(self.base.view()), other);
+            }
+            let all = log_sum_exp(found.iter().map(|f| f.0));
+            let mut passed = 0.0;
+            let skipped = found.iter().take_while(|f| {
+                passed += (f.0 - all).exp();
+                u[site] >= passed
+            });
+            let chosen = skipped.count().min(q - 1);
+            if chosen != now {
+                unit.state(chosen, &mut state);
+                for (c, new) in columns.zip(&state) {
+                    input.scaled_add(*new - x[c], &weights.row(c));
+                    x[c] = *new;
+                }
+                norm = found[chosen].1;
+            }
+        }
+    }
+}
+
+impl<T: Real> Backend<T> for Collapsed<T> {
+    fn name(&self) -> &'static str {
+        "collapsed"
+    }
+
+    fn machine(&self) -> &Natural<T> {
+        &self.machine
+    }
+
+    fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>)) {
+        change(&mut self.machine);
+    }
+
+    fn set_base(&mut self, [visible, _]: [Array2<T>; 2]) {
+        self.base = visible;
+    }
+
+    fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
+        let all = which.map_or_else(|| rows.clone(), |which| rows.select(which));
+        *self.slot(slot) = all.columns(self.machine.visible().unit(), 0, all.rows());
+    }
+
+    /// The other layer has no states here.
+    fn put_hidden(&mut self, _: Slot, _: &States<T>) {}
+
+    fn get(&self, slot: Slot) -> States<T> {
+        let side = self.machine.visible();
+        let mut states = States::new(side.unit(), side.sites());
+        states.push(side, self.slots[slot].view());
+        states
+    }
+
+    fn hidden(&self, _: Slot) -> Option<States<T>> {
+        None
+    }
+
+    fn gibbs(&mut self, slot: Slot, sweeps: Sweeps<T>) {
+        let mut rows = std::mem::take(self.slot(slot));
+        for step in sweeps.first..sweeps.first + sweeps.steps {
+            let key = sweeps.key.of(Purpose::Visible).step(step);
+            let much = self.much(rows.nrows());
+            threads::each(much, rows.axis_iter_mut(Axis(0)).enumerate(), |(r, x)| {
+                self.sweep(x, sweeps.beta.map_or(1.0, |b| b[r].f64()), key, r as u64);
+            });
+        }
+        self.slots[slot] = rows;
+    }
+
+    /// Only the statistics of the layer that is kept.
+    fn stats(&mut self, slot: Slot, _: Option<&[T]>, _: Option<(Key, u64)>, out: &mut Stats<T>) {
+        let side = self.machine.visible();
+        let mut t = Array2::zeros(side.eta().dim());
+        out.visible.fill(T::zero());
+        for row in self.slots[slot].rows() {
+            side.unit().stats(&row.to_vec(), t.view_mut());
+            out.visible += &t;
+        }
+        out.weight = self.slots[slot].nrows() as f64;
+    }
+
+    fn log_marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], _: Option<(Key, u64)>) -> Array2<f64> {
+        let rows = self.slots[slot].axis_iter(Axis(0));
+        let found = threads::map(self.much(rows.len()), rows, |x| self.log_p(x));
+        Array2::from_shape_fn((found.len(), betas.len()), |(r, b)| {
+            let beta = betas[b].map_or(1.0, |beta| beta[r].f64());
+            beta * found[r][0] + (1.0 - beta) * found[r][1]
+        })
+    }
+
+    fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
+        let x = rows.columns(self.machine.visible().unit(), 0, rows.rows());
+        x.rows().into_iter().map(|x| -self.log_p(x)[0]).collect()
+    }
+}
