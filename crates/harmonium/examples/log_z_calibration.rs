@@ -16,7 +16,7 @@ use ndarray::{Array1, Array2};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Work that one machine may be: a few seconds.
-const BUDGET: f64 = 1e12;
+const BUDGET: f64 = 4e10;
 
 /// One machine and what was found.
 struct Row {
@@ -28,6 +28,17 @@ struct Row {
     std_err: f64,
     verdict: Verdict,
     seconds: f64,
+}
+
+impl std::fmt::Display for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let Row { kinds, trained, strength, exact, value, std_err, verdict, seconds } = self;
+        let errors = (value - exact) / std_err;
+        write!(
+            f,
+            "\"{kinds}\",{trained},{strength:.3},{exact:.6},{value:.6},{std_err:.6},{errors:.2},{verdict},{seconds:.2}"
+        )
+    }
 }
 
 /// A stream of numbers of one machine.
@@ -103,7 +114,8 @@ fn one(k: usize, method: &str, collapse: bool, pairs: &[(Kind, Kind)]) -> Result
     };
     let exact = Exact::new(&rbm)?.log_z();
     let clock = std::time::Instant::now();
-    let found = logz::log_z(&rbm, method, Settings { seed, budget: BUDGET, collapse, ..Settings::default() }, &|_, _| ())?;
+    let found =
+        logz::log_z(&rbm, method, Settings { seed, budget: BUDGET, collapse, ..Settings::default() }, &|_, _| ())?;
     Ok(Row {
         kinds: format!("{visible} with {hidden}"),
         trained: is_trained,
@@ -163,24 +175,20 @@ fn main() -> Result<()> {
                 Err(_) => one(k, method, collapse, &pairs),
             };
             match found {
-                Ok(row) => rows.push((k, row)),
+                Ok(row) => {
+                    println!("{k},{row}");
+                    rows.push((k, row));
+                }
                 Err(error) => eprintln!("machine {k} left out: {error}"),
             }
         }
     };
+    println!("machine,units,trained,strength,exact,value,std_err,errors,verdict,seconds");
     let mut rows: Vec<(usize, Row)> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
         all.into_iter().flat_map(|w| w.join().unwrap_or_default()).collect()
     });
     rows.sort_by_key(|r| r.0);
-    println!("machine,units,trained,strength,exact,value,std_err,errors,verdict,seconds");
-    for (k, r) in &rows {
-        let errors = (r.value - r.exact) / r.std_err;
-        println!(
-            "{k},\"{}\",{},{:.3},{:.6},{:.6},{:.6},{errors:.2},{},{:.2}",
-            r.kinds, r.trained, r.strength, r.exact, r.value, r.std_err, r.verdict, r.seconds
-        );
-    }
     let all: Vec<&Row> = rows.iter().map(|r| &r.1).collect();
     summary("all", &all);
     summary("random", &all.iter().filter(|r| !r.trained).copied().collect::<Vec<_>>());

@@ -95,7 +95,7 @@ impl Evaluate {
         let models: Vec<Value> = scores.iter().map(|s| s.json().into()).collect();
         let report = Report::new(title).field("rows", rows).field("models", models);
         scores.iter().fold(report, |report, score| {
-            let text = format!("{:>16}   log Z {}", score.mean_words(), score.log_z.to_string());
+            let text = format!("{:>16}   log Z {}", score.mean_words(), score.log_z);
             report.line(&score.model.display().to_string(), text)
         })
     }
