@@ -16,9 +16,12 @@ use std::path::PathBuf;
 /// An estimate comes with a verdict. certain: both directions of annealing agree and the interval is narrow. wide: nothing
 /// contradicts the interval, but it is wider than asked. disagree: do not trust the number; the chains do not mix.
 #[derive(Args)]
-#[command(name = "log-z", after_help = "Examples:
+#[command(
+    name = "log-z",
+    after_help = "Examples:
   harmonium log-z model.safetensors --method exact
-  harmonium log-z model.safetensors --method bar --tolerance 0.2 --json")]
+  harmonium log-z model.safetensors --method bar --tolerance 0.2 --json"
+)]
 pub struct LogZ {
     /// Model file (.safetensors)
     model: PathBuf,
