@@ -86,7 +86,8 @@ fn doubts(found: &Sandwich, before: Option<&Sandwich>, tolerance: f64) -> Vec<Do
     doubts
 }
 
-/// The number with its error bar, which is no smaller than half of what two ways to it differ by.
+/// The number with its error bar, which is no smaller than three quarters of what two ways to it differ by: the number lies
+/// somewhere between the two.
 fn conclude(found: &Sandwich, doubts: &[Doubt], tolerance: f64) -> LogZ {
     let far = doubts.iter().any(|d| matches!(d, Doubt::Differ { far: true, .. }));
     let verdict = match (doubts.is_empty(), far) {
@@ -103,7 +104,7 @@ fn conclude(found: &Sandwich, doubts: &[Doubt], tolerance: f64) -> LogZ {
         std_err = std_err.max(0.5 * (found.backward.value - found.forward.value).abs());
     }
     for doubt in doubts {
-        std_err = std_err.max(0.5 * doubt.nats());
+        std_err = std_err.max(0.75 * doubt.nats());
     }
     LogZ {
         value,
