@@ -211,13 +211,15 @@ fn weights_count_rows() {
 }
 
 #[test]
-fn large_machines_say_that_the_likelihood_is_not_computed() {
+fn large_machines_get_a_likelihood_with_an_error_bar() {
     let folder = Folder::new();
     folder.table("wide.npy", bits(30, 50).view());
     let json = folder.json("train wide.npy -o run --n-hidden 40 --updates 20 --image 5x10");
-    assert!(json["log_likelihood"].is_null() && json["pseudo_log_likelihood"].as_f64() < Some(0.0));
+    let number = |name: &str| json[name].as_f64().unwrap();
+    assert!(number("log_likelihood") < 0.0 && number("pseudo_log_likelihood") < 0.0 && json["verdict"] == "certain");
+    assert!(number("log_likelihood_std_err") > 0.0 && number("log_likelihood_std_err") < 0.2, "{json}");
     let text = folder.run("train wide.npy -o again --n-hidden 40 --updates 20").out;
-    assert!(text.contains("not computed for machines this large yet"), "{text}");
+    assert!(text.contains(" ± ") && text.contains("nats per row, certain"), "{text}");
     let none = folder.run("train wide.npy -o none --n-hidden 4 --updates 20 --likelihood none").out;
     assert!(none.contains("--likelihood none"), "{none}");
 }
