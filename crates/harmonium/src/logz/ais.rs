@@ -2,7 +2,7 @@
 //! importance sampling*, 2001; Salakhutdinov & Murray 2008). The mean is right, so its logarithm is low on average.
 
 use super::sandwich::Both;
-use super::weights::FEW;
+use super::weights::{Estimate, FEW};
 use super::{Asked, LogZ, Problem, Sampler, Verdict};
 use crate::error::Result;
 use crate::real::Real;
@@ -18,30 +18,34 @@ impl Sampler for Ais {
         let effort = asked.first_effort(both.length());
         asked.meter.plan((effort.chains * effort.temperatures) as f64);
         let found = both.forward(&effort, 0);
-        let few = found.ess < FEW;
-        Ok(LogZ {
-            value: found.value,
-            std_err: found.std_err,
-            lower: found.value - 2.0 * found.std_err,
-            upper: found.value + 2.0 * found.std_err,
-            ess: Some(found.ess),
-            forward: Some(found),
-            backward: None,
-            method: "ais",
-            how: format!("{} chains through {} temperatures", effort.chains, effort.temperatures),
-            verdict: if few { Verdict::Unreliable } else { Verdict::LowerBound },
-            advice: one_sided("low", few, found.ess, effort.chains),
-        })
+        let how = format!("{} chains through {} temperatures", effort.chains, effort.temperatures);
+        let z = one_sided(found, "low", Verdict::LowerBound, effort.chains);
+        Ok(LogZ { forward: Some(found), method: "ais", how, ..z })
     }
 }
 
-/// What an estimate from one direction is worth.
-pub(super) fn one_sided(side: &str, few: bool, ess: f64, chains: usize) -> String {
-    match few {
+/// An estimate from one direction, which is `side` on average, and what it is worth.
+pub(super) fn one_sided(found: Estimate, side: &str, verdict: Verdict, chains: usize) -> LogZ {
+    let Estimate { value, std_err, ess } = found;
+    let few = ess < FEW;
+    let advice = match few {
         true => format!(
             "only {ess:.1} of {chains} weights count, too few for an error bar: the value is {side} on average and may be \
              far off; use more --temperatures, or --method bar"
         ),
         false => format!("{side} on average; --method bar adds the other direction"),
+    };
+    LogZ {
+        value,
+        std_err,
+        lower: value - 2.0 * std_err,
+        upper: value + 2.0 * std_err,
+        ess: Some(ess),
+        forward: None,
+        backward: None,
+        method: "",
+        how: String::new(),
+        verdict: if few { Verdict::Unreliable } else { verdict },
+        advice,
     }
 }

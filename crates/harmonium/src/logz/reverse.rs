@@ -4,7 +4,6 @@
 
 use super::ais::one_sided;
 use super::sandwich::Both;
-use super::weights::FEW;
 use super::{Asked, LogZ, Problem, Sampler, Verdict};
 use crate::error::Result;
 use crate::real::Real;
@@ -20,24 +19,12 @@ impl Sampler for Reverse {
         let mut effort = asked.first_effort(both.length());
         effort.ladders = effort.chains;
         asked.meter.plan(both.cost(&effort));
-        let sandwich = both.run(effort, 0);
-        let found = sandwich.backward;
-        let few = found.ess < FEW;
-        Ok(LogZ {
-            value: found.value,
-            std_err: found.std_err,
-            lower: found.value - 2.0 * found.std_err,
-            upper: found.value + 2.0 * found.std_err,
-            ess: Some(found.ess),
-            forward: None,
-            backward: Some(found),
-            method: "reverse-ais",
-            how: format!(
-                "{} samples by {} sweeps of parallel tempering, back through {} temperatures",
-                effort.ladders, effort.sweeps, effort.temperatures
-            ),
-            verdict: if few { Verdict::Unreliable } else { Verdict::UpperBound },
-            advice: one_sided("high", few, found.ess, effort.ladders),
-        })
+        let found = both.run(effort, 0).backward;
+        let how = format!(
+            "{} samples by {} sweeps of parallel tempering, back through {} temperatures",
+            effort.ladders, effort.sweeps, effort.temperatures
+        );
+        let z = one_sided(found, "high", Verdict::UpperBound, effort.ladders);
+        Ok(LogZ { backward: Some(found), method: "reverse-ais", how, ..z })
     }
 }
