@@ -62,11 +62,11 @@ fn main() -> Result<()> {
     let mut seconds = [0.0; 2];
     for round in 0..4 {
         let likelihood = round % 2 == 0;
-        let config = TrainConfig { updates: 2000, likelihood, ..config.clone() };
+        let config = TrainConfig { updates: updates / 2, likelihood, ..config.clone() };
         let mut trainer = Trainer::new(config, rbm.clone(), data.clone(), None)?;
         let clock = Instant::now();
         trainer.run(&mut ())?;
-        seconds[round % 2] += clock.elapsed().as_secs_f64() / 4000.0;
+        seconds[round % 2] += clock.elapsed().as_secs_f64() / updates as f64;
     }
     let [with, without] = seconds.map(|s| 1e3 * s);
     println!(

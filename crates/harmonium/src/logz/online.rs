@@ -26,7 +26,7 @@ const CHAINS: usize = 8;
 const ALL: usize = ISLANDS * CHAINS;
 const SLOT: Slot = 0;
 /// Part of a run's work that may be spent.
-const PART: f64 = 0.13;
+const PART: f64 = 0.12;
 /// Products of a row with the weights that a step along a line is worth: three for each chain, and the passes that change the
 /// machine.
 const STEP_ROWS: f64 = (3 * ALL + 300) as f64;
@@ -224,9 +224,9 @@ fn anchored<T: Real>(rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> 
     let state = Online {
         rbm: rbm.clone(),
         chains: pool.select(&spread),
-        log_z: vec![path.log_z0 + found.value; ISLANDS],
+        log_z: vec![path.log_z0() + found.value; ISLANDS],
         shared: found.std_err,
-        credit: ANCHOR_ROWS,
+        credit: 0.0,
         pace: 0.0,
         lost: false,
     };

@@ -51,8 +51,6 @@ pub struct Path<'a, T: Real> {
     /// How many layers have states: both, or the visible one with the other summed out.
     pub layers: usize,
     base: Base<T>,
-    /// log Z of the base.
-    pub log_z0: f64,
     /// Inverse temperatures at equal distances.
     grid: Vec<f64>,
     /// ∫σ_β dβ: about the square root of the temperatures that weights of variance 1 need.
@@ -66,7 +64,7 @@ impl<'a, T: Real> Path<'a, T> {
     pub fn new(backend: Box<dyn Backend<T>>, layers: usize, pilots: Pilots, key: Key, tell: Tell<'a>) -> Path<'a, T> {
         let grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
         let base = Base { eta: backend.machine().flat(), log_z: 0.0 };
-        let mut path = Path { backend, layers, base, log_z0: 0.0, grid, length: 0.0, tell };
+        let mut path = Path { backend, layers, base, grid, length: 0.0, tell };
         let even = path.grid.clone();
         path.start(0, pilots.chains, key.of(Purpose::Base));
         path.anneal(0, &even, key.of(Purpose::Base), |_, _, _| ());
@@ -97,10 +95,14 @@ impl<'a, T: Real> Path<'a, T> {
         self.restore_base(Base { eta, log_z })
     }
 
+    /// log Z of the base.
+    pub fn log_z0(&self) -> f64 {
+        self.base.log_z
+    }
+
     /// Makes this the base; returns the one before.
     pub fn restore_base(&mut self, base: Base<T>) -> Base<T> {
         self.backend.set_base(base.eta.clone());
-        self.log_z0 = base.log_z;
         std::mem::replace(&mut self.base, base)
     }
 

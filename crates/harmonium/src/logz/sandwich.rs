@@ -98,7 +98,7 @@ impl<'a, T: Real> Both<'a, T> {
     pub fn forward(&mut self, effort: &Effort, round: u64) -> Estimate {
         let schedule = self.path.schedule(effort.temperatures);
         let (weights, _) = self.up(effort, &schedule, &[], round);
-        shifted(log_mean_exp(&weights), self.path.log_z0)
+        shifted(log_mean_exp(&weights), self.path.log_z0())
     }
 
     /// Both ways.
@@ -108,7 +108,7 @@ impl<'a, T: Real> Both<'a, T> {
         let (up, mut starts) = self.up(&effort, &schedule, &at, round);
         let groups = self.spread_out(&effort, &mut starts, round);
         let down = self.down(&effort, &schedule, &at, &starts, round);
-        let z0 = self.path.log_z0;
+        let z0 = self.path.log_z0();
         let group = |k: usize| -> Vec<f64> { down.iter().zip(&groups).filter(|g| *g.1 == k).map(|g| *g.0).collect() };
         let by_group: Vec<Estimate> = (0..2).map(group).filter(|g| !g.is_empty()).map(|g| bennett(&up, &g)).collect();
         let both = shifted(bennett(&up, &down), z0);
@@ -137,7 +137,7 @@ impl<'a, T: Real> Both<'a, T> {
                 works[m.rung].push((m.ladder, m.forward, m.backward));
             }
         });
-        Meetings { works, log_z0: self.path.log_z0, swaps: swaps.least_swaps() }
+        Meetings { works, log_z0: self.path.log_z0(), swaps: swaps.least_swaps() }
     }
 
     /// The indices of a schedule that are rungs of a ladder.

@@ -78,7 +78,7 @@ fn near<T: Real>(path: &mut Path<T>, rows: &Array2<T>, key: Key) -> f64 {
     let betas: Vec<f64> = (0..=NEAR.0).map(|k| k as f64 / NEAR.0 as f64).collect();
     path.start(SEARCH, NEAR.1, key);
     let weights = path.anneal(SEARCH, &betas, key, |_, _, _| ());
-    let log_mass = median(&weights) + path.log_z0;
+    let log_mass = median(&weights) + path.log_z0();
     path.restore_base(main);
     log_mass
 }
