@@ -124,7 +124,7 @@ fn first_machine(options: &Options, kind: &Kind, data: &Dataset<f32>) -> Result<
         ModelFile::read(path)?.rbm.cast()
     };
     if options.centred {
-        let (moments, _) = data.moments(rbm.lower().visible());
+        let moments = data.moments(rbm.lower().visible()).means;
         let alpha = moments.row(0).mapv(|m| m as f32);
         let beta = rbm.hidden().offset().mapv(|_| 0.5);
         rbm.recenter(alpha.view(), beta.view())?;

@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::natural::Side;
 use crate::real::Real;
-use crate::states::States;
-use ndarray::{Array2, ArrayView2};
+use crate::states::{Bits, States};
+use crate::units::Kind;
+use ndarray::{Array2, ArrayView2, s};
 
 /// Rows to learn from, or to judge by.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,12 +13,44 @@ pub struct Dataset<T> {
     states: States<T>,
     weights: Vec<T>,
     uniform: bool,
+    /// Which cells are known, if not all; the states of others are whatever was filled in last.
+    known: Option<Bits>,
+}
+
+/// Weighted means over the rows of a data set, of the cells that are known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moments {
+    /// ⟨T(v)⟩: statistics × columns.
+    pub means: Array2<f64>,
+    /// Sum of the weights.
+    pub rows: f64,
+    /// Part of the rows, by weight, in which each site is known.
+    pub known: Vec<f64>,
+}
+
+impl Moments {
+    /// Natural parameters of independent units with these means.
+    pub fn fitted(&self, kind: &Kind) -> Array2<f64> {
+        kind.fitted(self.means.view(), self.rows)
+    }
+
+    /// Mean log likelihood of the known cells of a row under independent units with natural parameters `eta`, in nats:
+    /// ⟨η, ⟨T⟩⟩ − Γ(η) of every site as often as it is known.
+    pub fn log_likelihood(&self, kind: &Kind, eta: &Array2<f64>) -> f64 {
+        let (unit, width) = (kind.unit::<f64>(), kind.unit::<f64>().width());
+        let site = |(i, known): (usize, &f64)| {
+            let columns = s![.., i * width..(i + 1) * width];
+            let norm = unit.log_norm(eta.slice(columns), &vec![0.0; width]);
+            known * ((&eta.slice(columns) * &self.means.slice(columns)).sum() - norm)
+        };
+        self.known.iter().enumerate().map(site).sum()
+    }
 }
 
 impl<T: Real> Dataset<T> {
     /// No rows yet, for the units of a layer.
     pub fn new(side: &Side<T>) -> Dataset<T> {
-        Dataset { states: States::new(side.unit(), side.sites()), weights: Vec::new(), uniform: true }
+        Dataset { states: States::new(side.unit(), side.sites()), weights: Vec::new(), uniform: true, known: None }
     }
 
     /// Rows of data values, each with weight 1; refuses values outside the units' domain.
@@ -29,8 +62,38 @@ impl<T: Real> Dataset<T> {
 
     /// Appends rows of columns (see [`Side::encode`]) with weight 1.
     pub fn push(&mut self, side: &Side<T>, columns: ArrayView2<T>) {
+        self.push_known(side, columns, None);
+    }
+
+    /// The same, with the cells that are `known`, one bit per site; none means all.
+    pub fn push_known(&mut self, side: &Side<T>, columns: ArrayView2<T>, known: Option<&Bits>) {
+        let before = self.len();
         self.states.push(side, columns);
         self.weights.resize(self.states.rows(), T::one());
+        if known.is_some() && self.known.is_none() {
+            let mut all = Bits::new(side.sites());
+            (0..before).for_each(|_| all.push(std::iter::repeat(true)));
+            self.known = Some(all);
+        }
+        if let Some(all) = &mut self.known {
+            let cell = |r: usize, i: usize| known.is_none_or(|k| k.get(r, i));
+            (0..columns.nrows()).for_each(|r| all.push((0..side.sites()).map(|i| cell(r, i))));
+        }
+    }
+
+    /// Which cells are known, one bit per site, if some are not.
+    pub fn known(&self) -> Option<&Bits> {
+        self.known.as_ref()
+    }
+
+    /// Puts filled rows in the place of those with the numbers `rows`.
+    pub(crate) fn fill(&mut self, rows: &[usize], filled: &States<T>) {
+        self.states.replace(rows, filled);
+    }
+
+    /// Puts filled rows in the place of all.
+    pub(crate) fn refill(&mut self, filled: States<T>) {
+        self.states = filled;
     }
 
     /// Sets the weight of every row; refuses what is not one positive or zero number per row.
@@ -69,25 +132,41 @@ impl<T: Real> Dataset<T> {
     /// The rows with these numbers.
     pub fn select(&self, rows: &[usize]) -> Dataset<T> {
         let weights = rows.iter().map(|&r| self.weights[r]).collect();
-        Dataset { states: self.states.select(rows), weights, uniform: self.uniform }
+        let known = self.known.as_ref().map(|k| k.select(rows));
+        Dataset { states: self.states.select(rows), weights, uniform: self.uniform, known }
     }
 
-    /// Weighted mean of T(v) (statistics × columns), and the sum of the weights, in f64.
-    pub fn moments(&self, side: &Side<T>) -> (Array2<f64>, f64) {
-        let (unit, wide) = (side.unit(), side.kind().unit::<f64>());
+    /// Weighted means of T(v) over the known cells.
+    pub fn moments(&self, side: &Side<T>) -> Moments {
+        let (unit, wide, width) = (side.unit(), side.kind().unit::<f64>(), side.unit().width());
         let mut sum = Array2::zeros(side.eta().dim());
         let mut t = sum.clone();
-        let mut total = 0.0;
+        let (mut rows, mut known) = (0.0, vec![0.0; side.sites()]);
         for first in (0..self.len()).step_by(1024) {
             let last = (first + 1024).min(self.len());
             let columns = self.states.columns(unit, first, last).mapv(T::f64);
-            for (row, w) in columns.rows().into_iter().zip(&self.weights[first..last]) {
+            for (r, row) in (first..last).zip(columns.rows()) {
+                let w = self.weights[r].f64();
                 wide.stats(&row.to_vec(), t.view_mut());
-                sum.scaled_add(w.f64(), &t);
-                total += w.f64();
+                rows += w;
+                let Some(bits) = &self.known else {
+                    sum.scaled_add(w, &t);
+                    continue;
+                };
+                for i in (0..side.sites()).filter(|i| bits.get(r, *i)) {
+                    let columns = s![.., i * width..(i + 1) * width];
+                    sum.slice_mut(columns).scaled_add(w, &t.slice(columns));
+                    known[i] += w;
+                }
             }
         }
-        (sum / total, total)
+        if self.known.is_none() {
+            known.fill(rows);
+        }
+        for (mut column, c) in sum.columns_mut().into_iter().zip(0..) {
+            column.mapv_inplace(|x| x / known[c / width]);
+        }
+        Moments { means: sum, rows, known: known.iter().map(|k| k / rows).collect() }
     }
 }
 

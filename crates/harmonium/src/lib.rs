@@ -6,6 +6,7 @@
 
 pub mod backend;
 mod centering;
+pub mod conditional;
 mod coupling;
 pub mod data;
 mod dataset;
@@ -29,7 +30,7 @@ pub mod train;
 pub mod units;
 
 pub use centering::LARGE_OFFSET;
-pub use dataset::Dataset;
+pub use dataset::{Dataset, Moments};
 pub use error::{Error, Result};
 pub use exact::Exact;
 pub use model::{Gradient, Layer, Rbm};

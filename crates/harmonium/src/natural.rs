@@ -8,7 +8,7 @@ use crate::real::Real;
 use crate::rng::Key;
 use crate::stats::Stats;
 use crate::units::{Kind, Unit};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 /// One layer in natural parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,6 +151,22 @@ impl<T: Real> Natural<T> {
         machine.weights.mapv_inplace(|w| beta * w);
         machine.constant *= beta.f64();
         machine
+    }
+
+    /// Given some visible sites of a row of columns, the machine of the others: what is given becomes a field of the hidden
+    /// layer and a constant, so that log Z of the result is log Σ exp(−E) over everything that is not given.
+    pub fn given(&self, x: &[T], known: impl Fn(usize) -> bool) -> Natural<T> {
+        let width = self.visible.unit().width();
+        let (given, free): (Vec<usize>, Vec<usize>) = (0..self.visible.columns()).partition(|c| known(c / width));
+        let mut t = Array2::zeros(self.visible.eta.dim());
+        self.visible.unit().stats(x, t.view_mut());
+        let (mut hidden, mut constant) = (self.hidden.clone(), self.constant);
+        for &c in &given {
+            constant -= self.visible.eta.column(c).iter().zip(t.column(c)).map(|(e, t)| e.f64() * t.f64()).sum::<f64>();
+            hidden.eta.row_mut(0).scaled_add(x[c], &self.weights.row(c));
+        }
+        let visible = Side::new(self.visible.kind.clone(), self.visible.eta.select(Axis(1), &free));
+        Natural::new(visible, hidden, self.weights.select(Axis(0), &free), constant)
     }
 
     /// The same machine with its layers exchanged.

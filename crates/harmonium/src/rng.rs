@@ -54,6 +54,10 @@ pub enum Purpose {
     Online = 19,
     /// log Z along training: which chains are copied.
     Resample = 20,
+    /// Cells that are not known: chains with the others held fast.
+    Missing = 21,
+    /// Hidden states that conditional means are taken of.
+    Look = 22,
 }
 
 /// A Philox key: one independent family of random numbers.

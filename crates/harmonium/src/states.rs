@@ -59,6 +59,21 @@ impl Bits {
         }
     }
 
+    /// Bits per row.
+    pub fn sites(&self) -> usize {
+        self.sites
+    }
+
+    /// The rows with these numbers, in this order.
+    pub fn select(&self, rows: &[usize]) -> Bits {
+        Bits { sites: self.sites, words: rows.iter().flat_map(|&r| self.row(r)).copied().collect() }
+    }
+
+    /// Number of bits that are set in row `r`.
+    pub fn ones(&self, r: usize) -> usize {
+        self.row(r).iter().map(|w| w.count_ones() as usize).sum()
+    }
+
     /// Bit `i` of row `r`.
     pub fn get(&self, r: usize, i: usize) -> bool {
         self.row(r)[i / 64] >> (i % 64) & 1 == 1
@@ -129,12 +144,29 @@ impl<T: Real> States<T> {
     /// The rows with these numbers, in this order.
     pub fn select(&self, rows: &[usize]) -> States<T> {
         match self {
-            States::Bits(b) => {
-                let words = rows.iter().flat_map(|&r| b.row(r)).copied().collect();
-                States::Bits(Bits { sites: b.sites, words })
-            }
+            States::Bits(b) => States::Bits(b.select(rows)),
             States::Codes(c) => States::Codes(c.select(ndarray::Axis(0), rows)),
             States::Real(x) => States::Real(x.select(ndarray::Axis(0), rows)),
+        }
+    }
+
+    /// Puts `new`, which is stored alike, in the place of the rows with these numbers.
+    pub(crate) fn replace(&mut self, rows: &[usize], new: &States<T>) {
+        match (self, new) {
+            (States::Bits(all), States::Bits(new)) => {
+                let stride = Bits::stride(all.sites);
+                for (k, r) in rows.iter().enumerate() {
+                    all.words[r * stride..(r + 1) * stride].copy_from_slice(new.row(k));
+                }
+            }
+            (States::Codes(all), States::Codes(new)) => {
+                rows.iter().zip(new.rows()).for_each(|(r, new)| all.row_mut(*r).assign(&new));
+            }
+            (States::Real(all), States::Real(new)) => {
+                rows.iter().zip(new.rows()).for_each(|(r, new)| all.row_mut(*r).assign(&new));
+            }
+            // A backend gives rows back as it got them.
+            _ => {}
         }
     }
 

@@ -34,10 +34,15 @@ impl<T: Real> Stats<T> {
 
     /// Adds other rows.
     pub fn add(&mut self, other: &Stats<T>) {
-        self.visible += &other.visible;
-        self.hidden += &other.hidden;
-        self.cross += &other.cross;
-        self.weight += other.weight;
+        self.add_scaled(1.0, other);
+    }
+
+    /// Adds other rows, counted `times` times.
+    pub fn add_scaled(&mut self, times: f64, other: &Stats<T>) {
+        self.visible.scaled_add(T::of(times), &other.visible);
+        self.hidden.scaled_add(T::of(times), &other.hidden);
+        self.cross.scaled_add(T::of(times), &other.cross);
+        self.weight += times * other.weight;
     }
 
     /// The averages: sums divided by the weight, weight 1.

@@ -10,7 +10,7 @@ pub use cpu::Cpu;
 use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::Key;
-use crate::states::States;
+use crate::states::{Bits, States};
 use crate::stats::Stats;
 use ndarray::{Array1, Array2};
 
@@ -48,6 +48,9 @@ pub trait Backend<T: Real>: Send {
 
     /// Puts visible rows into a slot: those with the numbers `which`, or all. Waiting hidden rows are dropped.
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>);
+
+    /// Keeps visible cells of a slot, one bit per site and row: sweeps draw the others. `put` lets go of all, as none does.
+    fn clamp(&mut self, slot: Slot, known: Option<&Bits>);
 
     /// Puts hidden rows into a slot, from which the next sweep starts.
     fn put_hidden(&mut self, slot: Slot, rows: &States<T>);

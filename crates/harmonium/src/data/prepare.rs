@@ -60,4 +60,14 @@ impl Preprocess {
         }
         self.scale.as_ref().map_or(0.0, |s| -s.iter().map(|x| x.ln()).sum::<f64>())
     }
+
+    /// The mean of that over rows of which some cells are not known: `known` is the part of the rows that has each column.
+    pub fn mean_log_jacobian(&self, visible: &Kind, known: &[f64]) -> f64 {
+        match &self.scale {
+            Some(scale) if visible.unit::<f64>().n_states().is_none() => {
+                -scale.iter().zip(known).map(|(s, known)| known * s.ln()).sum::<f64>()
+            }
+            _ => 0.0,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::{Binarize, Binarizer, Preprocess, Source};
 use crate::error::{Error, Result};
 use crate::natural::Side;
+use crate::states::Bits;
 use ndarray::Array2;
 
 /// Numbers per block: 16 MiB, rows enough for many threads, and little beside the weights of a machine of that width.
@@ -18,6 +19,8 @@ pub struct Block {
     pub values: Array2<f64>,
     /// The same as columns, see [`Side::encode`].
     pub columns: Array2<f64>,
+    /// Which cells are known, one bit per site, if some are not; those have the value of a first state.
+    pub known: Option<Bits>,
 }
 
 /// A source, prepared for a layer.
@@ -26,6 +29,7 @@ pub struct Rows<'a> {
     side: &'a Side<f64>,
     preprocess: &'a Preprocess,
     binarizer: Binarizer,
+    missing: bool,
     done: u64,
 }
 
@@ -43,7 +47,13 @@ impl<'a> Rows<'a> {
             return Err(Error::Columns { expected: side.sites(), found: source.columns() });
         }
         let binarizer = Binarizer::new(binarize, preprocess.binarize, side.unit(), seed);
-        Ok(Rows { source, side, preprocess, binarizer, done: 0 })
+        Ok(Rows { source, side, preprocess, binarizer, missing: false, done: 0 })
+    }
+
+    /// Takes cells that are not a number for unknown ones.
+    pub fn with_missing(mut self) -> Self {
+        self.missing = true;
+        self
     }
 
     /// Number of rows, if it is known.
@@ -68,9 +78,29 @@ impl<'a> Rows<'a> {
         let first = self.done + 1;
         self.done += values.nrows() as u64;
         self.preprocess.standardize(&mut values);
+        let known = if self.missing { self.take_missing(&mut values) } else { None };
         self.binarizer.apply(&mut values, first);
         let columns = self.side.encode(values.view(), first)?;
-        Ok(Some(Block { first, values, columns }))
+        Ok(Some(Block { first, values, columns, known }))
+    }
+
+    /// Gives every cell that is not a number the value of a first state; tells which were numbers, unless all were.
+    fn take_missing(&self, values: &mut Array2<f64>) -> Option<Bits> {
+        if !values.iter().any(|x| x.is_nan()) {
+            return None;
+        }
+        let unit = self.side.unit();
+        let mut site = vec![0.0; unit.width()];
+        if unit.n_states().is_some() {
+            unit.state(0, &mut site);
+        }
+        let first_state = unit.decode(&site);
+        let mut known = Bits::new(values.ncols());
+        for mut row in values.rows_mut() {
+            known.push(row.iter().map(|x| !x.is_nan()));
+            row.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = first_state);
+        }
+        Some(known)
     }
 }
 
@@ -123,6 +153,36 @@ mod tests {
             assert_eq!(rows.decided_by_data(), Some(Binarize::Threshold(0.5)));
             let message = rows.read().err().unwrap().to_string();
             assert!(message.starts_with(&format!("data row 3, column 2: {text} is not 0, 1")), "{message}");
+        }
+    }
+
+    #[test]
+    fn missing_cells_are_marked_and_never_seen_by_the_units() {
+        for (kind, first) in [("bernoulli", 0.0), ("gaussian", 0.0), ("spin", -1.0)] {
+            let machine = machine(kind);
+            let row = array![[1.0, f64::NAN, 1.0]];
+            let source = Box::new(Memory(vec![row.slice(ndarray::s![.., ..machine.visible().sites()]).to_owned()]));
+            let source: Box<dyn Source> = if kind == "spin" { Box::new(Three(Some(row))) } else { source };
+            let preprocess = Preprocess::default();
+            let mut rows = Rows::new(source, machine.visible(), &preprocess, None, 0).unwrap().with_missing();
+            let block = rows.read().unwrap().unwrap();
+            let known = block.known.unwrap();
+            assert_eq!((known.get(0, 0), known.get(0, 1)), (true, false));
+            assert_eq!((block.values[[0, 0]], block.values[[0, 1]]), (1.0, first), "{kind}");
+        }
+    }
+
+    struct Three(Option<Array2<f64>>);
+
+    impl Source for Three {
+        fn columns(&self) -> usize {
+            3
+        }
+        fn rows(&self) -> Option<u64> {
+            None
+        }
+        fn read(&mut self, _: usize) -> Result<Option<Array2<f64>>> {
+            Ok(self.0.take())
         }
     }
 

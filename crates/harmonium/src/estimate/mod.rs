@@ -7,8 +7,10 @@ mod pcd;
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::error::{Error, Result};
 use crate::model::Rbm;
+use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::Key;
+use crate::states::Bits;
 use crate::stats::Stats;
 
 /// What an estimator may use.
@@ -19,6 +21,8 @@ pub struct Context<'a, T> {
     pub backend: &'a mut dyn Backend<T>,
     /// Weights of the batch's rows, which are in slot [`BATCH`]; none if all count once.
     pub weights: Option<&'a [T]>,
+    /// Which cells of the batch are known, one bit per site, if some are not; the others are filled with draws.
+    pub known: Option<&'a Bits>,
     /// Random numbers of the run.
     pub key: Key,
     /// Number of this update.
@@ -40,6 +44,11 @@ pub trait Estimator<T: Real>: Send {
     /// Makes `data` the statistics of the batch and `model` those of the model. Both in one call, because one product may
     /// serve both.
     fn phases(&mut self, cx: Context<T>, data: &mut Stats<T>, model: &mut Stats<T>) -> Result<()>;
+
+    /// Whether cells of rows that are not known are summed over, so that they need not be drawn.
+    fn sums_over(&self, _machine: &Natural<T>, _known: &Bits) -> bool {
+        false
+    }
 
     /// Where its chains are, if they outlive an update; they are checkpointed.
     fn chains(&self) -> Option<Slot> {

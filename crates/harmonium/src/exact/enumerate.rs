@@ -11,6 +11,7 @@ use crate::natural::{Natural, Pass};
 use crate::real::Real;
 use crate::rng::Key;
 use crate::stats::Stats;
+use crate::units::Unit;
 use ndarray::{Array1, Array2, ArrayView1, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -37,7 +38,7 @@ impl Enumeration {
         let over_visible = cheaper_is_visible(machine);
         let mut this = Enumeration { over_visible, states: 0, masses: Vec::new() };
         let pass = this.pass(machine);
-        let states_log2 = states_log2(pass);
+        let states_log2 = states_log2(pass.from.unit(), pass.from.sites());
         if states_log2 > f64::from(MOST_STATES_LOG2) {
             let states = format!("2^{states_log2:.0}");
             let side = if over_visible { "visible" } else { "hidden" };
@@ -124,27 +125,33 @@ impl Enumeration {
 }
 
 /// log₂ of the number of states of a finite layer, ∞ for a continuous one.
-fn states_log2<T: Real>(pass: Pass<T>) -> f64 {
-    pass.from.unit().n_states().map_or(f64::INFINITY, |q| pass.from.sites() as f64 * (q as f64).log2())
+fn states_log2<T: Real>(unit: &dyn Unit<T>, sites: usize) -> f64 {
+    unit.n_states().map_or(f64::INFINITY, |q| sites as f64 * (q as f64).log2())
 }
 
-/// The cost of a layer is its number of states times the columns of the other.
-fn layer_cost_log2<T: Real>(pass: Pass<T>) -> f64 {
-    states_log2(pass) + (pass.to.columns() as f64).log2()
+/// log₂ of the costs of enumerating each layer: its number of states times the columns of the other.
+fn layer_costs_log2<T: Real>([v, h]: [(&dyn Unit<T>, usize); 2]) -> [f64; 2] {
+    [(v, h), (h, v)].map(|(from, to)| states_log2(from.0, from.1) + ((to.1 * to.0.width()) as f64).log2())
+}
+
+fn layers<T: Real>(machine: &Natural<T>) -> [(&dyn Unit<T>, usize); 2] {
+    [machine.visible(), machine.hidden()].map(|side| (side.unit(), side.sites()))
 }
 
 fn cheaper_is_visible<T: Real>(machine: &Natural<T>) -> bool {
-    layer_cost_log2(machine.up()) <= layer_cost_log2(machine.down())
+    let [visible, hidden] = layer_costs_log2(layers(machine));
+    visible <= hidden
 }
 
-/// log₂ of the cost of the cheaper layer; two Gaussian layers cost a matrix product and a factorisation.
-pub(super) fn cost_log2<T: Real>(machine: &Natural<T>) -> Option<f64> {
-    let cost = layer_cost_log2(machine.up()).min(layer_cost_log2(machine.down()));
-    let (v, h) = (machine.visible(), machine.hidden());
-    match cost < f64::INFINITY {
-        true => Some(cost),
-        false if v.unit().quadratic() && h.unit().quadratic() => {
-            Some((v.columns().min(h.columns()) as f64).log2() * 2.0 + (v.columns().max(h.columns()) as f64).log2())
+/// log₂ of the cost of the cheaper layer of a machine with `sites` visible sites; two Gaussian layers cost a matrix product
+/// and a factorisation.
+pub(super) fn cost_log2<T: Real>(machine: &Natural<T>, sites: usize) -> Option<f64> {
+    let [(v, _), (h, hidden)] = layers(machine);
+    let [a, b] = layer_costs_log2([(v, sites), (h, hidden)]);
+    match a.min(b) < f64::INFINITY {
+        true => Some(a.min(b)),
+        false if v.quadratic() && h.quadratic() => {
+            Some((sites.min(hidden) as f64).log2() * 2.0 + (sites.max(hidden) as f64).log2())
         }
         false => None,
     }

@@ -25,9 +25,14 @@ pub const MOST_STATES_LOG2: u32 = 30;
 /// Called with (work done, all work) while an enumeration runs, from any thread.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 
-/// A machine whose normalising constant is known exactly.
+/// A machine whose normalising constant is known exactly, and its coordinates, in which gradients are.
 pub struct Exact {
     rbm: Rbm<f64>,
+    solved: Solved,
+}
+
+/// A lowered machine whose normalising constant is known exactly.
+pub struct Solved {
     machine: Natural<f64>,
     solution: Solution,
     log_z: f64,
@@ -47,7 +52,40 @@ impl Exact {
     /// The same, telling how far it is.
     pub fn with_progress<T: Real>(rbm: &Rbm<T>, progress: Progress) -> Result<Exact> {
         let rbm = rbm.cast::<f64>();
-        let machine = rbm.lower();
+        Ok(Exact { solved: Solved::new(rbm.lower(), progress)?, rbm })
+    }
+
+    /// How much work solving a machine is, in states times columns; `None` if it cannot be done exactly.
+    pub fn cost<T: Real>(machine: &Natural<T>) -> Option<f64> {
+        Self::cost_of_sites(machine, machine.visible().sites())
+    }
+
+    /// The same if only so many of the visible sites were there.
+    pub(crate) fn cost_of_sites<T: Real>(machine: &Natural<T>, sites: usize) -> Option<f64> {
+        enumerate::cost_log2(machine, sites).filter(|c| *c < 60.0).map(f64::exp2)
+    }
+
+    /// The exact gradient of the weighted mean log likelihood of rows of data values.
+    pub fn gradient(&self, rows: ArrayView2<f64>, weights: ArrayView1<f64>) -> Result<Gradient<f64>> {
+        check_weights(rows.nrows(), weights.iter().copied())?;
+        let x = self.machine.visible().encode(rows, 1)?;
+        let data = self.machine.up().stats(x.view(), weights);
+        Ok(self.rbm.gradient(&self.machine, &data.minus(&self.stats())))
+    }
+}
+
+/// Everything that does not depend on the coordinates.
+impl std::ops::Deref for Exact {
+    type Target = Solved;
+
+    fn deref(&self) -> &Solved {
+        &self.solved
+    }
+}
+
+impl Solved {
+    /// Solves a machine, choosing the cheaper layer by itself and telling how far it is.
+    pub fn new(machine: Natural<f64>, progress: Progress) -> Result<Solved> {
         let (v, h) = (machine.visible().unit(), machine.hidden().unit());
         let (solution, log_z) = if v.n_states().is_some() || h.n_states().is_some() {
             let (e, log_z) = Enumeration::new(&machine, progress)?;
@@ -57,18 +95,13 @@ impl Exact {
             let log_z = joint.log_z();
             (Solution::Gaussian(joint), log_z)
         } else {
-            let (v, h) = (rbm.visible().kind(), rbm.hidden().kind());
+            let (v, h) = (machine.visible().kind(), machine.hidden().kind());
             return Err(Error::Undefined(format!("there is no exact method for {v} with {h}")));
         };
         if !log_z.is_finite() {
             return Err(Error::NotNormalisable(format!("log Z is {log_z}: the parameters are too large")));
         }
-        Ok(Exact { rbm, machine, solution, log_z })
-    }
-
-    /// How much work solving a machine is, in states times columns; `None` if it cannot be done exactly.
-    pub fn cost<T: Real>(machine: &Natural<T>) -> Option<f64> {
-        enumerate::cost_log2(machine).filter(|c| *c < 60.0).map(f64::exp2)
+        Ok(Solved { machine, solution, log_z })
     }
 
     /// log Z in nats, of the energy in the machine's own coordinates, constants included.
@@ -101,14 +134,6 @@ impl Exact {
             Solution::Enumerated(e) => e.stats(&self.machine, self.log_z),
             Solution::Gaussian(joint) => joint.stats(&self.machine),
         }
-    }
-
-    /// The exact gradient of the weighted mean log likelihood of rows of data values.
-    pub fn gradient(&self, rows: ArrayView2<f64>, weights: ArrayView1<f64>) -> Result<Gradient<f64>> {
-        check_weights(rows.nrows(), weights.iter().copied())?;
-        let x = self.machine.visible().encode(rows, 1)?;
-        let data = self.machine.up().stats(x.view(), weights);
-        Ok(self.rbm.gradient(&self.machine, &data.minus(&self.stats())))
     }
 
     /// `n` independent exact samples: rows of visible and of hidden data values.

@@ -9,7 +9,7 @@ use crate::math::log_sum_exp;
 use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::states::States;
+use crate::states::{Bits, States};
 use crate::stats::Stats;
 use crate::threads;
 use ndarray::{Array1, Array2, ArrayView1, ArrayViewMut1, Axis, s};
@@ -19,13 +19,15 @@ pub struct Collapsed<T> {
     machine: Natural<T>,
     base: Array2<T>,
     slots: Vec<Array2<T>>,
+    /// Cells that are not drawn, by slot.
+    known: Vec<Option<Bits>>,
 }
 
 impl<T: Real> Collapsed<T> {
     /// A backend whose machine has a finite visible layer.
     pub fn new(machine: Natural<T>) -> Collapsed<T> {
         let [base, _] = machine.flat();
-        Collapsed { machine, base, slots: Vec::new() }
+        Collapsed { machine, base, slots: Vec::new(), known: Vec::new() }
     }
 
     /// Whether a pass over some rows is worth several threads: from some 50 µs on.
@@ -37,6 +39,7 @@ impl<T: Real> Collapsed<T> {
         if self.slots.len() <= slot {
             let columns = self.machine.visible().columns();
             self.slots.resize(slot + 1, Array2::zeros((0, columns)));
+            self.known.resize(slot + 1, None);
         }
         &mut self.slots[slot]
     }
@@ -57,8 +60,8 @@ impl<T: Real> Collapsed<T> {
         [own + norm - self.machine.constant(), base]
     }
 
-    /// Draws every site of a row given the others, at inverse temperature `beta`.
-    fn sweep(&self, mut x: ArrayViewMut1<T>, beta: f64, key: Key, chain: u64) {
+    /// Draws every site of a row that is not `known` given the others, at inverse temperature `beta`.
+    fn sweep(&self, mut x: ArrayViewMut1<T>, known: impl Fn(usize) -> bool, beta: f64, key: Key, chain: u64) {
         let (visible, hidden, weights) = (self.machine.visible(), self.machine.hidden(), self.machine.weights());
         let (unit, width) = (visible.unit(), visible.unit().width());
         let (sites, q) = (visible.sites(), unit.n_states().unwrap_or(1));
@@ -71,6 +74,9 @@ impl<T: Real> Collapsed<T> {
         let mut found = vec![(0.0, 0.0); q];
         for k in 0..sites {
             let site = if u[sites] < 0.5 { k } else { sites - 1 - k };
+            if known(site) {
+                continue;
+            }
             let columns = site * width..(site + 1) * width;
             let now = unit.state_of(&x.slice(s![columns.clone()]).to_vec());
             for (k, found) in found.iter_mut().enumerate() {
@@ -128,6 +134,12 @@ impl<T: Real> Backend<T> for Collapsed<T> {
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
         let all = which.map_or_else(|| rows.clone(), |which| rows.select(which));
         *self.slot(slot) = all.columns(self.machine.visible().unit(), 0, all.rows());
+        self.known[slot] = None;
+    }
+
+    fn clamp(&mut self, slot: Slot, known: Option<&Bits>) {
+        self.slot(slot);
+        self.known[slot] = known.cloned();
     }
 
     /// The other layer has no states here.
@@ -146,11 +158,13 @@ impl<T: Real> Backend<T> for Collapsed<T> {
 
     fn gibbs(&mut self, slot: Slot, sweeps: Sweeps<T>) {
         let mut rows = std::mem::take(self.slot(slot));
+        let known = self.known[slot].as_ref();
         for step in sweeps.first..sweeps.first + sweeps.steps {
             let key = sweeps.key.of(Purpose::Visible).step(step);
             let much = self.much(rows.nrows());
             threads::each(much, rows.axis_iter_mut(Axis(0)).enumerate(), |(r, x)| {
-                self.sweep(x, sweeps.beta.map_or(1.0, |b| b[r].f64()), key, r as u64);
+                let known = |site| known.is_some_and(|k| k.get(r, site));
+                self.sweep(x, known, sweeps.beta.map_or(1.0, |b| b[r].f64()), key, r as u64);
             });
         }
         self.slots[slot] = rows;

@@ -12,12 +12,14 @@
 //! | `sandwich` | both directions once, with a given effort |
 //! | `verdict` | what to make of it |
 //! | `online` | log Z along training |
+//! | `known` | log Σ exp(−E) where some cells are given |
 
 mod ais;
 mod bar;
 mod bennett;
 mod collapsed;
 mod exact;
+pub(crate) mod known;
 mod ladder;
 pub(crate) mod online;
 mod path;

@@ -10,7 +10,7 @@ use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
 use crate::stats::Stats;
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, Axis};
 
 use super::weights::variance;
 
@@ -98,6 +98,18 @@ impl<'a, T: Real> Path<'a, T> {
     /// log Z of the base.
     pub fn log_z0(&self) -> f64 {
         self.base.log_z
+    }
+
+    /// log Σ exp of the base with some visible sites given.
+    pub fn log_z0_given(&self, x: &[T], known: impl Fn(usize) -> bool) -> f64 {
+        let machine = self.backend.machine();
+        let (visible, width) = (machine.visible(), machine.visible().unit().width());
+        let (given, free): (Vec<usize>, Vec<usize>) = (0..visible.columns()).partition(|c| known(c / width));
+        let (eta, mut t) = (&self.base.eta[0], Array2::zeros(self.base.eta[0].dim()));
+        visible.unit().stats(x, t.view_mut());
+        let pair = |c: &usize| eta.column(*c).iter().zip(t.column(*c)).map(|(e, t)| e.f64() * t.f64()).sum::<f64>();
+        let own: f64 = given.iter().map(pair).sum();
+        own + log_norm(visible, &eta.select(Axis(1), &free)) + log_norm(machine.hidden(), &self.base.eta[1])
     }
 
     /// Makes this the base; returns the one before.

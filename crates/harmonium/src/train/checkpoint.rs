@@ -42,7 +42,7 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
         }
     }
     let mut out = TensorWriter::new(metadata);
-    // Names in sorted order: best, chains, model, online, optimizer.
+    // Names in sorted order: best, chains, filled, model, online, optimizer.
     if let Some(best) = &state.best {
         bytes_tensor(&mut out, "best", &ModelFile::new(&best.rbm).to_bytes());
     }
@@ -51,6 +51,9 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
         if let Some(hidden) = &chains.hidden {
             chains_tensor(&mut out, "chains.hidden", hidden);
         }
+    }
+    if let Some(filled) = &state.filled {
+        chains_tensor(&mut out, "filled", filled);
     }
     bytes_tensor(&mut out, "model", &ModelFile::new(&state.rbm).to_bytes());
     if let Some(online) = &state.online {
@@ -120,6 +123,7 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
         failures: number("failures")? as u32,
         best,
         waited: number("waited")?,
+        filled: tensors.tensor("filled").ok().map(|t| chains(&t, like.visible())).transpose()?,
         online: match tensors.tensor("online") {
             Err(_) => None,
             Ok(rows) => Some(Online {

@@ -1,7 +1,7 @@
 //! Where learning begins: independent units fitted to the data, weights small and random.
 
-use crate::dataset::Dataset;
-use crate::error::Result;
+use crate::dataset::{Dataset, Moments};
+use crate::error::{Error, Result};
 use crate::model::{Layer, Rbm};
 use crate::natural::Side;
 use crate::real::Real;
@@ -28,11 +28,15 @@ pub fn initial_machine<T: Real>(
 ) -> Result<Rbm<T>> {
     let plain: Rbm<T> = Rbm::new(visible.clone(), data.states().sites(), hidden.clone(), n_hidden)?;
     let machine = plain.lower();
-    let (moments, rows) = data.moments(machine.visible());
-    let alpha: Array1<T> = moments.row(0).mapv(|m| if centred { T::of(m) } else { T::zero() });
+    let Moments { means, rows, known } = data.moments(machine.visible());
+    if let Some(site) = known.iter().position(|k| *k == 0.0) {
+        let problem = format!("column {} has no known cell: nothing can be learned of it, leave it out", site + 1);
+        return Err(Error::Config { key: "data", problem });
+    }
+    let alpha: Array1<T> = means.row(0).mapv(|m| if centred { T::of(m) } else { T::zero() });
     let unit = visible.unit::<T>();
     let mut par = plain.visible().par().to_owned();
-    unit.fit(moments.view(), rows, alpha.view(), par.view_mut());
+    unit.fit(means.view(), rows, alpha.view(), par.view_mut());
     if unit.quadratic() {
         par.row_mut(1).mapv_inplace(|z| z + T::of(FIRST_VARIANCE.ln()));
     }
@@ -65,16 +69,15 @@ pub fn log_variance_limits<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>) -> Option<(
     let visible = rbm.visible();
     visible.field("log_variance")?;
     let unit = visible.kind().unit::<T>();
-    let (moments, rows) = data.moments(rbm.lower().visible());
+    let Moments { means, rows, .. } = data.moments(rbm.lower().visible());
     let mut par = visible.par().to_owned();
-    unit.fit(moments.view(), rows, visible.offset(), par.view_mut());
+    unit.fit(means.view(), rows, visible.offset(), par.view_mut());
     let limit = |add: f64| par.row(1).mapv(|z| T::of((z.f64() + add).clamp(-79.0, 79.0)));
     Some((limit(LOG_VARIANCE_RANGE.0), limit(LOG_VARIANCE_RANGE.1)))
 }
 
-/// Mean log likelihood of the rows under independent units fitted to them, nats per row: ⟨η, ⟨T⟩⟩ − Γ(η).
+/// Mean log likelihood of the known cells of the rows under independent units fitted to them, nats per row.
 pub fn independent_log_likelihood<T: Real>(visible: &Side<T>, data: &Dataset<T>) -> f64 {
-    let (moments, rows) = data.moments(visible);
-    let eta = visible.kind().fitted(moments.view(), rows);
-    (&eta * &moments).sum() - visible.kind().unit::<f64>().log_norm(eta.view(), &vec![0.0; eta.ncols()])
+    let moments = data.moments(visible);
+    moments.log_likelihood(visible.kind(), &moments.fitted(visible.kind()))
 }

@@ -14,6 +14,7 @@ pub use config::TrainConfig;
 pub use init::{independent_log_likelihood, initial_machine, log_variance_limits};
 
 use crate::backend::{Backend, Cpu};
+use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::estimate::{self, Estimator};
@@ -50,6 +51,8 @@ struct State<T> {
     best: Option<Best<T>>,
     waited: u64,
     online: Option<Online<T>>,
+    /// The rows with what was filled in for unknown cells, if there are any.
+    filled: Option<States<T>>,
 }
 
 /// Persistent chains: visible states, and the hidden states that the next sweep starts from if they are drawn.
@@ -103,7 +106,7 @@ impl<T: Real> Trainer<T> {
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
         let work = Work::new(&rbm, &machine);
         let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(machine)?);
-        let follower = match config.likelihood && !monitor.is_exact() {
+        let follower = match config.likelihood && !monitor.is_exact() && monitor.tells_likelihood() {
             true => Some(Follower::new(&rbm, config.rows_between_likelihoods(), key)?),
             false => None,
         };
@@ -133,9 +136,9 @@ impl<T: Real> Trainer<T> {
         })
     }
 
-    /// Log likelihoods are told with this added: −Σ log scale, if the rows were scaled (`Preprocess::log_jacobian`).
-    pub fn tell_with_log_jacobian(&mut self, log_jacobian: f64) {
-        self.monitor.log_jacobian = log_jacobian;
+    /// Log likelihoods are told in the units that the rows had before `preprocess`.
+    pub fn tell_in_units_of(&mut self, preprocess: &Preprocess) {
+        self.monitor.tell_in_units_of(preprocess, self.backend.machine().visible());
     }
 
     /// Writes a checkpoint to `path` about every `every` updates, and when the run is interrupted.
@@ -308,6 +311,7 @@ impl<T: Real> Trainer<T> {
             best: self.best.clone(),
             waited: self.waited,
             online: self.follower.as_ref().map(|f| f.state().clone()),
+            filled: self.data.known().map(|_| self.data.states().clone()),
         }
     }
 
@@ -322,6 +326,9 @@ impl<T: Real> Trainer<T> {
         }
         if let (Some(follower), Some(online)) = (&mut self.follower, state.online) {
             follower.restore(online);
+        }
+        if let Some(filled) = state.filled {
+            self.data.refill(filled);
         }
         self.rbm = state.rbm;
         self.follow_offsets();
@@ -358,8 +365,29 @@ impl<T: Real> Trainer<T> {
         if let Some(online) = &state.online {
             online.check(self.backend.machine().visible())?;
         }
+        self.check_filled(state.filled.as_ref())?;
         self.set_state(state);
         Ok(())
+    }
+}
+
+impl<T: Real> Trainer<T> {
+    /// Refuses filled rows that are not those of the data: another number of them, or other known cells.
+    fn check_filled(&self, filled: Option<&States<T>>) -> Result<()> {
+        let side = self.backend.machine().visible();
+        let same = match (filled, self.data.known()) {
+            (None, None) => true,
+            (Some(filled), Some(known)) if filled.rows() == self.data.len() && filled.sites() == side.sites() => {
+                filled.check(side)?;
+                let (ours, theirs) = (self.data.states().values(side), filled.values(side));
+                ours.indexed_iter().zip(&theirs).all(|(((r, i), a), b)| a == b || !known.get(r, i))
+            }
+            _ => false,
+        };
+        match same {
+            true => Ok(()),
+            false => Err(Error::Undefined("the checkpoint's rows are not those of the data".into())),
+        }
     }
 }
 

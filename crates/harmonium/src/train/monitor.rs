@@ -4,7 +4,9 @@
 
 use super::init::independent_log_likelihood;
 use super::{TrainConfig, shuffled};
-use crate::backend::{Backend, Slot};
+use crate::backend::{Backend, Slot, Sweeps};
+use crate::conditional::{Row, cost};
+use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::events::{Measures, Progress};
@@ -12,9 +14,10 @@ use crate::exact::Exact;
 use crate::logz::Estimate;
 use crate::measure::{Chains, Context, Needs, Rows, Value, measure};
 use crate::model::Rbm;
-use crate::natural::Natural;
+use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
+use crate::threads;
 
 /// Rows at most, of each kind, whose free energies are taken.
 const ROWS: usize = 1000;
@@ -34,6 +37,8 @@ const WATCH_EVERY: u64 = 600;
 const COPIES: Slot = 7;
 /// States times columns up to which the exact likelihood is measured during a run: some hundredths of a second.
 const CHEAP: f64 = 1e7;
+/// Sweeps that fill unknown cells of rows that are measured; in the first half of them the chains cool down.
+const FILL: u64 = 10;
 
 /// Samples of the rows, and what is known of them before learning.
 pub(super) struct Monitor<T> {
@@ -41,9 +46,11 @@ pub(super) struct Monitor<T> {
     valid: Option<Dataset<T>>,
     valid_rows: usize,
     baseline: f64,
-    /// Added to every log density: what the data's own units make of it.
-    pub log_jacobian: f64,
+    /// Added to every log density of training rows and held-out rows: what the data's own units make of it.
+    log_jacobian: [f64; 2],
     exact: bool,
+    /// Whether the likelihood can be told: of rows with unknown cells only where these can be summed over.
+    told: bool,
     terms: f64,
     watch_every: u64,
     last: u64,
@@ -64,9 +71,10 @@ impl<T: Real> Monitor<T> {
             data.select(&rows)
         };
         let train = sample(data);
-        Monitor {
+        let mut monitor = Monitor {
             baseline: independent_log_likelihood(machine.visible(), data),
-            log_jacobian: 0.0,
+            log_jacobian: [0.0; 2],
+            told: true,
             valid_rows: valid.as_ref().map_or(0, Dataset::len),
             valid: valid.filter(|v| !v.is_empty()).as_ref().map(sample),
             exact: config.likelihood && Exact::cost(machine).is_some_and(|cost| cost <= CHEAP),
@@ -76,7 +84,21 @@ impl<T: Real> Monitor<T> {
             last: config.updates,
             key: key.of(Purpose::Monitor),
             train,
-        }
+        };
+        monitor.told = std::iter::once(&monitor.train).chain(&monitor.valid).all(|data| can_be_summed(machine, data));
+        monitor
+    }
+
+    /// Log likelihoods are told in the units that the rows had before `preprocess`.
+    pub fn tell_in_units_of(&mut self, preprocess: &Preprocess, side: &Side<T>) {
+        let one = |data: &Dataset<T>| preprocess.mean_log_jacobian(side.kind(), &data.moments(side).known);
+        let train = one(&self.train);
+        self.log_jacobian = [train, self.valid.as_ref().map_or(train, one)];
+    }
+
+    /// Whether the likelihood is told at all.
+    pub fn tells_likelihood(&self) -> bool {
+        self.told
     }
 
     /// Whether the likelihood is measured exactly.
@@ -90,7 +112,7 @@ impl<T: Real> Monitor<T> {
 
     /// Mean log likelihood of the training rows under independent units, nats per row.
     pub fn baseline(&self) -> f64 {
-        self.baseline + self.log_jacobian
+        self.baseline + self.log_jacobian[0]
     }
 
     /// All measures after `update` updates; persistent chains are in the slot `chains`.
@@ -103,21 +125,23 @@ impl<T: Real> Monitor<T> {
         online: Option<Estimate>,
     ) -> Result<Progress> {
         let log_z = match self.exact.then(|| Exact::new(rbm)) {
-            Some(Ok(exact)) => Some((exact.log_z() - self.log_jacobian, None)),
+            Some(Ok(exact)) => Some((exact.log_z(), None)),
             Some(Err(Error::NotNormalisable(_))) => None,
             Some(Err(error)) => return Err(error),
-            None => online.map(|z| (z.value - self.log_jacobian, Some(z.std_err))),
+            None => online.map(|z| (z.value, Some(z.std_err))),
         };
         let watch = update.is_multiple_of(self.watch_every) || update == self.last;
         let chains = self.chains(backend, update, chains, watch);
         let machine = backend.machine().widen();
-        let train = Rows::new(backend, &self.train, FULL);
-        let valid = self.valid.as_ref().map(|v| Rows::new(backend, v, FULL));
-        let (log_jacobian, key, terms) = (self.log_jacobian, self.key, self.terms);
+        let train = self.rows(backend, &machine, &self.train, update)?;
+        let valid = self.valid.as_ref().map(|v| self.rows(backend, &machine, v, update)).transpose()?;
+        let ([log_jacobian, of_valid], key, terms) = (self.log_jacobian, self.key, self.terms);
         let (rows, held_out, chains) = (Some(&train), valid.as_ref(), chains.as_ref());
         let cx = Context { machine: &machine, log_jacobian, rows, held_out, chains, key, terms };
+        let log_z = log_z.filter(|_| self.told);
         let mut progress = Progress { train: measures(&cx, log_z), ..Progress::default() };
-        progress.valid = held_out.map(|rows| measures(&Context { rows: Some(rows), held_out: None, ..cx }, log_z));
+        progress.valid = held_out
+            .map(|rows| measures(&Context { rows: Some(rows), held_out: None, log_jacobian: of_valid, ..cx }, log_z));
         let once: &[Needs] = match watch {
             true => &[Needs::HeldOut, Needs::Chains, Needs::Trace, Needs::Machine],
             false => &[Needs::HeldOut, Needs::Chains],
@@ -126,6 +150,36 @@ impl<T: Real> Monitor<T> {
             progress.more.insert(name.into(), value);
         });
         Ok(progress)
+    }
+
+    /// What the machine makes of some rows. Unknown cells are filled with draws first, and where they can be summed over the
+    /// free energies are −log p*(v_B) of what is known.
+    fn rows(
+        &self,
+        backend: &mut dyn Backend<T>,
+        machine: &Natural<f64>,
+        data: &Dataset<T>,
+        update: u64,
+    ) -> Result<Rows> {
+        let Some(known) = data.known() else { return Ok(Rows::new(backend, data, FULL)) };
+        let key = self.key.of(Purpose::Missing).step(update);
+        backend.put(COPIES, data.states(), None);
+        backend.clamp(COPIES, Some(known));
+        for first in 0..FILL {
+            let beta = vec![T::of((2.0 * first as f64 / FILL as f64).min(1.0)); data.len()];
+            backend.gibbs(COPIES, Sweeps { steps: 1, key, first, beta: Some(&beta) });
+        }
+        let mut filled = data.clone();
+        filled.refill(backend.get(COPIES));
+        let mut rows = Rows::new(backend, &filled, FULL);
+        if self.told {
+            let x = filled.states().columns(backend.machine().visible().unit(), 0, filled.len()).mapv(T::f64);
+            let found = threads::map(true, 0..filled.len(), |r| {
+                Row { machine, x: x.row(r).to_vec(), known, number: r }.log_p().map(|p| -p)
+            });
+            rows.free_energies = found.into_iter().collect::<Result<_>>()?;
+        }
+        Ok(rows)
     }
 
     /// The persistent chains as they stand; with `watch` some of them have run on. A run without such chains has samples only
@@ -144,6 +198,13 @@ impl<T: Real> Monitor<T> {
             None => watched,
         })
     }
+}
+
+/// Whether the unknown cells of rows, if there are any, can be summed over in little time.
+fn can_be_summed<T: Real>(machine: &Natural<T>, data: &Dataset<T>) -> bool {
+    let Some(known) = data.known() else { return true };
+    let all: Option<f64> = (0..data.len()).map(|r| cost(machine, known, r)).sum();
+    all.is_some_and(|all| all <= CHEAP)
 }
 
 /// Updates between two watches: a multiple of those between measurements, and more of them if batches are small.
@@ -168,7 +229,7 @@ fn measures(cx: &Context, log_z: Option<(f64, Option<f64>)>) -> Measures {
     let rows = cx.rows.map_or(0, |r| r.weights.len());
     let mut measures = Measures { rows, reconstruction_error: f64::NAN, free_energy: f64::NAN, ..Measures::default() };
     tell(cx, &[Needs::Rows], &mut |name, value| measures.set(name, value));
-    measures.log_likelihood = log_z.map(|z| -measures.free_energy - z.0);
+    measures.log_likelihood = log_z.map(|z| cx.log_jacobian - measures.free_energy - z.0);
     measures.log_likelihood_std_err = log_z.and_then(|z| z.1);
     measures
 }

@@ -1,6 +1,7 @@
 //! One update: a batch, the model's statistics, the gradient, a step, and the offsets after it.
 
 use super::{Trainer, shuffled};
+use crate::backend::Sweeps;
 use crate::error::{Error, Result};
 use crate::estimate::{BATCH, Context};
 use crate::math::{all_finite, dot};
@@ -21,6 +22,9 @@ const CHECK_EVERY: u64 = 10;
 
 /// Updates between two moves of the offsets; a divisor of the updates between snapshots.
 const RECENTER_EVERY: u64 = 10;
+
+/// Sweeps that draw the unknown cells of a batch, from what they were when the row was last seen.
+const FILL: u64 = 5;
 
 /// Why an update failed: an error, or something seen that a smaller learning rate may mend.
 pub(super) enum Trouble {
@@ -99,6 +103,14 @@ impl<T: Real> Trainer<T> {
         let batch = self.batch();
         let rows = &self.permutation.1[batch];
         self.backend.put(BATCH, self.data.states(), Some(rows));
+        let known = self.data.known().map(|known| known.select(rows));
+        if let Some(known) = known.as_ref().filter(|k| !self.estimator.sums_over(self.backend.machine(), k)) {
+            let key = self.key.of(Purpose::Missing);
+            self.backend.clamp(BATCH, Some(known));
+            self.backend.gibbs(BATCH, Sweeps { steps: FILL, key, first: self.update * FILL, beta: None });
+            self.backend.clamp(BATCH, None);
+            self.data.fill(rows, &self.backend.get(BATCH));
+        }
         let Work { data, model, weights, .. } = &mut self.work;
         weights.clear();
         if !self.data.uniform() {
@@ -108,6 +120,7 @@ impl<T: Real> Trainer<T> {
             rbm: &self.rbm,
             backend: self.backend.as_mut(),
             weights: (!self.data.uniform()).then_some(&weights[..]),
+            known: known.as_ref(),
             key: self.key,
             update: self.update,
         };

@@ -40,12 +40,12 @@ use crate::error::Result;
 use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::rng::Key;
-use crate::states::States;
+use crate::states::{Bits, States};
 use crate::stats::Stats;
 use lowered::Lowered;
 use ndarray::{Array1, Array2};
 use panels::Strip;
-use rows::{Operand, Rows};
+use rows::{Kept, Operand, Rows};
 use std::ops::Range;
 
 /// Rows that are worked on at once: enough that tables pay, few enough that a panel's results stay in the second-level
@@ -74,6 +74,8 @@ struct Chains<T> {
     hidden: Rows<T>,
     /// Whether the hidden rows wait for the next sweep.
     waiting: bool,
+    /// Visible cells that no sweep draws.
+    kept: Option<Kept<T>>,
 }
 
 /// Buffers that outlive a call, so that a step allocates none of them.
@@ -131,6 +133,13 @@ impl<T: Real> Backend<T> for Cpu<T> {
         self.make(slot);
         self.slots[slot].visible.load(self.machine.visible(), rows, which);
         self.slots[slot].waiting = false;
+        self.slots[slot].kept = None;
+    }
+
+    fn clamp(&mut self, slot: Slot, known: Option<&Bits>) {
+        self.make(slot);
+        let chains = &mut self.slots[slot];
+        chains.kept = known.map(|known| Kept::new(known, &chains.visible));
     }
 
     fn put_hidden(&mut self, slot: Slot, rows: &States<T>) {

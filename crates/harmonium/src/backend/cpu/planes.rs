@@ -37,6 +37,18 @@ impl Planes {
         &self.words[p * self.rows + rows.start..p * self.rows + rows.end]
     }
 
+    /// The bit in column `c` of row `r`.
+    pub fn get(&self, r: usize, c: usize) -> bool {
+        self.words[c / WIDTH * self.rows + r] >> (c % WIDTH) & 1 == 1
+    }
+
+    /// Takes the bits that are set in `which` from `of`; all have the same shape.
+    pub fn merge(&mut self, of: &Planes, which: &Planes) {
+        for ((word, of), which) in self.words.iter_mut().zip(&of.words).zip(&which.words) {
+            *word = (*word & !which) | (of & which);
+        }
+    }
+
     /// All planes.
     pub fn words_mut(&mut self) -> &mut [u32] {
         &mut self.words

@@ -8,7 +8,7 @@ use super::two_valued;
 use super::{dense, lists, russians};
 use crate::natural::Side;
 use crate::real::Real;
-use crate::states::States;
+use crate::states::{Bits, States};
 use crate::threads;
 use ndarray::Array2;
 use std::ops::Range;
@@ -35,7 +35,40 @@ pub struct Rows<T> {
     numbers: Vec<T>,
 }
 
+/// Cells that stay as they are: which, one bit per site, and the rows they stand in.
+#[derive(Clone, Debug, Default)]
+pub struct Kept<T> {
+    known: Planes,
+    rows: Rows<T>,
+}
+
+impl<T: Real> Kept<T> {
+    /// The cells of these rows whose bits are set.
+    pub fn new(known: &Bits, rows: &Rows<T>) -> Kept<T> {
+        let mut planes = Planes::default();
+        planes.load(known.sites(), (0..known.rows()).map(|r| known.row(r)));
+        Kept { known: planes, rows: rows.clone() }
+    }
+}
+
 impl<T: Real> Rows<T> {
+    /// Takes back the cells that stay as they are.
+    pub fn keep(&mut self, kept: &Kept<T>) {
+        let Kept { known, rows } = kept;
+        if (self.form, rows.form) == (Form::Bits, Form::Numbers) {
+            // Grey values stay grey, and the draws are the ends of the scale.
+            let columns = self.planes.columns();
+            let bit = |k: usize| if self.planes.get(k / columns, k % columns) { T::one() } else { T::zero() };
+            self.numbers = (0..self.len * columns).map(bit).collect();
+            self.form = Form::Numbers;
+        }
+        match self.form {
+            Form::Bits => self.planes.merge(&rows.planes, known),
+            Form::Codes => take(known, &rows.codes, &mut self.codes),
+            Form::Numbers => take(known, &rows.numbers, &mut self.numbers),
+        }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.len
@@ -149,6 +182,16 @@ impl<T: Real> Rows<T> {
             count(level, self.planes.plane(p, &(0..self.len)), weights, &mut strip);
             sums.copy_from_slice(&strip.0[..sums.len()]);
         });
+    }
+}
+
+/// Copies the cells that are known, row after row of one cell per site.
+fn take<A: Copy>(known: &Planes, from: &[A], to: &mut [A]) {
+    let sites = known.columns().max(1);
+    for (k, (from, to)) in from.iter().zip(to).enumerate() {
+        if known.get(k / sites, k % sites) {
+            *to = *from;
+        }
     }
 }
 

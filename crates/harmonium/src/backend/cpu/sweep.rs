@@ -29,6 +29,9 @@ pub fn run<T: Real>(cpu: &mut Cpu<T>, slot: Slot, sweeps: Sweeps<T>) {
         let key = sweeps.key.of(Purpose::Visible).step(step);
         let down = Half { level: cpu.level, direction: &cpu.lowered.down, from: hidden, to: visible, key, beta };
         down.run(&chains.hidden, &mut chains.visible, &mut cpu.scratch);
+        if let Some(kept) = &chains.kept {
+            chains.visible.keep(kept);
+        }
         chains.waiting = false;
     }
 }

@@ -1,0 +1,89 @@
+//! Chains with cells held fast: every row has several, which begin at an infinite temperature, each at a place of its own, and
+//! cool down. Means are those of p(v | h) (Rao–Blackwell), and their error is the spread between the chains of a row.
+
+use super::{Answer, Conditional};
+use crate::backend::{Slot, Sweeps};
+use crate::rng::{Key, Purpose};
+use crate::states::{Bits, States};
+use crate::threads;
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
+
+/// Sweeps between two looks at the chains: a look costs as much as several sweeps.
+pub(super) const EVERY: usize = 4;
+const SLOT: Slot = 0;
+/// Rows of one piece of work.
+const PIECE: usize = 128;
+
+/// What is known of every row of columns.
+pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) -> Vec<Answer> {
+    let (rows, chains) = (x.nrows(), this.settings.chains);
+    start(this, x, known, key);
+    let columns = this.machine.visible().columns();
+    let mut sums = Array2::<f64>::zeros((rows * chains, columns));
+    let (mut looks, mut draws) = (0.0, Vec::new());
+    for step in (0..this.settings.steps).step_by(EVERY) {
+        let steps = (this.settings.steps - step).min(EVERY as u64);
+        let first = this.settings.burn_in + step;
+        this.backend.gibbs(SLOT, Sweeps { steps, key, first, beta: None });
+        let states = this.backend.get(SLOT);
+        sums += &visible_means(this, &states, key.of(Purpose::Look).step(step));
+        looks += 1.0;
+        if this.settings.interval.is_some() {
+            draws.push(states.values(this.narrow.visible()).mapv(f64::from));
+        }
+    }
+    let one = |r: usize| {
+        let of_row = s![r * chains..(r + 1) * chains, ..];
+        let each = &sums.slice(of_row) / looks;
+        let (mut means, mut std_err) = (mean(each.view()), deviation_of_mean(each.view()));
+        let width = columns / known.sites();
+        for c in (0..columns).filter(|c| known.get(r, c / width)) {
+            (means[c], std_err[c]) = (x[[r, c]], 0.0);
+        }
+        let some: Vec<_> = draws.iter().map(|d| d.slice(of_row)).collect();
+        // All have the same number of columns.
+        Answer { means, std_err, draws: (!some.is_empty()).then(|| concatenate(Axis(0), &some).unwrap_or_default()) }
+    };
+    (0..rows).map(one).collect()
+}
+
+/// Puts every row into the slot as often as it has chains, holds its known cells fast and lets the chains cool down.
+fn start(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) {
+    let chains = this.settings.chains;
+    let side = this.narrow.visible();
+    let mut states = States::new(side.unit(), side.sites());
+    states.push(side, x.mapv(|x| x as f32).view());
+    let copies: Vec<usize> = (0..x.nrows()).flat_map(|r| std::iter::repeat_n(r, chains)).collect();
+    this.backend.put(SLOT, &states, Some(&copies));
+    this.backend.clamp(SLOT, Some(&known.select(&copies)));
+    for step in 0..this.settings.burn_in {
+        let beta = (2.0 * step as f32 / this.settings.burn_in as f32).min(1.0);
+        let beta = vec![beta; copies.len()];
+        this.backend.gibbs(SLOT, Sweeps { steps: 1, key, first: step, beta: Some(&beta) });
+    }
+}
+
+/// ⟨v | h⟩ of every chain, with h drawn from the states as they are.
+fn visible_means(this: &Conditional, states: &States<f32>, key: Key) -> Array2<f64> {
+    let (machine, rows) = (&this.narrow, states.rows());
+    let much = rows * machine.weights().len() >= threads::MANY;
+    let pieces: Vec<Array2<f32>> = threads::map(much, (0..rows).step_by(PIECE), |from| {
+        let x = states.columns(machine.visible().unit(), from, (from + PIECE).min(rows));
+        let h = machine.up().sample(x.view(), key, from as u64);
+        machine.down().means(h.view())
+    });
+    let views: Vec<_> = pieces.iter().map(|p| p.view()).collect();
+    // All have the same number of columns.
+    concatenate(Axis(0), &views).unwrap_or_default().mapv(f64::from)
+}
+
+fn mean(x: ArrayView2<f64>) -> Array1<f64> {
+    x.sum_axis(Axis(0)) / x.nrows() as f64
+}
+
+/// Standard error of the mean of rows.
+fn deviation_of_mean(x: ArrayView2<f64>) -> Array1<f64> {
+    let (n, mean) = (x.nrows() as f64, mean(x));
+    let squares = x.rows().into_iter().fold(Array1::zeros(x.ncols()), |sum, row| sum + (&row - &mean).mapv(|d| d * d));
+    squares.mapv(|s: f64| (s / (n * (n - 1.0))).sqrt())
+}

@@ -1,0 +1,181 @@
+//! p(v_A | v_B): what some visible cells of a row say about the others.
+//!
+//! Given v_B, a machine is a machine of the other cells: [`Natural::given`]. So what is exact for machines is exact here. Where
+//! enumeration would take too long, chains run with v_B held fast.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `exact` | the machine of the other cells, solved |
+//! | `chains` | chains with cells held fast |
+//! | `score` | log Σ_{v_A} p*(v_A, v_B) |
+//! | `summary` | means, spreads and intervals of cells, from what either way gives |
+
+mod chains;
+mod exact;
+mod score;
+mod summary;
+
+pub(crate) use exact::Row;
+pub use score::{Score, Scores};
+pub use summary::Filled;
+
+use crate::backend::{Backend, Cpu};
+use crate::error::{Error, Result};
+use crate::exact::Exact;
+use crate::logz::known::KnownPath;
+use crate::model::Rbm;
+use crate::natural::Natural;
+use crate::real::Real;
+use crate::rng::Key;
+use crate::states::Bits;
+use crate::stats::Stats;
+use crate::threads;
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+
+/// Γ terms of one row up to which enumeration is chosen: some 50 ms.
+const CHEAP: f64 = 2e7;
+
+/// How conditionals are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Exactly where that is cheap, else by chains.
+    Auto,
+    /// Exactly, however long it takes.
+    Exact,
+    /// By chains.
+    Chains,
+}
+
+impl Method {
+    /// Every method and its name.
+    pub const LIST: [(&'static str, Method); 3] =
+        [("auto", Method::Auto), ("exact", Method::Exact), ("chains", Method::Chains)];
+}
+
+/// What conditionals are found with.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How.
+    pub method: Method,
+    /// Chains of every row.
+    pub chains: usize,
+    /// Sweeps before anything is counted; in the first half of them the chains cool down to the machine.
+    pub burn_in: u64,
+    /// Sweeps that count.
+    pub steps: u64,
+    /// Whether spreads and intervals are wanted, and the part of the probability within an interval.
+    pub interval: Option<f64>,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { method: Method::Auto, chains: 20, burn_in: 100, steps: 200, interval: None, seed: 0 }
+    }
+}
+
+impl Settings {
+    fn check(&self) -> Result<()> {
+        let fail = |key, problem: String| Err(Error::Config { key, problem });
+        if self.chains < 2 {
+            return fail("chains", format!("is {}, but an error bar needs at least 2", self.chains));
+        }
+        if self.steps == 0 {
+            return fail("steps", "is 0, but must be at least 1".into());
+        }
+        match self.interval {
+            Some(p) if !(p > 0.0 && p < 1.0) => fail("interval", format!("is {p}, but must be between 0 and 1")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What was found about the cells of one row.
+struct Answer {
+    /// ⟨x⟩ of every column; known cells as they are.
+    means: Array1<f64>,
+    /// Its Monte Carlo standard error; 0 where exact.
+    std_err: Array1<f64>,
+    /// Rows of data values drawn from the conditional, if intervals are wanted.
+    draws: Option<Array2<f64>>,
+}
+
+/// A machine that is asked about cells.
+pub struct Conditional {
+    machine: Natural<f64>,
+    backend: Box<dyn Backend<f32>>,
+    narrow: Natural<f32>,
+    /// Made when it is first needed.
+    path: Option<KnownPath<f32>>,
+    settings: Settings,
+    key: Key,
+}
+
+impl Conditional {
+    /// A machine to ask; refuses settings that make no sense.
+    pub fn new(rbm: &Rbm<f64>, settings: Settings) -> Result<Conditional> {
+        settings.check()?;
+        let narrow = rbm.cast::<f32>().lower();
+        let backend = Box::new(Cpu::new(narrow.clone())?);
+        Ok(Conditional { machine: rbm.lower(), backend, narrow, path: None, settings, key: Key::root(settings.seed) })
+    }
+
+    /// Rows that are best asked about at once: as many as chains and their draws fit into some hundred megabytes.
+    pub fn rows_at_once(&self) -> usize {
+        let draws = if self.settings.interval.is_some() { self.settings.steps as usize / chains::EVERY + 1 } else { 2 };
+        let cells = self.settings.chains * self.machine.visible().columns() * draws;
+        ((1 << 24) / cells.max(1)).clamp(1, 1024)
+    }
+
+    /// Fills the cells of rows of columns that are not `known`. `first` is the number of the first row, on which the random
+    /// numbers depend.
+    pub fn fill(&mut self, x: ArrayView2<f64>, known: &Bits, first: u64) -> Result<Filled> {
+        let (some, rest) = self.parted(known);
+        let mut answers: Vec<Option<Answer>> = (0..x.nrows()).map(|_| None).collect();
+        let key = self.key.step(first);
+        let (machine, want_draws) = (&self.machine, self.settings.interval.is_some());
+        let solved = threads::map(some.len() > 1, some.iter(), |&r| {
+            let row = exact::Row { machine, x: x.row(r).to_vec(), known, number: r };
+            row.answer(want_draws.then(|| key.step(r as u64)))
+        });
+        for (r, answer) in some.iter().zip(solved) {
+            answers[*r] = Some(answer?);
+        }
+        if !rest.is_empty() {
+            let found = chains::answers(self, x.select(Axis(0), &rest).view(), &known.select(&rest), key);
+            rest.iter().zip(found).for_each(|(r, answer)| answers[*r] = Some(answer));
+        }
+        let answers: Vec<Answer> = answers.into_iter().flatten().collect();
+        Ok(summary::of(self.machine.visible(), &answers, known, self.settings.interval, some.len()))
+    }
+
+    /// Rows that are solved exactly, and the others.
+    fn parted(&self, known: &Bits) -> (Vec<usize>, Vec<usize>) {
+        (0..known.rows()).partition(|&r| {
+            let cheap = || cost(&self.machine, known, r).is_some_and(|c| c <= CHEAP);
+            known.ones(r) == known.sites()
+                || self.settings.method == Method::Exact
+                || (self.settings.method == Method::Auto && cheap())
+        })
+    }
+}
+
+/// Γ terms that summing over the unknown cells of a row takes, if that can be done.
+pub(crate) fn cost<T: Real>(machine: &Natural<T>, known: &Bits, row: usize) -> Option<f64> {
+    match known.sites() - known.ones(row) {
+        0 => Some(machine.hidden().columns() as f64),
+        free => Exact::cost_of_sites(machine, free),
+    }
+}
+
+/// Statistics of rows of columns, each counted `weights[r]` times, with the hidden layer and the cells that are not `known`
+/// averaged out exactly: what the gradient of the likelihood of the known cells needs.
+pub fn stats(machine: &Natural<f64>, x: ArrayView2<f64>, known: &Bits, weights: &[f64]) -> Result<Stats<f64>> {
+    let parts = threads::map(true, 0..x.nrows(), |r| Row { machine, x: x.row(r).to_vec(), known, number: r }.stats());
+    let mut sum = Stats::zeros(machine);
+    for (part, w) in parts.into_iter().zip(weights) {
+        sum.add_scaled(*w, &part?);
+    }
+    Ok(sum)
+}

@@ -1,0 +1,71 @@
+//! What is told of a cell: its mean, how far it may be from it, and an interval.
+
+use super::Answer;
+use crate::natural::Side;
+use crate::states::Bits;
+use ndarray::{Array1, Array2};
+
+/// Filled rows of data values, one entry per site.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filled {
+    /// Known cells as they were. Others: the conditional mean, or for units whose values are names of states (Potts) the most
+    /// probable state.
+    pub values: Array2<f64>,
+    /// Monte Carlo standard error of the mean (Potts: of the probability); 0 where exact.
+    pub std_err: Array2<f64>,
+    /// Standard deviation of the cell given the known ones (Potts: the probability that it is another state), if asked for.
+    pub spread: Option<Array2<f64>>,
+    /// Ends of the interval that holds the asked part of the probability, if asked for.
+    pub interval: Option<[Array2<f64>; 2]>,
+    /// Draws from the conditional, one matrix of draws × sites for each row, if intervals were asked for.
+    pub draws: Vec<Array2<f64>>,
+    /// Number of rows that were solved exactly, those without free cells included.
+    pub exact: usize,
+}
+
+pub(super) fn of(side: &Side<f64>, answers: &[Answer], known: &Bits, interval: Option<f64>, exact: usize) -> Filled {
+    let (rows, sites, width) = (answers.len(), side.sites(), side.unit().width());
+    let zeros = || Array2::zeros((rows, sites));
+    let (mut means, mut std_err, mut spread) = (Array2::zeros((rows, side.columns())), zeros(), zeros());
+    let (mut low, mut high) = (zeros(), zeros());
+    for (r, answer) in answers.iter().enumerate() {
+        means.row_mut(r).assign(&answer.means);
+        for site in 0..sites {
+            // The column that `decode` chooses.
+            let columns = site * width..(site + 1) * width;
+            let best = columns.fold(site * width, |b, c| if answer.means[c] > answer.means[b] { c } else { b });
+            std_err[[r, site]] = answer.std_err[best];
+            if let Some(draws) = answer.draws.as_ref().filter(|_| !known.get(r, site)) {
+                let drawn = draws.column(site).to_owned();
+                spread[[r, site]] = if width > 1 { 1.0 - answer.means[best] } else { deviation(&drawn) };
+                [low[[r, site]], high[[r, site]]] = ends(drawn, interval.unwrap_or(0.5));
+            }
+        }
+    }
+    let values = side.decode(means.view());
+    for (r, answer) in answers.iter().enumerate() {
+        for site in (0..sites).filter(|site| known.get(r, *site) || answer.draws.is_none()) {
+            (low[[r, site]], high[[r, site]]) = (values[[r, site]], values[[r, site]]);
+        }
+    }
+    Filled {
+        std_err,
+        spread: interval.map(|_| spread),
+        interval: interval.map(|_| [low, high]),
+        draws: answers.iter().filter_map(|a| a.draws.clone()).collect(),
+        values,
+        exact,
+    }
+}
+
+fn deviation(x: &Array1<f64>) -> f64 {
+    x.std(0.0)
+}
+
+/// Quantiles (1 − p)/2 and (1 + p)/2: the smallest numbers with at least that part of all at or below them.
+fn ends(x: Array1<f64>, p: f64) -> [f64; 2] {
+    let mut x = x.to_vec();
+    x.sort_by(f64::total_cmp);
+    let last = x.len() - 1;
+    [0.5 - 0.5 * p, 0.5 + 0.5 * p].map(|q| x[((q * x.len() as f64).ceil() as usize).saturating_sub(1).min(last)])
+}

@@ -1,0 +1,45 @@
+//! log Σ exp(−E) where some visible cells are given, of many rows at once: annealing with these cells held fast.
+
+use super::path::{Path, Pilots};
+use super::weights::{Estimate, log_mean_exp};
+use crate::backend::{Backend, Slot};
+use crate::real::Real;
+use crate::rng::Key;
+use crate::states::{Bits, States};
+
+const SLOT: Slot = 0;
+/// Fewest and most temperatures that are passed.
+const TEMPERATURES: (f64, f64) = (50.0, 1000.0);
+
+/// The way from independent units to a machine, on which cells may be held fast.
+pub(crate) struct KnownPath<T: Real> {
+    path: Path<'static, T>,
+    temperatures: usize,
+}
+
+impl<T: Real> KnownPath<T> {
+    pub fn new(backend: Box<dyn Backend<T>>, key: Key) -> KnownPath<T> {
+        let path = Path::new(backend, 2, Pilots::SOME, key, &|_| ());
+        // The variance of log weights is about length²/temperatures, and less where cells are given.
+        let temperatures = (2.0 * path.length * path.length).clamp(TEMPERATURES.0, TEMPERATURES.1) as usize;
+        KnownPath { path, temperatures }
+    }
+
+    /// log Σ exp(−E) over all that is not given, of every row, by so many chains each: low on average.
+    pub fn log_marginals(&mut self, rows: &States<T>, known: &Bits, chains: usize, key: Key) -> Vec<Estimate> {
+        let path = &mut self.path;
+        let copies: Vec<usize> = (0..rows.rows()).flat_map(|r| std::iter::repeat_n(r, chains)).collect();
+        path.backend.put(SLOT, rows, Some(&copies));
+        path.backend.clamp(SLOT, Some(&known.select(&copies)));
+        // At β = 0 one sweep forgets everything that is not held.
+        path.sweep(SLOT, &vec![T::zero(); copies.len()], key, 0);
+        let weights = path.anneal(SLOT, &path.schedule(self.temperatures), key, |_, _, _| ());
+        let x = rows.columns(path.backend.machine().visible().unit(), 0, rows.rows());
+        let one = |(r, w): (usize, &[f64])| {
+            let found = log_mean_exp(w);
+            let z0 = path.log_z0_given(&x.row(r).to_vec(), |site| known.get(r, site));
+            Estimate { value: found.value + z0, ..found }
+        };
+        weights.chunks(chains).enumerate().map(one).collect()
+    }
+}
