@@ -77,6 +77,15 @@ pub struct DataOptions {
     pub label_column: Option<String>,
 }
 
+/// Option of commands that can do with rows of which some cells are not known.
+#[derive(Args, Clone, Copy, Default)]
+#[command(next_help_heading = "Data options")]
+pub struct Missing {
+    /// Cells that are empty or no numbers (NaN, NA, ?) are unknown; without this they are refused
+    #[arg(long)]
+    pub missing: bool,
+}
+
 impl Global {
     /// The seed, also when none was typed.
     pub fn seed(&self) -> u64 {

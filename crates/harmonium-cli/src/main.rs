@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod cells;
 mod commands;
 mod measured;
 mod model;

@@ -47,6 +47,14 @@ impl<'a> Stream<'a> {
         Ok(Stream { rows, path, hint, meter: Meter::new("rows"), told: false })
     }
 
+    /// Takes cells that are not a number for unknown ones.
+    pub fn with_missing(mut self, missing: bool) -> Self {
+        if missing {
+            self.rows = self.rows.with_missing();
+        }
+        self
+    }
+
     /// The binarisation that the data itself has brought about so far.
     pub fn decided_by_data(&self) -> Option<Binarize> {
         self.rows.decided_by_data()
@@ -103,6 +111,9 @@ fn by_chunks(x: ArrayView2<f64>, columns: usize, f: impl Fn(ArrayView2<f64>) -> 
 fn locate(path: &Path, hint: &dyn Fn() -> String, error: Error) -> Error {
     let hint = match &error {
         Error::Domain { value, .. } if value.is_finite() => hint(),
+        Error::Domain { value, .. } if value.is_nan() => {
+            "; --missing takes such cells for unknown where a command has it, and harmonium impute fills them".into()
+        }
         Error::Columns { .. } | Error::Domain { .. } => String::new(),
         _ => return error,
     };

@@ -1,17 +1,23 @@
 //! `evaluate`: the mean log likelihood ⟨log p(v)⟩ = −⟨F(v)⟩ − log Z − Σ log scale of data, in nats per row.
 
-use crate::args::{DataOptions, Global, LogZOptions, data_help, log_z_methods, parse_output};
+use crate::args::{DataOptions, Global, LogZOptions, Missing, data_help, log_z_methods, parse_output};
 use crate::measured::{Measured, Sample, measured};
 use crate::model::Model;
+use crate::progress::Meter;
 use crate::report::{Report, say};
 use crate::stream::{Mapped, Stream};
 use anyhow::Result;
 use clap::Args;
-use harmonium::data::{RowCounts, npy};
+use harmonium::Bits;
+use harmonium::conditional::{self, Conditional};
+use harmonium::data::{Block, RowCounts, npy};
 use harmonium::logz::LogZ;
 use ndarray::{Array2, Axis};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
+
+/// Rows whose unknown cells are summed over at a time.
+const PIECE: usize = 100;
 
 /// Mean log likelihood of data, in nats per row
 ///
@@ -39,6 +45,9 @@ pub struct Evaluate {
     train: Option<String>,
     #[command(flatten)]
     options: DataOptions,
+    /// With unknown cells the likelihood is that of the known ones
+    #[command(flatten)]
+    missing: Missing,
 }
 
 impl Evaluate {
@@ -61,17 +70,19 @@ impl Evaluate {
 
     /// The data comes first: a bad value in it is found before minutes are spent on log Z.
     fn score(&self, model: Model, global: &Global) -> Result<Score> {
-        let pass =
-            |data: &str| DataPass::run(&model, Stream::open(&model, data, &self.options, global)?, global.seed());
+        let pass = |data: &str| {
+            let stream = Stream::open(&model, data, &self.options, global)?.with_missing(self.missing.missing);
+            DataPass::run(&model, stream, global.seed())
+        };
         let rows = pass(&self.data)?;
         let train = self.train.as_deref().map(pass).transpose()?;
         let measured = measured(&model, &rows.sample, train.as_ref().map(|t| &t.sample), global.seed())?;
         let sample = rows.sample.columns(&model);
         let log_z = model.log_z(&self.log_z, &self.estimate, Some(&sample), global.seed())?;
-        let shift = model.file.preprocess.log_jacobian(model.file.rbm.visible().kind()) - log_z.value;
-        let entropy = rows.entropy.filter(|_| log_z.method == "exact");
-        let log_likelihoods = rows.sample.energies.iter().map(|f| shift - f).collect();
-        Ok(Score { model: model.path, measured, log_likelihoods, entropy, log_z })
+        let entropy = rows.entropy.filter(|_| log_z.method == "exact" && rows.unknown.cells == 0);
+        let energies = rows.sample.energies.iter();
+        let log_likelihoods = energies.zip(&rows.jacobians).map(|(f, j)| j - f - log_z.value).collect();
+        Ok(Score { model: model.path, measured, log_likelihoods, entropy, log_z, unknown: rows.unknown })
     }
 
     fn one(&self, score: &Score) -> Report {
@@ -82,6 +93,7 @@ impl Evaluate {
                 "log likelihood",
                 format!("{} nats per row (rows spread by {:.4})", score.mean_words(), score.spread()),
             )
+            .maybe("unknown cells", score.unknown.in_words())
             .line("log Z", score.log_z.to_string())
             .maybe("verdict", score.log_z.explanation())
             .maybe("entropy of rows", score.entropy.map(|h| format!("{h:.6} nats")))
@@ -105,20 +117,83 @@ impl Evaluate {
 struct DataPass {
     sample: Sample,
     entropy: Option<f64>,
+    /// What the units of the data add to the log density of each row.
+    jacobians: Vec<f64>,
+    unknown: Unknown,
+}
+
+/// Cells that are not known, and what became of them.
+#[derive(Clone, Copy, Default)]
+struct Unknown {
+    cells: u64,
+    rows: usize,
+    /// Rows whose unknown cells were summed over exactly.
+    exact: usize,
+    /// Sum of the squared standard errors of the rows.
+    squares: f64,
+}
+
+impl Unknown {
+    fn in_words(&self) -> Option<String> {
+        let Unknown { cells, rows, exact, .. } = *self;
+        let how = match exact == rows {
+            true => "summed over exactly".into(),
+            false => format!("annealed in {} rows, a little low on average, else summed over exactly", rows - exact),
+        };
+        (cells > 0).then(|| format!("{cells} in {rows} rows, {how}: the likelihood is that of the known ones"))
+    }
 }
 
 impl DataPass {
     fn run(model: &Model, mut stream: Stream, seed: u64) -> Result<DataPass> {
         let (up, unit) = (model.machine.up(), model.machine.visible().unit());
         let (mut counts, mut sample) = (RowCounts::new(unit), Sample::new(model, seed));
-        while let Some(Mapped { block, result }) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
+        let (mut jacobians, mut unknown) = (Vec::new(), Unknown::default());
+        let mut ask = Conditional::new(&model.file.rbm, conditional::Settings { seed, ..Default::default() })?;
+        let (kind, sites) = (model.file.rbm.visible().kind(), model.machine.visible().sites());
+        while let Some(Mapped { block, mut result }) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
             counts.add(block.values.view());
+            let known = |r: usize, i: usize| block.known.as_ref().is_none_or(|k| k.get(r, i));
+            jacobians.extend((0..block.values.nrows()).map(|r| {
+                let known: Vec<f64> = (0..sites).map(|i| f64::from(u8::from(known(r, i)))).collect();
+                model.file.preprocess.mean_log_jacobian(kind, &known)
+            }));
+            if let Some(known) = &block.known {
+                unknown.sum_over(&mut ask, &block, known, &mut result)?;
+            }
             sample.add(&block.columns, result);
         }
         if unit.n_states().is_some() && !counts.all_states() {
             say("note", "grey values are taken as probabilities: log likelihoods are -F(v) - log Z, not probabilities");
         }
-        Ok(DataPass { sample, entropy: counts.entropy() })
+        Ok(DataPass { sample, entropy: counts.entropy(), jacobians, unknown })
+    }
+}
+
+impl Unknown {
+    /// Puts −log p*(v_B) in the place of the free energies of rows with unknown cells.
+    fn sum_over(
+        &mut self,
+        ask: &mut Conditional,
+        block: &Block,
+        known: &Bits,
+        energies: &mut Array2<f64>,
+    ) -> harmonium::Result<()> {
+        let rows: Vec<usize> = (0..known.rows()).filter(|r| known.ones(*r) < known.sites()).collect();
+        let meter = Meter::new("unknown cells");
+        for (done, some) in rows.chunks(PIECE).enumerate() {
+            let x = block.columns.select(Axis(0), some);
+            let scores = ask.scores(x.view(), &known.select(some), block.first + some[0] as u64)?;
+            for (r, score) in some.iter().zip(&scores.rows) {
+                energies[[*r, 0]] = -score.value;
+                self.squares += score.std_err.powi(2);
+                self.cells += (known.sites() - known.ones(*r)) as u64;
+            }
+            self.exact += scores.exact;
+            meter.tell((done * PIECE) as u64, Some(rows.len() as u64));
+        }
+        self.rows += rows.len();
+        Ok(())
     }
 }
 
@@ -129,6 +204,7 @@ struct Score {
     measured: Measured,
     entropy: Option<f64>,
     log_z: LogZ,
+    unknown: Unknown,
 }
 
 impl Score {
@@ -136,12 +212,17 @@ impl Score {
         mean(&self.log_likelihoods)
     }
 
-    /// The mean with the error that log Z brings, if it brings one.
+    /// The mean with its error, if it has one.
     fn mean_words(&self) -> String {
-        match self.log_z.std_err == 0.0 {
+        match self.std_err() == 0.0 {
             true => format!("{:.6}", self.mean()),
-            false => format!("{:.4} ± {:.4}", self.mean(), self.log_z.std_err),
+            false => format!("{:.4} ± {:.4}", self.mean(), self.std_err()),
         }
+    }
+
+    /// The error that log Z and unknown cells bring.
+    fn std_err(&self) -> f64 {
+        self.log_z.std_err.hypot(self.unknown.squares.sqrt() / self.log_likelihoods.len() as f64)
     }
 
     /// Standard deviation over the rows.
@@ -160,7 +241,8 @@ impl Score {
             "model": self.model.display().to_string(),
             "rows": self.log_likelihoods.len(),
             "mean_log_likelihood": self.mean(),
-            "std_err": self.log_z.std_err,
+            "std_err": self.std_err(),
+            "unknown_cells": self.unknown.cells,
             "row_std_dev": self.spread(),
             "log_z": self.log_z.value,
             "log_z_method": self.log_z.method,

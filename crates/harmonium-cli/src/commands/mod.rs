@@ -33,6 +33,7 @@ commands! {
     transform::Transform,
     reconstruct::Reconstruct,
     free_energy::FreeEnergy,
+    impute::Impute,
     convert::Convert,
 }
 

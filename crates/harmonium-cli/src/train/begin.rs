@@ -71,7 +71,7 @@ fn complete_machine(settings: &mut Settings, asked: &Table, columns: usize) -> R
     }
     // Options that say nothing about a Potts layer fail to make it, so that only there the data is looked through.
     if machine.visible == "potts" && machine.states.is_none() {
-        let found = input::look(&data.source, &data.options()?)?;
+        let found = input::look(&data.source, &data.options()?, data.missing)?;
         machine.states = Some((found.largest.max(0.0) as u64).saturating_add(1).max(2));
     }
     let (visible, hidden) = machine.kinds()?;
@@ -128,6 +128,7 @@ fn digest(input: &Input, rbm: &Rbm<f32>) -> String {
             States::Real(x) => x.iter().for_each(|x| hash.update(x.to_le_bytes())),
         }
         part.weights().iter().for_each(|w| hash.update(w.to_le_bytes()));
+        part.known().iter().flat_map(|k| k.words()).for_each(|w| hash.update(w.to_le_bytes()));
     }
     hash.update(ModelFile::new(rbm).to_bytes());
     let hex: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();

@@ -27,6 +27,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("data.valid", "file with held-out rows"),
     ("data.valid_fraction", "part of the rows that is held out, chosen by train.seed"),
     ("data.binarize", "auto, none, threshold:T or sample"),
+    ("data.missing", "whether cells that are empty or no numbers are unknown"),
     ("data.standardize", "whether columns get mean 0 and standard deviation 1"),
     ("data.image", "rows are images of this height and width, such as \"28x28\""),
     ("machine.visible", "visible units"),

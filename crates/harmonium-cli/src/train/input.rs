@@ -28,7 +28,7 @@ pub struct Input {
 pub fn read(settings: &Settings, visible: &Kind, columns: usize, preprocess: &mut Preprocess) -> Result<Input> {
     let (data, seed) = (&settings.data, settings.train.seed);
     let options = data.options()?;
-    let units = Units::new(visible, columns)?;
+    let units = Units::new(visible, columns, data.missing)?;
     preprocess.binarize = options.binarize().or(preprocess.binarize);
     let (mut train, decided) = units.read(&data.source, &options, preprocess, seed)?;
     preprocess.binarize = preprocess.binarize.or(decided);
@@ -48,13 +48,15 @@ pub fn read(settings: &Settings, visible: &Kind, columns: usize, preprocess: &mu
 struct Units {
     wide: Natural<f64>,
     narrow: Natural<f32>,
+    /// Whether cells may be unknown.
+    missing: bool,
 }
 
 impl Units {
-    fn new(visible: &Kind, columns: usize) -> Result<Units> {
+    fn new(visible: &Kind, columns: usize, missing: bool) -> Result<Units> {
         let hidden = Kind::new("bernoulli", &Options::new())?;
         let rbm: Rbm<f64> = Rbm::new(visible.clone(), columns, hidden, 1)?;
-        Ok(Units { wide: rbm.lower(), narrow: rbm.cast::<f32>().lower() })
+        Ok(Units { wide: rbm.lower(), narrow: rbm.cast::<f32>().lower(), missing })
     }
 
     fn read(
@@ -65,8 +67,9 @@ impl Units {
         seed: u64,
     ) -> Result<(Dataset<f32>, Option<harmonium::data::Binarize>)> {
         let (wide, narrow) = (self.wide.visible(), self.narrow.visible());
-        let hint = || suggestion(source, options, wide);
-        let mut stream = Stream::new(wide, preprocess, source, options, seed, Box::new(hint))?;
+        let hint = || suggestion(source, options, self.missing, wide);
+        let stream = Stream::new(wide, preprocess, source, options, seed, Box::new(hint))?;
+        let mut stream = stream.with_missing(self.missing);
         let mut rows = Dataset::new(narrow);
         while let Some(block) = stream.read()? {
             let columns = block.columns.mapv(|x| x as f32);
@@ -74,7 +77,7 @@ impl Units {
                 let problem = format!("data row {}: a value is {x} in single precision", block.first + r as u64);
                 return Err(Error::Data { path: source.into(), problem }.into());
             }
-            rows.push(narrow, columns.view());
+            rows.push_known(narrow, columns.view(), block.known.as_ref());
         }
         Ok((rows, stream.decided_by_data()))
     }
@@ -89,36 +92,41 @@ pub struct Look {
 }
 
 /// Looks through a whole table: mean and variance of every column by Welford's update, and the largest number.
-pub fn look(source: &str, options: &DataOptions) -> Result<Look> {
+pub fn look(source: &str, options: &DataOptions, missing: bool) -> Result<Look> {
     let mut table = options.open(source)?;
     let mut mean = Array1::<f64>::zeros(table.columns());
     let mut square = mean.clone();
+    let mut known = mean.clone();
     let (mut rows, mut largest) = (0u64, f64::NEG_INFINITY);
     while let Some(block) = table.read(LOOK_ROWS)? {
         for row in block.rows() {
             rows += 1;
             for (c, &x) in row.iter().enumerate() {
+                if missing && x.is_nan() {
+                    continue;
+                }
                 if !x.is_finite() {
                     let problem = format!("data row {rows}, column {}: {x} is not a finite number", c + 1);
                     return Err(Error::Data { path: source.into(), problem }.into());
                 }
                 let before = x - mean[c];
-                mean[c] += before / rows as f64;
+                known[c] += 1.0;
+                mean[c] += before / known[c];
                 square[c] += before * (x - mean[c]);
                 largest = largest.max(x);
             }
         }
     }
-    let deviation = square.iter().zip(&mean).map(|(s, m): (&f64, &f64)| {
-        let deviation = (s / rows as f64).sqrt();
+    let deviation = square.iter().zip(&mean).zip(&known).map(|((s, m), known): ((&f64, &f64), &f64)| {
+        let deviation = (s / known).sqrt();
         if deviation > ROUNDING * m.abs() && deviation.is_finite() { deviation } else { 1.0 }
     });
     Ok(Look { largest, deviation: deviation.collect(), mean })
 }
 
 /// The kinds of visible units that would take every number of a table, as advice; empty if there are none.
-fn suggestion(source: &str, options: &DataOptions, side: &Side<f64>) -> String {
-    let Ok(found) = look(source, options) else { return String::new() };
+fn suggestion(source: &str, options: &DataOptions, missing: bool, side: &Side<f64>) -> String {
+    let Ok(found) = look(source, options, missing) else { return String::new() };
     let states = if found.largest < MOST_SUGGESTED_STATES { (found.largest as u64 + 1).max(2) } else { 2 };
     let with_states: Options = [("states".to_string(), states.to_string())].into();
     let make = |name: &str| Kind::new(name, &Options::new()).or_else(|_| Kind::new(name, &with_states)).ok();
@@ -129,7 +137,7 @@ fn suggestion(source: &str, options: &DataOptions, side: &Side<f64>) -> String {
         kinds.retain(|kind| {
             let unit = kind.unit::<f64>();
             let mut site = vec![0.0; unit.width()];
-            block.iter().all(|x| unit.encode(*x, &mut site))
+            block.iter().all(|x| (missing && x.is_nan()) || unit.encode(*x, &mut site))
         });
     }
     let names: Vec<String> = kinds.iter().map(|k| format!("--visible {}", k.name())).collect();
@@ -196,7 +204,7 @@ pub fn standardization(settings: &Settings, visible: &Kind) -> Result<Preprocess
     if visible.unit::<f64>().n_states().is_some() {
         bail!("standardize: is for continuous visible units such as gaussian, but these are {visible}");
     }
-    let found = look(&settings.data.source, &settings.data.options()?).context("standardize")?;
+    let found = look(&settings.data.source, &settings.data.options()?, settings.data.missing).context("standardize")?;
     // In the precision of the model file, so that what it remembers is what was done, to the bit.
     let shift = found.mean.mapv(|x| f64::from(x as f32));
     let scale = found.deviation.mapv(|x| f64::from((x as f32).clamp(f32::MIN_POSITIVE, f32::MAX)));

@@ -1,6 +1,6 @@
 //! What can be typed after `harmonium train`, and the key of config.toml that each option means.
 
-use crate::args::{DataOptions, Global, data_help};
+use crate::args::{DataOptions, Global, Missing, data_help};
 use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -54,6 +54,8 @@ pub struct TrainData {
     /// Give every column mean 0 and standard deviation 1; remembered in the model and undone on output
     #[arg(long)]
     standardize: bool,
+    #[command(flatten)]
+    missing: Missing,
     /// Rows are images of this height and width, for the report
     #[arg(long, value_name = "HxW", value_parser = parse_image)]
     image: Option<String>,
@@ -182,6 +184,7 @@ impl TrainData {
         list.add("--valid-fraction", "data.valid_fraction", self.valid_fraction);
         list.add("--binarize", "data.binarize", o.binarize.map(|b| b.to_string()));
         list.add("--standardize", "data.standardize", self.standardize.then_some(true));
+        list.add("--missing", "data.missing", self.missing.missing.then_some(true));
         list.add("--image", "data.image", self.image.clone());
         Ok(())
     }

@@ -2,11 +2,12 @@
 
 use crate::progress::Meter;
 use anyhow::Result;
+use harmonium::conditional::{self, Conditional};
 use harmonium::data::Preprocess;
 use harmonium::logz::{self, LogZ};
 use harmonium::measure::sampled_pseudo_log_likelihood;
 use harmonium::rng::Key;
-use harmonium::{Dataset, Natural, Rbm};
+use harmonium::{Bits, Dataset, Natural, Rbm};
 use ndarray::Array2;
 use rayon::prelude::*;
 
@@ -19,11 +20,18 @@ const PSEUDO_ROWS: usize = 1000;
 const PSEUDO_TERMS: f64 = 2e8;
 /// Rows that one thread takes at a time; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 256;
+/// Rows whose unknown cells are summed over at a time.
+const PIECE: usize = 100;
 
 /// How well a machine fits some rows, nats per row of the data as they were given.
 pub struct Fit {
     pub rows: usize,
+    /// Of the cells that are known.
     pub log_likelihood: Option<f64>,
+    /// Standard error that summing over unknown cells brings, log Z apart; 0 if there are none or the sums are exact.
+    pub std_err: f64,
+    /// How unknown cells were summed over, in words, if there are any.
+    pub missing: Option<String>,
     pub pseudo_log_likelihood: Option<f64>,
     /// The same of independent units that were fitted to the training rows.
     pub baseline: f64,
@@ -36,7 +44,8 @@ pub struct Judge<'a> {
     narrow: Natural<f32>,
     /// Natural parameters of independent units fitted to the training rows.
     independent: Array2<f64>,
-    jacobian: f64,
+    preprocess: &'a Preprocess,
+    rbm: &'a Rbm<f32>,
     log_z: Option<&'a LogZ>,
 }
 
@@ -56,21 +65,63 @@ fn evenly(rows: usize, most: usize) -> Vec<usize> {
 }
 
 impl<'a> Judge<'a> {
-    pub fn new(rbm: &Rbm<f32>, preprocess: &Preprocess, train: &Dataset<f32>, log_z: Option<&'a LogZ>) -> Judge<'a> {
-        let jacobian = preprocess.log_jacobian(rbm.visible().kind());
-        let (moments, rows) = train.moments(rbm.lower().visible());
-        let independent = rbm.visible().kind().fitted(moments.view(), rows);
-        Judge { machine: rbm.cast::<f64>().lower(), narrow: rbm.lower(), independent, jacobian, log_z }
+    pub fn new(
+        rbm: &'a Rbm<f32>,
+        preprocess: &'a Preprocess,
+        train: &Dataset<f32>,
+        log_z: Option<&'a LogZ>,
+    ) -> Judge<'a> {
+        let narrow = rbm.lower();
+        let independent = train.moments(narrow.visible()).fitted(rbm.visible().kind());
+        Judge { machine: rbm.cast::<f64>().lower(), narrow, independent, preprocess, rbm, log_z }
     }
 
-    pub fn fit(&self, rows: &Dataset<f32>) -> Fit {
-        let log_likelihood = self.log_z.map(|z| self.jacobian - z.value - self.mean_free_energy(rows));
-        Fit {
+    pub fn fit(&self, rows: &Dataset<f32>) -> Result<Fit> {
+        let moments = rows.moments(self.narrow.visible());
+        let kind = self.rbm.visible().kind();
+        let jacobian = self.preprocess.mean_log_jacobian(kind, &moments.known);
+        let (energy, std_err, missing) = match (self.log_z, rows.known()) {
+            (None, _) => (0.0, 0.0, None),
+            (Some(_), None) => (self.mean_free_energy(rows), 0.0, None),
+            (Some(_), Some(known)) => self.energy_of_known(rows, known)?,
+        };
+        Ok(Fit {
             rows: rows.len(),
-            log_likelihood,
-            pseudo_log_likelihood: self.pseudo(rows),
-            baseline: self.baseline(rows),
+            log_likelihood: self.log_z.map(|z| jacobian - z.value - energy),
+            std_err,
+            missing,
+            pseudo_log_likelihood: rows.known().is_none().then(|| self.pseudo(rows, jacobian)).flatten(),
+            baseline: moments.log_likelihood(kind, &self.independent) + jacobian,
+        })
+    }
+
+    /// −⟨log p*(v_B)⟩ of some rows with its error, and how it was found.
+    fn energy_of_known(&self, rows: &Dataset<f32>, known: &Bits) -> Result<(f64, f64, Option<String>)> {
+        let meter = Meter::new("unknown cells");
+        let which = evenly(rows.len(), ROWS);
+        let mut ask = Conditional::new(&self.rbm.cast::<f64>(), conditional::Settings::default())?;
+        let (mut sum, mut squares, mut total, mut exact) = (0.0, 0.0, 0.0, 0);
+        for (done, some) in which.chunks(PIECE).enumerate() {
+            let few = rows.select(some);
+            let x = few.states().columns(self.narrow.visible().unit(), 0, few.len()).mapv(f64::from);
+            let scores = ask.scores(x.view(), &known.select(some), some[0] as u64)?;
+            exact += scores.exact;
+            for (score, w) in scores.rows.iter().zip(few.weights()) {
+                let w = f64::from(*w);
+                (sum, squares, total) = (sum - w * score.value, squares + (w * score.std_err).powi(2), total + w);
+            }
+            meter.tell(((done + 1) * PIECE) as u64, Some(which.len() as u64));
         }
+        let of = if which.len() < rows.len() {
+            format!("{} of {} rows", which.len(), rows.len())
+        } else {
+            "all rows".into()
+        };
+        let how = match exact == which.len() {
+            true => format!("summed over exactly, in {of}"),
+            false => format!("annealed in {} rows of {of}, summed over exactly in the others", which.len() - exact),
+        };
+        Ok((sum / total, squares.sqrt() / total, Some(how)))
     }
 
     fn mean_free_energy(&self, rows: &Dataset<f32>) -> f64 {
@@ -86,20 +137,12 @@ impl<'a> Judge<'a> {
         sums.iter().sum::<f64>() / total(rows)
     }
 
-    fn pseudo(&self, rows: &Dataset<f32>) -> Option<f64> {
+    fn pseudo(&self, rows: &Dataset<f32>, jacobian: f64) -> Option<f64> {
         let few = rows.select(&evenly(rows.len(), PSEUDO_ROWS));
         let x = few.states().columns(self.narrow.visible().unit(), 0, few.len()).mapv(f64::from);
-        let each = sampled_pseudo_log_likelihood(&self.machine, x.view(), PSEUDO_TERMS, Key::root(0))? + self.jacobian;
+        let each = sampled_pseudo_log_likelihood(&self.machine, x.view(), PSEUDO_TERMS, Key::root(0))? + jacobian;
         let sum: f64 = each.iter().zip(few.weights()).map(|(p, w)| p * f64::from(*w)).sum();
         Some(sum / total(&few)).filter(|p| p.is_finite())
-    }
-
-    /// ⟨η, ⟨T⟩⟩ − Γ(η): the mean log likelihood of an exponential family needs only the mean statistics.
-    fn baseline(&self, rows: &Dataset<f32>) -> f64 {
-        let (moments, _) = rows.moments(self.narrow.visible());
-        let unit = self.machine.visible().unit();
-        let norm = unit.log_norm(self.independent.view(), &vec![0.0; moments.ncols()]);
-        (&self.independent * &moments).sum() - norm + self.jacobian
     }
 }
 

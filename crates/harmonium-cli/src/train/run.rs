@@ -41,9 +41,8 @@ impl Run {
         let Begin { input, rbm, preprocess, image, columns, digest } =
             begin::begin(&mut settings, asked, request.epochs)?;
         let valid = input.valid.clone();
-        let log_jacobian = preprocess.log_jacobian(rbm.visible().kind());
         let mut trainer = Trainer::new(settings.train.clone(), rbm, input.train, input.valid)?;
-        trainer.tell_with_log_jacobian(log_jacobian);
+        trainer.tell_in_units_of(&preprocess);
         let found = Found {
             version: env!("CARGO_PKG_VERSION").into(),
             kernel: trainer.backend_name().into(),
@@ -94,7 +93,7 @@ impl Run {
         let (train, seed) = (self.trainer.data(), self.settings.train.seed);
         let log_z = self.settings.train.likelihood.then(|| outcome::solve(&rbm, train, seed)).transpose()?;
         let events = log::read(&self.dir.file(EVENTS))?;
-        let summary = self.summary(&rbm, log_z, reason, &events);
+        let summary = self.summary(&rbm, log_z, reason, &events)?;
         let page = Page {
             rbm: &rbm,
             train,
@@ -110,9 +109,15 @@ impl Run {
         Ok(summary.report())
     }
 
-    fn summary<'a>(&'a self, rbm: &'a Rbm<f32>, log_z: Option<LogZ>, reason: Reason, events: &[Event]) -> Summary<'a> {
+    fn summary<'a>(
+        &'a self,
+        rbm: &'a Rbm<f32>,
+        log_z: Option<LogZ>,
+        reason: Reason,
+        events: &[Event],
+    ) -> Result<Summary<'a>> {
         let judge = Judge::new(rbm, &self.preprocess, self.trainer.data(), log_z.as_ref());
-        Summary {
+        Ok(Summary {
             dir: self.dir.path(),
             settings: &self.settings,
             rbm,
@@ -120,10 +125,10 @@ impl Run {
             kept: kept(events).unwrap_or(self.trainer.update()),
             reason,
             seconds: self.clock.elapsed().as_secs_f64(),
-            fit: judge.fit(self.trainer.data()),
-            valid: self.valid.as_ref().map(|v| judge.fit(v)),
+            fit: judge.fit(self.trainer.data())?,
+            valid: self.valid.as_ref().map(|v| judge.fit(v)).transpose()?,
             log_z,
-        }
+        })
     }
 }
 

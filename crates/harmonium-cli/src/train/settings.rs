@@ -37,6 +37,7 @@ pub struct Data {
     pub valid_fraction: Option<f64>,
     pub binarize: String,
     pub standardize: bool,
+    pub missing: bool,
     pub image: Option<String>,
 }
 
@@ -78,6 +79,7 @@ impl Default for Settings {
             valid_fraction: None,
             binarize: "auto".into(),
             standardize: false,
+            missing: false,
             image: None,
         };
         let machine = Machine {

@@ -57,6 +57,9 @@ impl Summary<'_> {
         let mut facts = vec![("machine".to_string(), format!("{} units", machine_in_words(self.rbm)))];
         let mut add = |label: &str, text: String| facts.push((label.to_string(), text));
         add("log likelihood", self.likelihood(&self.fit));
+        if let Some(text) = &self.fit.missing {
+            add("unknown cells", format!("the likelihood is that of the known ones; the others were {text}"));
+        }
         if let Some(text) = self.log_z.as_ref().and_then(LogZ::explanation) {
             add("verdict", text);
         }
@@ -77,8 +80,12 @@ impl Summary<'_> {
 
     fn likelihood(&self, fit: &Fit) -> String {
         match (fit.log_likelihood, &self.log_z) {
-            (Some(l), Some(z)) if z.verdict == Verdict::Exact => format!("{l:.4} nats per row, exact"),
-            (Some(l), Some(z)) => format!("{l:.4} ± {:.4} nats per row, {}", z.std_err, z.verdict),
+            (Some(l), Some(z)) if z.verdict == Verdict::Exact && fit.std_err == 0.0 => {
+                format!("{l:.4} nats per row, exact")
+            }
+            (Some(l), Some(z)) => {
+                format!("{l:.4} ± {:.4} nats per row, log Z {}", z.std_err.hypot(fit.std_err), z.verdict)
+            }
             _ => "not computed (--likelihood none)".into(),
         }
     }
@@ -86,6 +93,10 @@ impl Summary<'_> {
     /// Commands that work as they stand.
     fn next(&self) -> Vec<String> {
         let (model, data) = (shell_word(&self.dir.join(MODEL)), self.data_words());
+        if self.settings.data.missing {
+            let evaluate = format!("harmonium evaluate {model} {data} --missing");
+            return vec![evaluate, format!("harmonium impute {model} {data} -o filled.npy")];
+        }
         vec![
             format!("harmonium evaluate {model} {data}"),
             format!("harmonium transform {model} {data} -o hidden.npy"),
@@ -125,7 +136,7 @@ impl Summary<'_> {
             .field("valid_pseudo_log_likelihood", number(valid.and_then(|v| v.pseudo_log_likelihood)))
             .field("baseline", self.fit.baseline)
             .field("valid_baseline", number(valid.map(|v| v.baseline)))
-            .field("log_likelihood_std_err", number(self.log_z.as_ref().map(|z| z.std_err)))
+            .field("log_likelihood_std_err", number(self.log_z.as_ref().map(|z| z.std_err.hypot(self.fit.std_err))))
             .field("verdict", self.log_z.as_ref().map_or(Value::Null, |z| z.verdict.name().into()))
             .field("likelihood_method", self.log_z.as_ref().map_or(Value::Null, |z| z.how.clone().into()))
             .field("n_visible", self.rbm.visible().sites())

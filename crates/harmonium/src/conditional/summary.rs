@@ -17,8 +17,8 @@ pub struct Filled {
     pub spread: Option<Array2<f64>>,
     /// Ends of the interval that holds the asked part of the probability, if asked for.
     pub interval: Option<[Array2<f64>; 2]>,
-    /// Draws from the conditional, one matrix of draws × sites for each row, if intervals were asked for.
-    pub draws: Vec<Array2<f64>>,
+    /// Draws from the conditional, draws × sites, of each row that has unknown cells, if intervals were asked for.
+    pub draws: Vec<Option<Array2<f64>>>,
     /// Number of rows that were solved exactly, those without free cells included.
     pub exact: usize,
 }
@@ -52,7 +52,7 @@ pub(super) fn of(side: &Side<f64>, answers: &[Answer], known: &Bits, interval: O
         std_err,
         spread: interval.map(|_| spread),
         interval: interval.map(|_| [low, high]),
-        draws: answers.iter().filter_map(|a| a.draws.clone()).collect(),
+        draws: answers.iter().map(|a| a.draws.clone()).collect(),
         values,
         exact,
     }

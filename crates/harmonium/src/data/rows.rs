@@ -21,6 +21,8 @@ pub struct Block {
     pub columns: Array2<f64>,
     /// Which cells are known, one bit per site, if some are not; those have the value of a first state.
     pub known: Option<Bits>,
+    /// The rows as they stand in the source, if cells may be unknown.
+    pub raw: Option<Array2<f64>>,
 }
 
 /// A source, prepared for a layer.
@@ -77,11 +79,12 @@ impl<'a> Rows<'a> {
         let Some(mut values) = self.source.read(n)? else { return Ok(None) };
         let first = self.done + 1;
         self.done += values.nrows() as u64;
+        let raw = self.missing.then(|| values.clone());
         self.preprocess.standardize(&mut values);
         let known = if self.missing { self.take_missing(&mut values) } else { None };
         self.binarizer.apply(&mut values, first);
         let columns = self.side.encode(values.view(), first)?;
-        Ok(Some(Block { first, values, columns, known }))
+        Ok(Some(Block { first, values, columns, known, raw }))
     }
 
     /// Gives every cell that is not a number the value of a first state; tells which were numbers, unless all were.

@@ -1,0 +1,307 @@
+//! `impute`: cells that are not known, filled from p(v_A | v_B).
+
+use super::RowsToFile;
+use crate::args::{Global, parse_output};
+use crate::cells::CellOptions;
+use crate::model::Model;
+use crate::progress::Meter;
+use crate::report::Report;
+use crate::stream::Stream;
+use anyhow::{Result, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use harmonium::Bits;
+use harmonium::conditional::{self, Conditional, Filled, Method};
+use harmonium::data::{Block, npy};
+use ndarray::{Array2, Axis};
+use std::path::PathBuf;
+
+/// Fill unknown cells with what the known ones of the row say about them
+///
+/// Cells that are empty or no numbers (NaN, NA, ?) are unknown, and those that --mask or --free names. They get their conditional
+/// mean: for binary units the probability of a 1, for Potts units the most probable state. Where the values of hidden cells are
+/// there to compare, the error is told, beside that of the column's mean.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  harmonium impute model.safetensors data.npy --free 1-2 -o filled.npy
+  harmonium impute model.safetensors data.npy --mask mask.npy -o filled.npy --interval 0.9 --low low.npy --high high.npy")]
+pub struct Impute {
+    #[command(flatten)]
+    io: RowsToFile,
+    #[command(flatten)]
+    cells: CellOptions,
+    /// What a cell gets: its mean, its best state, or a draw
+    #[arg(long, default_value = "mean", value_parser = ["mean", "best", "draw"])]
+    fill: String,
+    /// How conditionals are found: exact where that takes up to some 50 ms per row, else by chains
+    #[arg(long, default_value = "auto", value_parser = methods())]
+    method: String,
+    /// Chains of every row
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    chains: usize,
+    /// Sweeps before chains count
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    burn_in: u64,
+    /// Sweeps that count
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    steps: u64,
+    /// Part of the probability that is between --low and --high
+    #[arg(long, value_name = "P", default_value_t = 0.9)]
+    interval: f64,
+    /// Also write the lower ends of the intervals
+    #[arg(long, value_name = "FILE", value_parser = parse_output)]
+    low: Option<PathBuf>,
+    /// Also write the upper ends of the intervals
+    #[arg(long, value_name = "FILE", value_parser = parse_output)]
+    high: Option<PathBuf>,
+    /// Also write standard deviations of the cells given the known ones (Potts: probability of another state)
+    #[arg(long, value_name = "FILE", value_parser = parse_output)]
+    spread: Option<PathBuf>,
+}
+
+fn methods() -> PossibleValuesParser {
+    PossibleValuesParser::new(Method::LIST.map(|m| m.0))
+}
+
+impl Impute {
+    pub fn run(&self, global: &Global) -> Result<Report> {
+        let model = Model::read(&self.io.model)?;
+        let mut stream = Stream::open(&model, &self.io.data, &self.io.options, global)?.with_missing(true);
+        let mut cells = self.cells.open(model.machine.visible().sites())?;
+        let wants = [&self.low, &self.high, &self.spread].iter().any(|f| f.is_some()) || self.fill == "draw";
+        let method = Method::LIST.iter().find(|m| m.0 == self.method).map_or(Method::Auto, |m| m.1);
+        let settings = conditional::Settings {
+            method,
+            chains: self.chains,
+            burn_in: self.burn_in,
+            steps: self.steps,
+            interval: wants.then_some(self.interval),
+            seed: global.seed(),
+        };
+        let ask = Conditional::new(&model.file.rbm, settings)?;
+        let mut work =
+            Work { model: &model, ask, check: Check::new(&model), tally: Tally::default(), fill: &self.fill };
+        let (mut low, mut high, mut spread) = (Vec::new(), Vec::new(), Vec::new());
+        let rows = npy::write_blocks(&self.io.output, model.machine.visible().sites(), stream.rows(), &mut || {
+            let Some(block) = stream.read()? else { return Ok(None) };
+            let known = cells.known(&block)?;
+            let (values, filled) = work.block(&block, &known)?;
+            for filled in filled {
+                let [l, h] = filled.interval.unwrap_or_default();
+                low.push(l);
+                high.push(h);
+                spread.push(filled.spread.unwrap_or_default());
+            }
+            Ok(Some(values))
+        })?;
+        cells.finish(rows)?;
+        for (path, blocks) in [(&self.low, low), (&self.high, high), (&self.spread, spread)] {
+            let Some(path) = path else { continue };
+            let mut blocks = blocks.into_iter();
+            npy::write_blocks(path, model.machine.visible().sites(), Some(rows), &mut || Ok(blocks.next()))?;
+        }
+        if work.tally.cells == 0 {
+            bail!("{}: has no unknown cells; name some with --free or --mask", self.io.data);
+        }
+        Ok(work.report(self.io.report(rows, "values")))
+    }
+}
+
+/// How much was filled, and how.
+#[derive(Default)]
+struct Tally {
+    cells: u64,
+    rows: u64,
+    exact_rows: u64,
+    /// Sum of the squared Monte Carlo errors of filled cells.
+    squares: f64,
+}
+
+/// A machine at work on blocks.
+struct Work<'a> {
+    model: &'a Model,
+    ask: Conditional,
+    check: Check,
+    tally: Tally,
+    fill: &'a str,
+}
+
+impl Work<'_> {
+    /// The block with its unknown cells filled, in the units of the data, and what was found about them.
+    fn block(&mut self, block: &Block, known: &Bits) -> harmonium::Result<(Array2<f64>, Vec<Filled>)> {
+        let mut values = block.raw.clone().unwrap_or_else(|| block.values.clone());
+        let (rows, step) = (values.nrows(), self.ask.rows_at_once());
+        let meter = Meter::new("rows");
+        let mut all = Vec::new();
+        for from in (0..rows).step_by(step) {
+            let to = (from + step).min(rows);
+            let some: Vec<usize> = (from..to).collect();
+            let part = known.select(&some);
+            let x = block.columns.slice_axis(Axis(0), (from..to).into());
+            let mut filled = self.ask.fill(x, &part, block.first + from as u64)?;
+            self.count(&filled, &part);
+            self.choose(&mut filled);
+            self.check.add(block, &part, from, &filled.values);
+            self.restore(&mut filled);
+            for ((r, i), value) in filled.values.indexed_iter().filter(|((r, i), _)| !part.get(*r, *i)) {
+                values[[from + r, i]] = *value;
+            }
+            all.push(Filled { draws: Vec::new(), ..filled });
+            meter.tell(to as u64, Some(rows as u64));
+        }
+        Ok((values, all))
+    }
+
+    fn count(&mut self, filled: &Filled, known: &Bits) {
+        let free = |r: &usize| known.ones(*r) < known.sites();
+        let whole = (0..known.rows()).filter(|r| !free(r)).count();
+        self.tally.rows += (known.rows() - whole) as u64;
+        self.tally.exact_rows += (filled.exact - whole) as u64;
+        self.tally.cells += (0..known.rows()).map(|r| (known.sites() - known.ones(r)) as u64).sum::<u64>();
+        self.tally.squares += filled.std_err.iter().map(|e| e * e).sum::<f64>();
+    }
+
+    /// Puts states or draws in the place of means, if they are wanted.
+    fn choose(&self, filled: &mut Filled) {
+        let unit = self.model.machine.visible().unit();
+        match (self.fill, unit.n_states()) {
+            ("draw", _) => {
+                for (mut row, draws) in filled.values.rows_mut().into_iter().zip(&filled.draws) {
+                    if let Some(last) = draws.as_ref().and_then(|d| d.rows().into_iter().next_back()) {
+                        row.assign(&last);
+                    }
+                }
+            }
+            ("best", Some(q)) if unit.width() == 1 => {
+                let mut state = [0.0];
+                let states: Vec<f64> = (0..q)
+                    .map(|k| {
+                        unit.state(k, &mut state);
+                        state[0]
+                    })
+                    .collect();
+                let nearest =
+                    |x: f64| states.iter().fold(states[0], |b, s| if (s - x).abs() < (b - x).abs() { *s } else { b });
+                filled.values.mapv_inplace(nearest);
+            }
+            _ => (),
+        }
+    }
+
+    /// From the machine's units to those of the data.
+    fn restore(&self, filled: &mut Filled) {
+        let preprocess = &self.model.file.preprocess;
+        preprocess.restore(&mut filled.values);
+        filled.interval.iter_mut().flatten().for_each(|x| preprocess.restore(x));
+        if let (Some(spread), Some(scale)) = (&mut filled.spread, &preprocess.scale) {
+            *spread *= &scale.view().insert_axis(Axis(0));
+        }
+    }
+
+    fn report(&self, report: Report) -> Report {
+        let Tally { cells, rows, exact_rows, squares } = self.tally;
+        let error = (squares / cells as f64).sqrt();
+        let how = match exact_rows == rows {
+            true => "exactly".to_string(),
+            false => format!(
+                "by chains in {} rows, Monte Carlo error {error:.4} per cell, exactly in {exact_rows}",
+                rows - exact_rows
+            ),
+        };
+        let report = report
+            .line("filled", format!("{cells} cells in {rows} rows, {how}"))
+            .field("cells", cells)
+            .field("exact_rows", exact_rows)
+            .field("monte_carlo_error", error);
+        self.check.report(report)
+    }
+}
+
+/// Cells that were hidden although their values are there: how far the filled values are from them, and how far the mean of the
+/// column's known cells is.
+struct Check {
+    categorical: bool,
+    /// Hidden cells, and Σ of what was off in them.
+    cells: u64,
+    off: f64,
+    columns: Vec<Column>,
+    scale: Vec<f64>,
+}
+
+/// Values of one column: how many, Σx and Σx² of hidden cells, and of known ones.
+#[derive(Clone, Default)]
+struct Column {
+    hidden: [f64; 3],
+    known: [f64; 3],
+    /// How often each code was known, and hidden.
+    codes: Vec<[u64; 2]>,
+}
+
+impl Check {
+    fn new(model: &Model) -> Check {
+        let side = model.machine.visible();
+        let categorical = side.unit().width() > 1;
+        let states = if categorical { side.unit().n_states().unwrap_or(0) } else { 0 };
+        let column = Column { codes: vec![[0; 2]; states], ..Column::default() };
+        let scale = model.file.preprocess.scale.as_ref().map_or(vec![1.0; side.sites()], |s| s.to_vec());
+        Check { categorical, cells: 0, off: 0.0, columns: vec![column; side.sites()], scale }
+    }
+
+    fn add(&mut self, block: &Block, known: &Bits, from: usize, filled: &Array2<f64>) {
+        let there = |r: usize, i: usize| block.known.as_ref().is_none_or(|k| k.get(r, i));
+        for ((r, i), guess) in filled.indexed_iter().filter(|((r, i), _)| there(from + r, *i)) {
+            let (x, hidden) = (block.values[[from + r, i]], !known.get(r, i));
+            let column = &mut self.columns[i];
+            let sums = if hidden { &mut column.hidden } else { &mut column.known };
+            [1.0, x, x * x].iter().zip(sums).for_each(|(x, sum)| *sum += x);
+            if let Some(code) = column.codes.get_mut(x as usize) {
+                code[usize::from(hidden)] += 1;
+            }
+            if hidden {
+                self.cells += 1;
+                self.off += match self.categorical {
+                    true => f64::from(u8::from(*guess != x)),
+                    false => ((guess - x) * self.scale[i]).powi(2),
+                };
+            }
+        }
+    }
+
+    /// Σ of what the mean of the known cells, or their most frequent code, is off in the hidden ones.
+    fn off_by_columns(&self) -> f64 {
+        let one = |(column, scale): (&Column, &f64)| match self.categorical {
+            true => {
+                let best = column.codes.iter().max_by_key(|c| c[0]).map_or(0, |c| c[1]);
+                column.hidden[0] - best as f64
+            }
+            false => {
+                let mean = if column.known[0] > 0.0 { column.known[1] / column.known[0] } else { 0.0 };
+                let [n, sum, squares] = column.hidden;
+                (squares - 2.0 * mean * sum + n * mean * mean) * scale * scale
+            }
+        };
+        self.columns.iter().zip(&self.scale).map(one).sum()
+    }
+
+    fn report(&self, report: Report) -> Report {
+        if self.cells == 0 {
+            return report;
+        }
+        let n = self.cells as f64;
+        let (ours, columns) = (self.off / n, self.off_by_columns() / n);
+        match self.categorical {
+            true => report
+                .line(
+                    "wrong codes",
+                    format!("{:.2} %; the column's most frequent code: {:.2} %", 100.0 * ours, 100.0 * columns),
+                )
+                .field("wrong", ours)
+                .field("wrong_by_columns", columns),
+            false => report
+                .line("error", format!("{:.4} root mean square; the column's mean: {:.4}", ours.sqrt(), columns.sqrt()))
+                .field("rmse", ours.sqrt())
+                .field("rmse_by_columns", columns.sqrt()),
+        }
+        .field("checked_cells", self.cells)
+    }
+}
