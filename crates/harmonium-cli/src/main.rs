@@ -9,6 +9,7 @@ mod cells;
 mod commands;
 mod measured;
 mod model;
+mod notes;
 mod progress;
 mod report;
 mod stream;

@@ -10,7 +10,7 @@ pub mod options;
 mod outcome;
 mod page;
 mod run;
-mod settings;
+pub mod settings;
 mod summary;
 mod watch;
 

@@ -29,6 +29,8 @@ pub struct Page<'a> {
     pub chains: Option<States<f32>>,
     pub preprocess: &'a Preprocess,
     pub image: Option<(usize, usize)>,
+    /// Names of the columns, if they have any.
+    pub names: &'a [String],
     pub seed: u64,
     /// The number of the first sweep whose random numbers the run has not used.
     pub first_sweep: u64,
@@ -58,7 +60,7 @@ impl Page<'_> {
             samples: samples.view(),
             reconstructions: again.view(),
             image: self.image,
-            columns: &[],
+            columns: self.names,
             preprocess: self.preprocess,
         };
         let page = harmonium_report::render(&report);

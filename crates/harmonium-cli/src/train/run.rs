@@ -9,6 +9,7 @@ use super::settings::{Found, Settings};
 use super::summary::Summary;
 use super::watch::Watch;
 use super::{Request, config_file, interrupt, shell_word};
+use crate::notes::Notes;
 use crate::report::{Report, one_line, say};
 use anyhow::{Context, Result, bail};
 use harmonium::data::Preprocess;
@@ -27,7 +28,7 @@ pub struct Run {
     /// Held-out rows; the others are the trainer's.
     valid: Option<Dataset<f32>>,
     preprocess: Preprocess,
-    image: Option<(usize, usize)>,
+    notes: Notes,
     trainer: Trainer<f32>,
     /// The update of the checkpoint it goes on from.
     resumed: Option<u64>,
@@ -38,7 +39,7 @@ impl Run {
     pub fn prepare(mut dir: RunDir, asked: &Table, request: &Request) -> Result<Run> {
         let clock = Instant::now();
         let mut settings = Settings::from_table(asked)?;
-        let Begin { input, rbm, preprocess, image, columns, digest } =
+        let Begin { input, rbm, preprocess, notes, columns, digest } =
             begin::begin(&mut settings, asked, request.epochs)?;
         let valid = input.valid.clone();
         let mut trainer = Trainer::new(settings.train.clone(), rbm, input.train, input.valid)?;
@@ -58,7 +59,7 @@ impl Run {
         dir.write(CONFIG, config.as_bytes())?;
         dir.keep();
         trainer.checkpoint_to(dir.file(CHECKPOINT), settings.checkpoint_every);
-        Ok(Run { dir, settings, config, valid, preprocess, image, trainer, resumed, clock })
+        Ok(Run { dir, settings, config, valid, preprocess, notes, trainer, resumed, clock })
     }
 
     pub fn run(mut self) -> Result<Report> {
@@ -99,12 +100,13 @@ impl Run {
             train,
             chains: self.trainer.chains(),
             preprocess: &self.preprocess,
-            image: self.image,
+            image: self.notes.image,
+            names: self.notes.names.as_deref().unwrap_or_default(),
             seed,
             first_sweep: self.trainer.update() * self.settings.train.gibbs_steps,
         };
         page.write(&self.dir, &self.settings.data.source, summary.facts(), &self.config, &events)?;
-        let file = ModelFile { preprocess: self.preprocess.clone(), ..ModelFile::new(&rbm) };
+        let file = ModelFile { preprocess: self.preprocess.clone(), about: self.notes.about(), ..ModelFile::new(&rbm) };
         self.dir.write(MODEL, &file.to_bytes())?;
         Ok(summary.report())
     }
