@@ -55,9 +55,11 @@ pub enum Purpose {
     /// log Z along training: which chains are copied.
     Resample = 20,
     /// Cells that are not known: chains with the others held fast.
-    Missing = 21,
+    Missing = 22,
     /// Hidden states that conditional means are taken of.
-    Look = 22,
+    Look = 23,
+    /// Rows drawn from a machine.
+    Sample = 21,
 }
 
 /// A Philox key: one independent family of random numbers.

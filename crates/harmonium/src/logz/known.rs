@@ -1,6 +1,6 @@
 //! log Σ exp(−E) where some visible cells are given, of many rows at once: annealing with these cells held fast.
 
-use super::path::{Path, Pilots};
+use crate::sample::path::{Path, Pilots};
 use super::weights::{Estimate, log_mean_exp};
 use crate::backend::{Backend, Slot};
 use crate::real::Real;

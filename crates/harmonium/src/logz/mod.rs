@@ -4,15 +4,15 @@
 //! | file | idea |
 //! |---|---|
 //! | `exact`, `ais`, `reverse`, `bar`, `tempering` | the methods |
-//! | `path` | from independent units to the machine, and at which speed |
 //! | `collapsed` | chains of a small layer, the other summed out |
-//! | `ladder` | samples of the machine: parallel tempering |
 //! | `search` | places that annealing does not reach |
 //! | `weights`, `bennett` | estimates from log weights of one direction, and of both |
 //! | `sandwich` | both directions once, with a given effort |
 //! | `verdict` | what to make of it |
 //! | `online` | log Z along training |
 //! | `known` | log Σ exp(−E) where some cells are given |
+//!
+//! The path from independent units to the machine and parallel tempering on it are in [`crate::sample`].
 
 mod ais;
 mod bar;
@@ -20,9 +20,7 @@ mod bennett;
 mod collapsed;
 mod exact;
 pub(crate) mod known;
-mod ladder;
 pub(crate) mod online;
-mod path;
 mod reverse;
 mod sandwich;
 mod search;
@@ -40,6 +38,7 @@ use crate::model::Rbm;
 use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
+use crate::sample::suits_f32;
 use crate::states::States;
 use collapsed::Collapsed;
 use ndarray::Array2;
@@ -190,9 +189,6 @@ pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: Settings<'a>, progress
     }
 }
 
-/// Weights from which on sampling is done in f32: finite units whose energies are sums of many terms.
-const LARGE: usize = 4096;
-
 /// Work of one chain in a sweep besides its weights, counted in weights: what makes a sweep of a tiny machine cost.
 const PER_SWEEP: usize = 100_000;
 
@@ -229,8 +225,7 @@ impl Problem<'_> {
             // A Gaussian in both layers may have no distribution; the factorisation tells.
             Exact::new(self.rbm)?;
         }
-        let finite = v.n_states().is_some() && h.n_states().is_some();
-        match finite && machine.weights().len() >= LARGE {
+        match suits_f32(&machine) {
             true => self.sample_as::<f32>(self.rbm.cast::<f32>().lower(), f),
             false => self.sample_as::<f64>(machine, f),
         }
