@@ -4,7 +4,7 @@ use crate::progress::Meter;
 use anyhow::Result;
 use harmonium::data::Preprocess;
 use harmonium::logz::{self, LogZ};
-use harmonium::measure::sampled_pseudo_log_likelihood;
+use harmonium::measure::{Value, sampled_pseudo_log_likelihood};
 use harmonium::rng::Key;
 use harmonium::{Dataset, Natural, Rbm};
 use ndarray::Array2;
@@ -24,7 +24,11 @@ const CHUNK: usize = 256;
 pub struct Fit {
     pub rows: usize,
     pub log_likelihood: Option<f64>,
+    /// Standard error of that mean over the rows; log Z has its own.
+    pub rows_std_err: f64,
     pub pseudo_log_likelihood: Option<f64>,
+    /// Its standard error.
+    pub pseudo_std_err: f64,
     /// The same of independent units that were fitted to the training rows.
     pub baseline: f64,
 }
@@ -64,34 +68,35 @@ impl<'a> Judge<'a> {
     }
 
     pub fn fit(&self, rows: &Dataset<f32>) -> Fit {
-        let log_likelihood = self.log_z.map(|z| self.jacobian - z.value - self.mean_free_energy(rows));
+        let free = self.free_energy(rows);
+        let pseudo = self.pseudo(rows);
         Fit {
             rows: rows.len(),
-            log_likelihood,
-            pseudo_log_likelihood: self.pseudo(rows),
+            log_likelihood: self.log_z.map(|z| self.jacobian - z.value - free.value),
+            rows_std_err: free.std_err.unwrap_or(0.0),
+            pseudo_log_likelihood: pseudo.map(|p| p.value),
+            pseudo_std_err: pseudo.and_then(|p| p.std_err).unwrap_or(0.0),
             baseline: self.baseline(rows),
         }
     }
 
-    fn mean_free_energy(&self, rows: &Dataset<f32>) -> f64 {
+    /// ⟨F⟩ and its standard error over the rows.
+    fn free_energy(&self, rows: &Dataset<f32>) -> Value {
         let (up, unit) = (self.machine.up(), self.narrow.visible().unit());
         let starts: Vec<usize> = (0..rows.len()).step_by(CHUNK).collect();
         let chunk = |&a: &usize| {
-            let b = (a + CHUNK).min(rows.len());
-            let x = rows.states().columns(unit, a, b).mapv(f64::from);
-            let weights = rows.weights()[a..b].iter().map(|w| f64::from(*w));
-            up.free_energy(x.view()).iter().zip(weights).map(|(f, w)| f * w).sum::<f64>()
+            let x = rows.states().columns(unit, a, (a + CHUNK).min(rows.len())).mapv(f64::from);
+            up.free_energy(x.view()).to_vec()
         };
-        let sums: Vec<f64> = starts.par_iter().map(chunk).collect();
-        sums.iter().sum::<f64>() / total(rows)
+        let each: Vec<Vec<f64>> = starts.par_iter().map(chunk).collect();
+        Value::mean("free_energy", each.into_iter().flatten().collect::<Vec<_>>().into_iter(), &weights(rows))
     }
 
-    fn pseudo(&self, rows: &Dataset<f32>) -> Option<f64> {
+    fn pseudo(&self, rows: &Dataset<f32>) -> Option<Value> {
         let few = rows.select(&evenly(rows.len(), PSEUDO_ROWS));
         let x = few.states().columns(self.narrow.visible().unit(), 0, few.len()).mapv(f64::from);
         let each = sampled_pseudo_log_likelihood(&self.machine, x.view(), PSEUDO_TERMS, Key::root(0))? + self.jacobian;
-        let sum: f64 = each.iter().zip(few.weights()).map(|(p, w)| p * f64::from(*w)).sum();
-        Some(sum / total(&few)).filter(|p| p.is_finite())
+        Some(Value::mean("pseudo_log_likelihood", each.into_iter(), &weights(&few))).filter(|p| p.value.is_finite())
     }
 
     /// ⟨η, ⟨T⟩⟩ − Γ(η): the mean log likelihood of an exponential family needs only the mean statistics.
@@ -103,6 +108,6 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn total(rows: &Dataset<f32>) -> f64 {
-    rows.weights().iter().map(|w| f64::from(*w)).sum()
+fn weights(rows: &Dataset<f32>) -> Vec<f64> {
+    rows.weights().iter().map(|w| f64::from(*w)).collect()
 }
