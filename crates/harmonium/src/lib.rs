@@ -4,6 +4,7 @@
 //! see); estimators return [`Stats`]; [`Rbm::gradient`] pulls a difference of two `Stats` back to the parameters.
 //! `NOTATION.md` has the letters, `ARCHITECTURE.md` the map.
 
+mod averages;
 pub mod backend;
 mod centering;
 mod coupling;
@@ -14,6 +15,7 @@ pub mod estimate;
 pub mod events;
 pub mod exact;
 pub mod file;
+mod lags;
 pub mod logz;
 pub mod math;
 pub mod measure;
@@ -22,6 +24,7 @@ mod natural;
 pub mod optimize;
 pub mod real;
 pub mod rng;
+pub mod sample;
 mod states;
 mod stats;
 mod threads;

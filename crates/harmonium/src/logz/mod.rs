@@ -4,23 +4,21 @@
 //! | file | idea |
 //! |---|---|
 //! | `exact`, `ais`, `reverse`, `bar`, `tempering` | the methods |
-//! | `path` | from independent units to the machine, and at which speed |
 //! | `collapsed` | chains of a small layer, the other summed out |
-//! | `ladder` | samples of the machine: parallel tempering |
 //! | `search` | places that annealing does not reach |
 //! | `weights`, `bennett` | estimates from log weights of one direction, and of both |
 //! | `sandwich` | both directions once, with a given effort |
 //! | `verdict` | what to make of it |
 //! | `online` | log Z along training |
+//!
+//! The path from independent units to the machine and parallel tempering on it are in [`crate::sample`].
 
 mod ais;
 mod bar;
 mod bennett;
 mod collapsed;
 mod exact;
-mod ladder;
 pub(crate) mod online;
-mod path;
 mod reverse;
 mod sandwich;
 mod search;

@@ -9,8 +9,8 @@
 //! units, and down from the persistent chains of the run if it has some, which are where annealing up may never arrive.
 
 use super::bennett::bennett;
-use super::path::{Path, Pilots};
-use super::weights::{Estimate, log_mean_exp, variance};
+use super::weights::{Estimate, log_mean_exp};
+use crate::averages::variance;
 use crate::backend::{Backend, Cpu, Slot, Sweeps};
 use crate::error::{Error, Result};
 use crate::math::{log_sum_exp, softplus};
@@ -18,6 +18,7 @@ use crate::model::Rbm;
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
+use crate::sample::path::{Path, Pilots};
 use crate::states::States;
 
 /// Islands, and chains on each.

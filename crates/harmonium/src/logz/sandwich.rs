@@ -6,13 +6,14 @@
 //! of the places counts.
 
 use super::bennett::bennett;
-use super::ladder::{Ladders, Meeting};
-use super::path::{Path, Pilots, Tell};
 use super::search::{SEARCHED, missed};
-use super::weights::{Estimate, log_mean_exp, variance};
+use super::weights::{Estimate, log_mean_exp};
+use crate::averages::variance;
 use crate::backend::{Backend, Slot};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
+use crate::sample::ladder::{Ladders, Meeting};
+use crate::sample::path::{Path, Pilots, Tell};
 use crate::states::States;
 use ndarray::{Array2, s};
 

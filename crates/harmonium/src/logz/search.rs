@@ -3,12 +3,12 @@
 //! forwards is unlikely to end there; if no sample of the machine had such weights, none was at that place. How much it would
 //! add is estimated from independent units fitted to the place itself.
 
-use super::path::Path;
-use super::weights::median;
+use crate::averages::median;
 use crate::backend::{Slot, Sweeps};
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
+use crate::sample::path::Path;
 use crate::states::States;
 use ndarray::{Array1, Array2, s};
 

@@ -1,5 +1,6 @@
 //! log ⟨eʷ⟩ of log weights w, with an error that does not trust a few of them.
 
+use crate::averages::median;
 use crate::math::log_sum_exp;
 
 /// An estimate in nats.
@@ -34,23 +35,6 @@ fn spread_above(w: &[f64]) -> f64 {
     let middle = median(w);
     let above: Vec<f64> = w.iter().filter(|w| **w > middle).map(|w| (w - middle).powi(2)).collect();
     above.iter().sum::<f64>() / above.len().max(1) as f64
-}
-
-/// The median of at least one number.
-pub fn median(x: &[f64]) -> f64 {
-    let mut x = x.to_vec();
-    x.sort_by(f64::total_cmp);
-    0.5 * (x[(x.len() - 1) / 2] + x[x.len() / 2])
-}
-
-/// Variance of some numbers; 0 of fewer than two.
-pub fn variance(x: &[f64]) -> f64 {
-    let n = x.len() as f64;
-    if n < 2.0 {
-        return 0.0;
-    }
-    let mean = x.iter().sum::<f64>() / n;
-    x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! All chains have one mean, so that chains which never meet are not called fast.
 
 use super::{Better, Context, Measure, Needs, Quantity, Value};
-use ndarray::{ArrayView2, s};
+use crate::lags::lagged_sums;
+use ndarray::ArrayView2;
 
 /// The window in units of τ.
 const WINDOW: f64 = 5.0;
@@ -60,11 +61,12 @@ pub struct IntegratedTime {
 /// moves.
 pub fn autocorrelations(trace: ArrayView2<f64>) -> Option<Vec<f64>> {
     let (steps, mean) = (trace.nrows(), trace.mean()?);
-    let x = trace.mapv(|f| f - mean);
-    let covariance = |lag: usize| {
-        let (early, late) = (x.slice(s![..steps - lag, ..]), x.slice(s![lag.., ..]));
-        early.iter().zip(&late).map(|(a, b)| a * b).sum::<f64>() / early.len() as f64
-    };
+    let mut sums = vec![0.0; steps];
+    for chain in trace.columns() {
+        let lagged = lagged_sums(&chain.mapv(|f| f - mean).to_vec());
+        sums.iter_mut().zip(lagged).for_each(|(sum, s)| *sum += s);
+    }
+    let covariance = |lag: usize| sums[lag] / ((steps - lag) * trace.ncols()) as f64;
     let variance = covariance(0);
     // A deviation that is rounding of the mean is none.
     let moves = steps >= 2 && variance.is_finite() && variance.sqrt() > 1e-12 * mean.abs();

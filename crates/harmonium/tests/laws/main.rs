@@ -4,6 +4,7 @@
 mod agrees_with_the_oracle;
 mod backends_compute_what_the_machine_says;
 mod common;
+mod diagnostics_agree_with_arviz;
 mod draws_follow_the_conditionals;
 mod errata;
 mod estimates_of_log_z_are_honest;

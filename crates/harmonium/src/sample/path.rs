@@ -4,6 +4,7 @@
 //! ∫σ_β dβ makes the weights' variance smallest (Grosse, Maddison & Salakhutdinov, *Annealing between distributions by
 //! averaging moments*, 2013).
 
+use crate::averages::variance;
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::natural::Side;
 use crate::real::Real;
@@ -11,8 +12,6 @@ use crate::rng::{Key, Purpose};
 use crate::states::States;
 use crate::stats::Stats;
 use ndarray::{Array1, Array2};
-
-use super::weights::variance;
 
 /// Chains that find the base and the speed.
 #[derive(Clone, Copy)]
