@@ -12,7 +12,10 @@ const PAGE: &str = include_str!("page.css");
 pub fn html(report: &Report, sections: &[Section]) -> String {
     let summary = report.verdict.map_or(String::new(), summary) + &paragraphs("note", report.notes);
     let sections: String = sections.iter().map(section).collect();
-    document(&report.title, &format!("{summary}{}{sections}{}", facts(&report.facts), configuration(report.config_toml)))
+    document(
+        &report.title,
+        &format!("{summary}{}{sections}{}", facts(&report.facts), configuration(report.config_toml)),
+    )
 }
 
 /// A page. It is also well-formed XML, which the tests use.

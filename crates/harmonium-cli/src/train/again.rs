@@ -26,7 +26,10 @@ pub fn again(path: &Path, output: Option<&Path>) -> Result<Report> {
         Err(e) => vec![format!("Drawn without the data: {}.", one_line(e).trim_end_matches('.'))],
     };
     if let (Some(note), None, true) = (notes.first(), output, dir.file(REPORT).exists()) {
-        bail!("{note} {} shows more and is kept; for what can be drawn without the data give -o FILE", shell_word(&dir.file(REPORT)));
+        bail!(
+            "{note} {} shows more and is kept; for what can be drawn without the data give -o FILE",
+            shell_word(&dir.file(REPORT))
+        );
     }
     notes.iter().for_each(|note| say("warning", note));
     let begun = begun.ok();

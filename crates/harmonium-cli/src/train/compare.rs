@@ -50,14 +50,18 @@ pub fn compare(dirs: &[PathBuf], output: Option<&Path>) -> Result<Report> {
     let report = report.maybe("page", output.map(|o| format!("{} (open it in a browser)", o.display())));
     let each: Vec<Value> = runs.iter().zip(&data).map(|(run, data)| run.json(data)).collect();
     let comparable = data.iter().all(|d| *d == data[0]);
-    Ok(report.field("runs", each).field("comparable", comparable).field("report", output.map(|o| o.display().to_string())))
+    Ok(report
+        .field("runs", each)
+        .field("comparable", comparable)
+        .field("report", output.map(|o| o.display().to_string())))
 }
 
 impl Run {
     fn read(path: &Path) -> Result<Run> {
         let dir = RunDir::look(path)?;
         let config = dir.file(CONFIG);
-        let settings = Settings::from_table(&config_file::read(&config)?).with_context(|| config.display().to_string())?;
+        let settings =
+            Settings::from_table(&config_file::read(&config)?).with_context(|| config.display().to_string())?;
         let log = dir.file(EVENTS);
         let events = if log.exists() { log::read(&log)? } else { Vec::new() };
         let summary = bytes(&dir.file(SUMMARY)).and_then(|b| serde_json::from_slice(&b).ok());
@@ -87,10 +91,12 @@ impl Run {
     }
 
     fn updates(&self) -> Option<u64> {
-        let progress = || self.events.iter().rev().find_map(|e| match e {
-            Event::Progress(p) => Some(p.update),
-            _ => None,
-        });
+        let progress = || {
+            self.events.iter().rev().find_map(|e| match e {
+                Event::Progress(p) => Some(p.update),
+                _ => None,
+            })
+        };
         self.summary.as_ref().and_then(|s| s.get("updates")?.as_u64()).or_else(progress)
     }
 
@@ -172,7 +178,11 @@ impl Run {
 
     fn compared(&self) -> Compared<'_> {
         let picture = |name: &&str| Some((name.replace('-', " "), bytes(&self.dir.file(&format!("{name}.png")))?));
-        Compared { name: self.name.clone(), events: &self.events, pictures: PICTURES.iter().filter_map(picture).collect() }
+        Compared {
+            name: self.name.clone(),
+            events: &self.events,
+            pictures: PICTURES.iter().filter_map(picture).collect(),
+        }
     }
 }
 

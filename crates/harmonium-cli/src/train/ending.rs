@@ -9,7 +9,7 @@ use crate::report::Report;
 use anyhow::Result;
 use harmonium::events::{Event, Progress, Reason};
 use harmonium::logz::{LogZ, Verdict as Trust};
-use harmonium_report::{Evidence, Fit, Rendered, Verdict, verdict};
+use harmonium_report::{Evidence, Fit, Rendered, verdict};
 
 /// A run with everything that is known of it.
 pub struct Ending<'a> {
@@ -96,7 +96,9 @@ impl<'a> Ending<'a> {
         let pseudo = log_z.is_none();
         let judged = |fit: &outcome::Fit| match pseudo {
             false => Some(Fit { value: fit.log_likelihood?, std_err: fit.rows_std_err, baseline: fit.baseline }),
-            true => Some(Fit { value: fit.pseudo_log_likelihood?, std_err: fit.pseudo_std_err, baseline: fit.baseline }),
+            true => {
+                Some(Fit { value: fit.pseudo_log_likelihood?, std_err: fit.pseudo_std_err, baseline: fit.baseline })
+            }
         };
         let curves = Curves::new(self.events, pseudo);
         Evidence {
@@ -106,7 +108,10 @@ impl<'a> Ending<'a> {
             valid: valid.and_then(judged),
             pseudo,
             log_z_std_err: log_z.map_or(0.0, |z| z.std_err),
-            doubt: log_z.filter(|z| doubtful(z.verdict)).and_then(LogZ::explanation).map(|why| format!("Verdict of log Z: {why}.")),
+            doubt: log_z
+                .filter(|z| doubtful(z.verdict))
+                .and_then(LogZ::explanation)
+                .map(|why| format!("Verdict of log Z: {why}.")),
             fall: curves.fall().filter(|_| self.end().is_none_or(|(reason, _)| reason != Reason::EarlyStop)),
             rise: curves.rise(),
             r_hat: watched.r_hat,
@@ -169,7 +174,8 @@ impl<'a> Curves<'a> {
     fn rise(&self) -> Option<f64> {
         let last = *self.progress.keys().next_back()?;
         let median = |from: u64, to: u64| {
-            let mut values: Vec<f64> = self.progress.range(from..=to).filter_map(|(_, p)| p.train.get(self.measure)).collect();
+            let mut values: Vec<f64> =
+                self.progress.range(from..=to).filter_map(|(_, p)| p.train.get(self.measure)).collect();
             values.sort_by(f64::total_cmp);
             values.get(values.len() / 2).copied().filter(|v| v.is_finite())
         };

@@ -89,14 +89,14 @@ impl<'a> Judge<'a> {
             up.free_energy(x.view()).to_vec()
         };
         let each: Vec<Vec<f64>> = starts.par_iter().map(chunk).collect();
-        Value::mean("free_energy", each.into_iter().flatten().collect::<Vec<_>>().into_iter(), &weights(rows))
+        Value::mean("free_energy", each.iter().flatten().copied(), &weights(rows))
     }
 
     fn pseudo(&self, rows: &Dataset<f32>) -> Option<Value> {
         let few = rows.select(&evenly(rows.len(), PSEUDO_ROWS));
         let x = few.states().columns(self.narrow.visible().unit(), 0, few.len()).mapv(f64::from);
         let each = sampled_pseudo_log_likelihood(&self.machine, x.view(), PSEUDO_TERMS, Key::root(0))? + self.jacobian;
-        Some(Value::mean("pseudo_log_likelihood", each.into_iter(), &weights(&few))).filter(|p| p.value.is_finite())
+        Some(Value::mean("pseudo_log_likelihood", each.iter().copied(), &weights(&few))).filter(|p| p.value.is_finite())
     }
 
     /// ⟨η, ⟨T⟩⟩ − Γ(η): the mean log likelihood of an exponential family needs only the mean statistics.

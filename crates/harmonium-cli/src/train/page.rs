@@ -10,7 +10,7 @@ use harmonium::sample::diagnose::{ess_bulk, r_hat};
 use harmonium::train::shuffled;
 use harmonium::{Dataset, Exact, Rbm, States};
 use harmonium_report::{Mixing, Rendered, Report, Verdict};
-use ndarray::{Array2, s};
+use ndarray::{Array2, Axis};
 
 /// Rows shown or summarised, of each kind.
 const ROWS: usize = 500;
@@ -119,7 +119,7 @@ impl Page<'_> {
         let sweeps = sweeps.clamp(FEWEST_SWEEPS, SWEEPS);
         let (trace, end) = run(Cpu::new(machine)?, &begin, sweeps, key.of(Purpose::Monitor).step(u64::MAX))?;
         let samples = if exact { independent(ROWS)? } else { end };
-        let counted = trace.slice(s![sweeps / 2.., ..]).reversed_axes();
+        let counted = trace.slice_axis(Axis(0), (sweeps / 2..).into()).reversed_axes();
         let (r_hat, ess) = (r_hat(counted), ess_bulk(counted));
         Ok(Watched { samples, trace, r_hat, ess })
     }
@@ -147,7 +147,7 @@ impl Page<'_> {
 
     fn reconstructions(&self, data: &Array2<f32>) -> Array2<f32> {
         let machine = self.rbm.lower();
-        let few = data.slice(s![..data.nrows().min(AGAIN), ..]);
+        let few = data.slice_axis(Axis(0), (..data.nrows().min(AGAIN)).into());
         // These are rows that the units had.
         let Ok(x) = machine.visible().encode(few, 1) else { return Array2::zeros((0, data.ncols())) };
         let again = machine.down().means(machine.up().means(x.view()).view());

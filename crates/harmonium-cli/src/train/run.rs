@@ -2,8 +2,8 @@
 
 use super::begin::{self, Begin};
 use super::directory::{CHECKPOINT, CONFIG, EVENTS, MODEL, RunDir};
-use super::log::{self, Log};
 use super::ending::Ending;
+use super::log::{self, Log};
 use super::page::Page;
 use super::settings::{Found, Settings};
 use super::watch::Watch;
