@@ -4,7 +4,7 @@ use crate::commands::Command;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser};
 use harmonium::data::{self, Binarize, ReadOptions, Source};
-use harmonium::logz;
+use harmonium::{logz, sample};
 use std::path::PathBuf;
 
 /// Restricted Boltzmann Machines, exact where they can be exact.
@@ -150,6 +150,13 @@ fn positive(text: &str) -> Result<f64, String> {
         Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
         _ => Err("expected a number above 0".into()),
     }
+}
+
+/// `auto` and every sampler of the library.
+pub fn samplers() -> PossibleValuesParser {
+    let auto = PossibleValue::new("auto").help("exact where that takes seconds, else tempering");
+    let listed = sample::SAMPLERS.iter().map(|s| PossibleValue::new(s.name).help(s.about));
+    PossibleValuesParser::new(std::iter::once(auto).chain(listed))
 }
 
 /// `auto` and every log Z method of the library.

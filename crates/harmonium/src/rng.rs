@@ -54,6 +54,8 @@ pub enum Purpose {
     Online = 19,
     /// log Z along training: which chains are copied.
     Resample = 20,
+    /// Rows drawn from a machine.
+    Sample = 21,
 }
 
 /// A Philox key: one independent family of random numbers.

@@ -86,6 +86,13 @@ impl<T: Real> States<T> {
         }
     }
 
+    /// Rows of columns, packed.
+    pub fn of(side: &Side<T>, columns: ArrayView2<T>) -> States<T> {
+        let mut states = States::new(side.unit(), side.sites());
+        states.push(side, columns);
+        states
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {

@@ -32,6 +32,7 @@ commands! {
     inspect::Inspect,
     log_z::LogZ,
     evaluate::Evaluate,
+    sample::Sample,
     transform::Transform,
     reconstruct::Reconstruct,
     free_energy::FreeEnergy,

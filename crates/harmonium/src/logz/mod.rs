@@ -36,6 +36,7 @@ use crate::model::Rbm;
 use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
+use crate::sample::suits_f32;
 use crate::states::States;
 use collapsed::Collapsed;
 use ndarray::Array2;
@@ -186,9 +187,6 @@ pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: Settings<'a>, progress
     }
 }
 
-/// Weights from which on sampling is done in f32: finite units whose energies are sums of many terms.
-const LARGE: usize = 4096;
-
 /// Work of one chain in a sweep besides its weights, counted in weights: what makes a sweep of a tiny machine cost.
 const PER_SWEEP: usize = 100_000;
 
@@ -225,8 +223,7 @@ impl Problem<'_> {
             // A Gaussian in both layers may have no distribution; the factorisation tells.
             Exact::new(self.rbm)?;
         }
-        let finite = v.n_states().is_some() && h.n_states().is_some();
-        match finite && machine.weights().len() >= LARGE {
+        match suits_f32(&machine) {
             true => self.sample_as::<f32>(self.rbm.cast::<f32>().lower(), f),
             false => self.sample_as::<f64>(machine, f),
         }

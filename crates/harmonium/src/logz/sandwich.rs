@@ -19,6 +19,7 @@ use ndarray::{Array2, s};
 
 const FORWARD: Slot = 0;
 const BACKWARD: Slot = 1;
+const CHAINS: Slot = 2;
 
 /// How much is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,10 +84,9 @@ impl<'a, T: Real> Both<'a, T> {
         self.path.length
     }
 
-    /// Chains at each temperature of a ladder: neighbours one unit of length apart swap in about half of all trials,
-    /// and speeds are underestimated where the pilots are late.
+    /// Chains at each temperature of a ladder.
     fn rungs(&self, effort: &Effort) -> usize {
-        ((1.2 * self.path.length).ceil() as usize + 1).clamp(3, effort.temperatures + 1)
+        self.path.rungs().min(effort.temperatures + 1)
     }
 
     /// Sweeps of one chain that an effort takes.
@@ -189,10 +189,11 @@ impl<'a, T: Real> Both<'a, T> {
         mut see: impl FnMut(u64, Meeting),
     ) -> Ladders<T> {
         let betas: Vec<f64> = at.iter().map(|k| schedule[*k]).collect();
-        let mut ladders = Ladders::new(&mut self.path, &betas, starts);
+        let mut ladders = Ladders::new(self.path.backend.as_mut(), CHAINS, &betas, starts);
         let key = self.key.of(Purpose::Tempering).step(round);
         for step in 0..effort.sweeps {
-            ladders.step(&mut self.path, key, step, |meeting| see(step, meeting));
+            ladders.step(self.path.backend.as_mut(), 1, key, step, |meeting| see(step, meeting));
+            self.path.tell(betas.len() * effort.ladders);
         }
         ladders
     }
@@ -200,7 +201,7 @@ impl<'a, T: Real> Both<'a, T> {
     /// Parallel tempering, then annealing to the base; log weights in the sense of the way up.
     fn down(&mut self, effort: &Effort, schedule: &[f64], at: &[usize], starts: &[Array2<T>], round: u64) -> Vec<f64> {
         let ladders = self.temper(effort, schedule, at, starts, round, |_, _| ());
-        let samples = ladders.last(&self.path);
+        let samples = ladders.last(self.path.backend.as_ref());
         self.path.backend.put(BACKWARD, &samples, None);
         let back: Vec<f64> = schedule.iter().rev().copied().collect();
         let key = self.key.of(Purpose::Backward).step(round);

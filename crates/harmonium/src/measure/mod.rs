@@ -17,7 +17,7 @@ mod spectrum;
 pub use autocorrelation::{IntegratedTime, autocorrelations, integrated_time};
 pub use look::{Chains, Rows};
 pub use pseudo_likelihood::{pseudo_log_likelihood, sampled_pseudo_log_likelihood};
-pub use spectrum::singular_values;
+pub use spectrum::{leading_modes, singular_values};
 
 use crate::natural::Natural;
 use crate::rng::Key;

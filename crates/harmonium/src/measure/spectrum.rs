@@ -6,10 +6,12 @@
 use super::{Better, Context, Measure, Needs, Quantity, Value};
 use crate::math::{add_scaled, dot};
 use crate::rng::{Key, normal};
-use ndarray::ArrayView2;
+use ndarray::{Array2, ArrayView2};
 
 /// Lanczos steps at most: each takes two passes over W̃. The largest values converge first.
 const STEPS: usize = 30;
+/// Powers of WWᵀ that find leading modes: two passes over W̃ each. They need not be exact.
+const POWERS: usize = 20;
 /// A residual this small against the first is rounding: the subspace is complete.
 const COMPLETE: f64 = 1e-12;
 
@@ -59,6 +61,26 @@ pub fn singular_values(w: ArrayView2<f64>, steps: usize) -> Vec<f64> {
     let w = w.as_standard_layout();
     let (diagonal, off) = tridiagonal(w.view(), steps.min(w.nrows()));
     eigenvalues(&diagonal, &off).into_iter().map(|e| e.max(0.0).sqrt()).collect()
+}
+
+/// The left singular vectors of the `k` largest singular values (fewer if there are fewer), as rows of length 1: powers of WWᵀ
+/// times random vectors, kept orthogonal. Vectors of values that are close may be mixed.
+pub fn leading_modes(w: ArrayView2<f64>, k: usize) -> Array2<f64> {
+    let w = w.as_standard_layout();
+    let k = k.min(w.nrows()).min(w.ncols());
+    let mut modes: Vec<Vec<f64>> = (0..k).map(|i| random(w.nrows(), i as u64)).collect();
+    for _ in 0..POWERS {
+        for i in 0..k {
+            let mut next = gram(w.view(), &modes[i]);
+            orthogonalize(&mut next, &modes[..i]);
+            let length = dot(&next, &next).sqrt();
+            if length > 0.0 {
+                next.iter_mut().for_each(|x| *x /= length);
+            }
+            modes[i] = next;
+        }
+    }
+    Array2::from_shape_fn((k, w.nrows()), |(i, c)| modes[i][c])
 }
 
 /// W Wᵀ x.

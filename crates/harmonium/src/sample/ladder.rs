@@ -1,25 +1,51 @@
 //! Parallel tempering: every ladder has one chain at each of some inverse temperatures, and neighbours exchange places with
 //! probability min(1, p_k(v′) p_{k+1}(v) / p_k(v) p_{k+1}(v′)) (Swendsen & Wang 1986; Geyer 1991). What moves between chains
 //! is the temperature, not the state.
+//!
+//! Even and odd pairs of rungs take turns, so that states travel rather than diffuse; the rungs stand well where all swaps
+//! are refused equally often (Syed, Bouchard-Côté, Deligiannidis & Doucet, *Non-reversible parallel tempering*, 2022).
 
-use super::path::Path;
-use crate::backend::Slot;
+use super::path::resample;
+use crate::backend::{Backend, Slot, Sweeps};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
 use ndarray::{Array2, s};
 
-/// The slot that has the chains: row ladder · rungs + k begins at rung k of its ladder.
-const CHAINS: Slot = 2;
+/// Refusals below which a pair of rungs still counts as some distance.
+const LEAST_REFUSED: f64 = 0.01;
 
 /// Some ladders with the same inverse temperatures.
+#[derive(Clone)]
 pub struct Ladders<T> {
-    betas: Vec<T>,
-    ladders: usize,
+    /// The chains: row ladder · rungs + k begins at rung k of its ladder.
+    slot: Slot,
+    betas: Vec<f64>,
     /// The row at each rung of each ladder.
     row: Vec<usize>,
     /// Swaps tried and made between each rung and the next.
-    swaps: Vec<(u64, u64)>,
+    swaps: Vec<[u64; 2]>,
+    /// Where each row is on its way round, and how often it has been round.
+    travels: Vec<Travel>,
+    temperatures: Vec<T>,
+}
+
+/// A state's way from the last rung to the first and back.
+#[derive(Clone, Copy, Debug, Default)]
+struct Travel {
+    leg: Leg,
+    trips: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Leg {
+    /// It was at neither end yet.
+    #[default]
+    Nowhere,
+    /// It was at the last rung.
+    Down,
+    /// It was at the last rung, then at the first.
+    Up,
 }
 
 /// Log weights of a step from a rung to the next, of the chain below and of the chain above, when they met.
@@ -33,69 +59,300 @@ pub struct Meeting {
 
 impl<T: Real> Ladders<T> {
     /// Ladders whose chains at rung k begin at the rows of columns `starts[k]`.
-    pub fn new(path: &mut Path<T>, betas: &[f64], starts: &[Array2<T>]) -> Ladders<T> {
+    pub fn new(backend: &mut dyn Backend<T>, slot: Slot, betas: &[f64], starts: &[Array2<T>]) -> Ladders<T> {
         let (rungs, ladders) = (betas.len(), starts[0].nrows());
-        let side = path.backend.machine().visible();
+        let side = backend.machine().visible();
         let mut all = Array2::zeros((ladders * rungs, side.columns()));
         for (k, start) in starts.iter().enumerate() {
             all.slice_mut(s![k..; rungs, ..]).assign(start);
         }
-        let mut rows = States::new(side.unit(), side.sites());
-        rows.push(side, all.view());
-        path.backend.put(CHAINS, &rows, None);
+        let rows = States::of(side, all.view());
+        backend.put(slot, &rows, None);
+        Ladders::of_rows(slot, betas, ladders)
+    }
+
+    /// Ladders whose chains are already in the slot.
+    pub fn of_rows(slot: Slot, betas: &[f64], ladders: usize) -> Ladders<T> {
         Ladders {
-            betas: betas.iter().map(|b| T::of(*b)).collect(),
-            ladders,
-            row: (0..ladders * rungs).collect(),
-            swaps: vec![(0, 0); rungs - 1],
+            slot,
+            betas: betas.to_vec(),
+            row: (0..ladders * betas.len()).collect(),
+            swaps: vec![[0, 0]; betas.len() - 1],
+            travels: vec![Travel::default(); ladders * betas.len()],
+            temperatures: betas.iter().map(|b| T::of(*b)).collect(),
         }
+    }
+
+    fn rungs(&self) -> usize {
+        self.betas.len()
+    }
+
+    fn ladders(&self) -> usize {
+        self.row.len() / self.rungs()
+    }
+
+    /// Inverse temperatures from the first rung to the last.
+    pub fn betas(&self) -> &[f64] {
+        &self.betas
     }
 
     /// The inverse temperature of every row.
     fn temperatures(&self) -> Vec<T> {
         let mut out = vec![T::zero(); self.row.len()];
         for (place, row) in self.row.iter().enumerate() {
-            out[*row] = self.betas[place % self.betas.len()];
+            out[*row] = self.temperatures[place % self.rungs()];
         }
         out
     }
 
-    /// One sweep of every chain, then swaps between every other pair of rungs; tells every meeting.
-    pub fn step(&mut self, path: &mut Path<T>, key: Key, step: u64, mut see: impl FnMut(Meeting)) {
+    /// `sweeps` sweeps of every chain, then swaps between every other pair of rungs; tells every meeting. Sweep k has the
+    /// random numbers of step `step` · `sweeps` + k under the key.
+    pub fn step(
+        &mut self,
+        backend: &mut dyn Backend<T>,
+        sweeps: u64,
+        key: Key,
+        step: u64,
+        mut see: impl FnMut(Meeting),
+    ) {
         let own = self.temperatures();
-        path.sweep(CHAINS, &own, key, step);
-        let rungs = self.betas.len();
-        let pairs: Vec<(usize, usize)> =
-            (0..self.ladders).flat_map(|l| ((step % 2) as usize..rungs - 1).step_by(2).map(move |k| (l, k))).collect();
+        backend.gibbs(self.slot, Sweeps { steps: sweeps, key, first: step * sweeps, beta: Some(&own) });
+        let rungs = self.rungs();
+        let pairs: Vec<(usize, usize)> = (0..self.ladders())
+            .flat_map(|l| ((step % 2) as usize..rungs - 1).step_by(2).map(move |k| (l, k)))
+            .collect();
         let mut other = own.clone();
         for &(l, k) in &pairs {
             let [below, above] = [self.row[l * rungs + k], self.row[l * rungs + k + 1]];
             (other[below], other[above]) = (own[above], own[below]);
         }
-        let log_p = path.backend.log_marginals(CHAINS, &[Some(&own), Some(&other)], None);
+        let log_p = backend.log_marginals(self.slot, &[Some(&own), Some(&other)], None);
         let swap = key.of(Purpose::Swap).step(step);
         for (l, k) in pairs {
             let [below, above] = [self.row[l * rungs + k], self.row[l * rungs + k + 1]];
             let forward = log_p[[below, 1]] - log_p[[below, 0]];
             let backward = log_p[[above, 0]] - log_p[[above, 1]];
             see(Meeting { ladder: l, rung: k, forward, backward });
-            self.swaps[k].0 += 1;
+            self.swaps[k][0] += 1;
             if swap.uniforms::<f64>(l as u64, k as u32)[0].ln() < forward - backward {
-                self.swaps[k].1 += 1;
+                self.swaps[k][1] += 1;
                 self.row.swap(l * rungs + k, l * rungs + k + 1);
             }
         }
+        self.travel();
+    }
+
+    /// Notes which states are at the ends.
+    fn travel(&mut self) {
+        for rows in self.row.chunks_exact(self.betas.len()) {
+            let first = &mut self.travels[rows[0]];
+            if first.leg == Leg::Down {
+                first.leg = Leg::Up;
+            }
+            let last = &mut self.travels[rows[rows.len() - 1]];
+            last.trips += u64::from(last.leg == Leg::Up);
+            last.leg = Leg::Down;
+        }
+    }
+
+    /// The rows that are at rung k of the ladders.
+    fn rows_at(&self, k: usize) -> Vec<usize> {
+        self.row.chunks_exact(self.rungs()).map(|rows| rows[k]).collect()
+    }
+
+    /// The rows that are at the last rung, the machine itself, one of every ladder.
+    pub fn last_rows(&self) -> Vec<usize> {
+        self.rows_at(self.rungs() - 1)
     }
 
     /// The states at the last rung, a row for every ladder.
-    pub fn last(&self, path: &Path<T>) -> States<T> {
-        let rungs = self.betas.len();
-        let rows: Vec<usize> = (0..self.ladders).map(|l| self.row[(l + 1) * rungs - 1]).collect();
-        path.backend.get(CHAINS).select(&rows)
+    pub fn last(&self, backend: &dyn Backend<T>) -> States<T> {
+        backend.get(self.slot).select(&self.last_rows())
+    }
+
+    /// The part of swaps that were made between each rung and the next; none if none was tried.
+    pub fn swap_rates(&self) -> Vec<Option<f64>> {
+        self.swaps.iter().map(|[tried, made]| (*tried > 0).then(|| *made as f64 / *tried as f64)).collect()
     }
 
     /// The smallest part of swaps that were made between two rungs.
     pub fn least_swaps(&self) -> f64 {
-        self.swaps.iter().map(|s| s.1 as f64 / s.0.max(1) as f64).fold(1.0, f64::min)
+        self.swap_rates().into_iter().map(|rate| rate.unwrap_or(0.0)).fold(1.0, f64::min)
+    }
+
+    /// Ways from the last rung to the first and back, of all states together.
+    pub fn round_trips(&self) -> u64 {
+        self.travels.iter().map(|t| t.trips).sum()
+    }
+
+    /// Forgets what was counted.
+    pub fn count_anew(&mut self) {
+        self.swaps.iter_mut().for_each(|s| *s = [0, 0]);
+        self.travels.iter_mut().for_each(|t| *t = Travel::default());
+    }
+
+    /// Σ of the parts of swaps refused: about twice this many rungs make half of them succeed.
+    pub fn refused(&self) -> f64 {
+        self.refusals().iter().sum()
+    }
+
+    fn refusals(&self) -> Vec<f64> {
+        self.swap_rates().into_iter().map(|rate| (1.0 - rate.unwrap_or(0.5)).max(LEAST_REFUSED)).collect()
+    }
+
+    /// `rungs` inverse temperatures between which swaps would be refused equally often, by what was counted.
+    pub fn even_betas(&self, rungs: usize) -> Vec<f64> {
+        let pairs = self.betas.windows(2).zip(self.refusals());
+        let speeds: Vec<f64> = pairs.map(|(b, refused)| refused / (b[1] - b[0]).max(1e-12)).collect();
+        resample(&self.betas, &speeds, rungs - 1)
+    }
+
+    /// The same ladders with other rungs: each begins with the states of the nearest rung there was.
+    pub fn with_betas(&self, backend: &mut dyn Backend<T>, betas: &[f64]) -> Ladders<T> {
+        let nearest = |beta: &f64| {
+            let far = |k: &usize| (self.betas[*k] - beta).abs();
+            (0..self.rungs()).min_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0)
+        };
+        let at: Vec<Vec<usize>> = betas.iter().map(|b| self.rows_at(nearest(b))).collect();
+        let rows: Vec<usize> = (0..self.ladders()).flat_map(|l| at.iter().map(move |rows| rows[l])).collect();
+        let states = backend.get(self.slot);
+        backend.put(self.slot, &states, Some(&rows));
+        Ladders::of_rows(self.slot, betas, self.ladders())
+    }
+
+    /// What the next steps depend on besides the chains: inverse temperatures, swaps counted, rows.
+    pub fn numbers(&self) -> Vec<f64> {
+        let swaps = self.swaps.iter().flatten().map(|n| *n as f64);
+        self.betas.iter().copied().chain(swaps).chain(self.row.iter().map(|r| *r as f64)).collect()
+    }
+
+    /// Ladders with these numbers; none if they make no sense.
+    pub fn of_numbers(slot: Slot, rungs: usize, ladders: usize, numbers: &[f64]) -> Option<Ladders<T>> {
+        if rungs < 2 || numbers.len() != 3 * rungs - 2 + rungs * ladders {
+            return None;
+        }
+        let (betas, rest) = numbers.split_at(rungs);
+        let (swaps, rows) = rest.split_at(2 * (rungs - 1));
+        let rising = betas.windows(2).all(|b| b[0] < b[1]) && betas[0] == 0.0 && betas[rungs - 1] == 1.0;
+        let whole = rest.iter().all(|x| x.fract() == 0.0 && (0.0..9e15).contains(x));
+        let mut own = rows.to_vec();
+        own.chunks_exact_mut(rungs).for_each(|rows| rows.sort_by(f64::total_cmp));
+        let all = own.iter().enumerate().all(|(i, r)| *r == i as f64);
+        (rising && whole && all).then(|| Ladders {
+            row: rows.iter().map(|r| *r as usize).collect(),
+            swaps: swaps.chunks_exact(2).map(|s| [s[0] as u64, s[1] as u64]).collect(),
+            ..Ladders::of_rows(slot, betas, ladders)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Cpu;
+    use crate::model::{Layer, Rbm};
+    use crate::natural::Natural;
+    use crate::rng::normal;
+    use crate::units::Kind;
+
+    /// Every state of a finite layer, as rows of columns.
+    fn all_states(kind: &Kind, sites: usize) -> Array2<f64> {
+        let unit = kind.unit::<f64>();
+        let (q, w) = (unit.n_states().unwrap(), unit.width());
+        let mut x = Array2::zeros((q.pow(sites as u32), sites * w));
+        for (k, mut row) in x.rows_mut().into_iter().enumerate() {
+            for (site, columns) in row.as_slice_mut().unwrap().chunks_exact_mut(w).enumerate() {
+                unit.state(k / q.pow(site as u32) % q, columns);
+            }
+        }
+        x
+    }
+
+    /// log Σ_h exp(−E(v, h)) of every v, from energies alone.
+    fn log_p(machine: &Natural<f64>, vs: &Array2<f64>, hs: &Array2<f64>) -> Vec<f64> {
+        let sum = |v| crate::math::log_sum_exp(hs.rows().into_iter().map(move |h| -machine.energy(v, h)));
+        vs.rows().into_iter().map(sum).collect()
+    }
+
+    /// Detailed balance of the swap: for every pair of states at two rungs, the odds of a swap are those of the product of both
+    /// distributions after and before it, enumerated from the energies; and it is made where the uniform says so.
+    #[test]
+    fn swaps_leave_the_product_of_the_rungs_alone() {
+        let (key, mut count, mut seen) = (Key::root(8), 0, 0);
+        let mut draw = |_: &f64| {
+            count += 1;
+            0.8 * normal(key.uniforms::<f64>(count, 0))
+        };
+        let finite = |k: &Kind| k.unit::<f64>().n_states().is_some_and(|q| q <= 3);
+        let kinds: Vec<Kind> = Kind::examples().into_iter().filter(finite).collect();
+        for (v, h) in kinds.iter().flat_map(|v| kinds.iter().map(move |h| (v, h))) {
+            let mut layer = |kind: &Kind| {
+                let plain = Layer::<f64>::new(kind.clone(), 2);
+                Layer::from_parts(kind.clone(), plain.par().map(&mut draw), plain.offset().to_owned()).unwrap()
+            };
+            let (visible, hidden) = (layer(v), layer(h));
+            let weights = Array2::zeros((visible.columns(), hidden.columns())).map(&mut draw);
+            let machine = Rbm::from_parts(visible, hidden, weights).unwrap().lower();
+            let base = [machine.visible(), machine.hidden()].map(|side| side.eta().map(&mut draw));
+            let (vs, hs, betas) = (all_states(v, 2), all_states(h, 2), [0.3, 0.8]);
+            let p = betas.map(|beta| log_p(&machine.tempered(&base, beta), &vs, &hs));
+            let n = vs.nrows();
+            let pairs: Vec<[usize; 2]> = (0..n * n).map(|k| [k / n, k % n]).collect();
+            let rung = |k: usize| vs.select(ndarray::Axis(0), &pairs.iter().map(|p| p[k]).collect::<Vec<_>>());
+            let mut backend = Cpu::new(machine.clone()).unwrap();
+            backend.set_base(base);
+            let mut ladders = Ladders::new(&mut backend, 0, &betas, &[rung(0), rung(1)]);
+            let mut odds = vec![f64::NAN; pairs.len()];
+            ladders.step(&mut backend, 0, key, 4, |m| odds[m.ladder] = m.forward - m.backward);
+            for (l, &[a, b]) in pairs.iter().enumerate() {
+                let expected = p[0][b] + p[1][a] - p[0][a] - p[1][b];
+                assert!((odds[l] - expected).abs() < 1e-11, "{v} with {h}: {} against {expected}", odds[l]);
+                let made = ladders.row[2 * l] == 2 * l + 1;
+                let u = key.of(Purpose::Swap).step(4).uniforms::<f64>(l as u64, 0)[0];
+                assert_eq!(made, u < expected.exp(), "{v} with {h}, {a} and {b}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 1000);
+    }
+
+    /// A way round is counted at the last rung, after the first.
+    #[test]
+    fn round_trips_are_counted_once_they_are_complete() {
+        let mut ladders = Ladders::<f64>::of_rows(0, &[0.0, 0.5, 1.0], 1);
+        for (row, trips) in [([0, 1, 2], 0), ([0, 2, 1], 0), ([2, 0, 1], 0), ([1, 0, 2], 1), ([2, 0, 1], 2)] {
+            ladders.row = row.to_vec();
+            ladders.travel();
+            assert_eq!(ladders.round_trips(), trips, "{row:?}");
+        }
+    }
+
+    /// Rungs move to where swaps were refused: three times as often in the upper half takes three of four steps there.
+    #[test]
+    fn rungs_move_to_where_swaps_are_refused() {
+        let mut ladders = Ladders::<f64>::of_rows(0, &[0.0, 0.5, 1.0], 1);
+        ladders.swaps = vec![[100, 80], [100, 40]];
+        let betas = ladders.even_betas(5);
+        for (found, expected) in betas.iter().zip([0.0, 0.5, 0.5 + 0.5 / 3.0, 0.5 + 1.0 / 3.0, 1.0]) {
+            assert!((found - expected).abs() < 1e-12, "{betas:?}");
+        }
+        assert!((ladders.refused() - 0.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn numbers_are_the_whole_state_and_lies_are_refused() {
+        let mut ladders = Ladders::<f64>::of_rows(0, &[0.0, 0.25, 1.0], 2);
+        ladders.row = vec![1, 0, 2, 5, 3, 4];
+        ladders.swaps = vec![[7, 3], [6, 2]];
+        let numbers = ladders.numbers();
+        let again = Ladders::<f64>::of_numbers(0, 3, 2, &numbers).unwrap();
+        assert_eq!((again.numbers(), &again.row, &again.swaps), (numbers.clone(), &ladders.row, &ladders.swaps));
+        for (place, lie) in [(0, 0.1), (1, 2.0), (2, 0.9), (3, -1.0), (3, 0.5), (7, 2.0), (9, 99.0), (9, f64::NAN)] {
+            let mut numbers = numbers.clone();
+            numbers[place] = lie;
+            assert!(Ladders::<f64>::of_numbers(0, 3, 2, &numbers).is_none(), "{place}: {lie}");
+        }
+        assert!(Ladders::<f64>::of_numbers(0, 3, 2, &numbers[1..]).is_none());
+        assert!(Ladders::<f64>::of_numbers(0, 3, 1, &numbers).is_none());
     }
 }

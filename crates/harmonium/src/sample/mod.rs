@@ -1,5 +1,352 @@
-//! Samples of a machine.
+//! Rows drawn from a machine, and how far they can be trusted. **To add a sampler: write its file, add its line to
+//! [`SAMPLERS`].**
+//!
+//! | file | idea |
+//! |---|---|
+//! | `gibbs`, `tempering`, `exact` | the samplers |
+//! | `start` | where chains begin |
+//! | `ladder`, `path` | parallel tempering, and the way from independent units to the machine |
+//! | `watch` | what is followed along the chains |
+//! | `diagnose` | R̂ and effective sample sizes |
+//! | `verdict` | what to make of them, in words |
 
 pub mod diagnose;
+mod exact;
+mod gibbs;
 pub(crate) mod ladder;
 pub(crate) mod path;
+mod start;
+mod tempering;
+mod verdict;
+mod watch;
+
+pub use start::Start;
+pub use tempering::Tempered;
+pub use watch::Followed;
+
+use crate::error::{Error, Result};
+use crate::exact::{Exact, Progress};
+use crate::model::Rbm;
+use crate::natural::Natural;
+use crate::real::Real;
+use crate::rng::{Key, Purpose};
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
+use watch::Watch;
+
+/// States times columns up to which `auto` enumerates: some seconds on two cores.
+pub const AFFORDABLE: f64 = 2e9;
+/// Most chains that can be asked for.
+pub const MOST_CHAINS: usize = 1 << 20;
+/// Rows that are given at once, about.
+const BLOCK: usize = 4096;
+/// Weights from which on chains are run in f32: finite units whose energies are sums of many terms.
+const LARGE: usize = 4096;
+/// Times that a sampler is tuned during the first half of the burn-in.
+const TUNINGS: u64 = 4;
+
+/// What to draw.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// Name of the sampler, or `auto`.
+    pub sampler: &'a str,
+    /// Number of rows.
+    pub n: u64,
+    /// Chains they come from; none for a number that suits n.
+    pub chains: Option<usize>,
+    /// Temperatures of every ladder, if they are tempered; none for as many as swaps need.
+    pub temperatures: Option<usize>,
+    /// Sweeps of every chain before the first row is taken.
+    pub burn_in: u64,
+    /// Sweeps between two rows of a chain.
+    pub thin: u64,
+    /// Where chains begin.
+    pub start: Start<'a>,
+    /// Whether rows are means ⟨v | h⟩ with h drawn given a sample, in place of the sample.
+    pub means: bool,
+    /// Seed of all randomness.
+    pub seed: u64,
+}
+
+impl Default for Settings<'_> {
+    fn default() -> Self {
+        Settings {
+            sampler: "auto",
+            n: 1000,
+            chains: None,
+            temperatures: None,
+            burn_in: 1000,
+            thin: 10,
+            start: Start::Random,
+            means: false,
+            seed: 0,
+        }
+    }
+}
+
+impl Settings<'_> {
+    /// Chains: as asked, or a tenth of the rows within limits. Chains can be compared from some tens on, and each costs its
+    /// burn-in.
+    fn chains(&self) -> usize {
+        self.chains.unwrap_or((self.n / 10).clamp(20, 100) as usize)
+    }
+
+    fn check(&self) -> Result<()> {
+        let fail = |key, problem: String| Err(Error::Config { key, problem });
+        if self.n == 0 {
+            return fail("n", "is 0, but at least one row must be drawn".into());
+        }
+        if self.thin == 0 {
+            return fail("thin", "is 0, but must be at least 1 sweep".into());
+        }
+        if let Some(n) = self.chains.filter(|n| !(1..=MOST_CHAINS).contains(n)) {
+            return fail("chains", format!("is {n}, but must be 1 to {MOST_CHAINS}"));
+        }
+        if let Some(n) = self.temperatures.filter(|n| !(2..=tempering::MOST_RUNGS).contains(n)) {
+            return fail("temperatures", format!("is {n}, but must be 2 to {}", tempering::MOST_RUNGS));
+        }
+        let draws = self.n.div_ceil(self.chains() as u64);
+        match draws.checked_mul(self.thin).and_then(|d| d.checked_add(self.burn_in)).is_some_and(|s| s < 1 << 62) {
+            true => Ok(()),
+            false => fail("thin", "n, thin and burn-in make more sweeps than can be counted".into()),
+        }
+    }
+}
+
+/// Chains of a machine, in a precision of their own.
+pub(crate) trait Sampler: Send {
+    /// Runs every chain some sweeps on.
+    fn advance(&mut self, sweeps: u64);
+
+    /// The visible states of all chains as rows of columns, and their free energies.
+    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)>;
+
+    /// Learns from what has happened so far, before anything counts.
+    fn tune(&mut self) {}
+
+    /// How tempering went, if there was any.
+    fn tempered(&self) -> Option<Tempered> {
+        None
+    }
+}
+
+/// A way to draw rows.
+pub struct Entry {
+    /// Name on the command line and in Python.
+    pub name: &'static str,
+    /// One line for help.
+    pub about: &'static str,
+    /// Whether its rows are independent samples of the machine itself.
+    independent: bool,
+    make: fn(&Problem) -> Result<Box<dyn Sampler>>,
+}
+
+/// The list.
+pub const SAMPLERS: &[Entry] = &[
+    Entry {
+        name: "gibbs",
+        about: "chains of block Gibbs sweeps, visible to hidden to visible",
+        independent: false,
+        make: gibbs::make,
+    },
+    Entry {
+        name: "tempering",
+        about: "parallel tempering: chains at several temperatures that exchange their states",
+        independent: false,
+        make: tempering::make,
+    },
+    Entry {
+        name: "exact",
+        about: "independent samples by enumeration, for small machines",
+        independent: true,
+        make: exact::make,
+    },
+];
+
+/// What a sampler is made for.
+pub(crate) struct Problem<'a> {
+    rbm: &'a Rbm<f64>,
+    machine: &'a Natural<f64>,
+    settings: Settings<'a>,
+    chains: usize,
+    key: Key,
+    progress: Progress<'a>,
+}
+
+impl Problem<'_> {
+    /// Whether the chains are run in f32.
+    fn single(&self) -> bool {
+        suits_f32(self.machine)
+    }
+}
+
+/// Whether chains of a machine may be run in f32: both layers finite, and many weights.
+pub(crate) fn suits_f32<T: Real>(machine: &Natural<T>) -> bool {
+    let finite = [machine.visible(), machine.hidden()].iter().all(|s| s.unit().n_states().is_some());
+    finite && machine.weights().len() >= LARGE
+}
+
+/// A drawing of rows, block by block, so that any number of them takes little memory.
+pub struct Sampling<'a> {
+    entry: &'static Entry,
+    sampler: Box<dyn Sampler>,
+    machine: Natural<f64>,
+    settings: Settings<'a>,
+    chains: usize,
+    watch: Watch,
+    given: u64,
+    sweeps: u64,
+    progress: Progress<'a>,
+}
+
+/// What is known about rows that were drawn.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The sampler's name.
+    pub sampler: &'static str,
+    /// Number of rows.
+    pub rows: u64,
+    /// Chains they come from.
+    pub chains: usize,
+    /// Largest R̂ of what was followed; none for independent rows and where nothing moves.
+    pub r_hat: Option<f64>,
+    /// Effective number of rows: the smallest of what was followed, by its bulk ESS; all of them if they are independent.
+    pub ess: Option<f64>,
+    /// What was followed along the chains: the free energy, and activities along the strongest modes of the weights.
+    pub followed: Vec<Followed>,
+    /// How tempering went, if there was any.
+    pub tempered: Option<Tempered>,
+    /// What speaks against the rows, in words, with what to do.
+    pub warnings: Vec<String>,
+}
+
+impl<'a> Sampling<'a> {
+    /// Makes the chains; nothing is drawn yet.
+    pub fn new(rbm: &Rbm<f64>, settings: Settings<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
+        settings.check()?;
+        let machine = rbm.lower();
+        let entry = choose(settings.sampler, &machine)?;
+        let settings = Settings { burn_in: if entry.independent { 0 } else { settings.burn_in }, ..settings };
+        if machine.visible().unit().quadratic() && machine.hidden().unit().quadratic() {
+            // A Gaussian in both layers may have no distribution; the factorisation tells.
+            Exact::new(rbm)?;
+        }
+        settings.start.check(&machine)?;
+        let (chains, key) = (settings.chains(), Key::root(settings.seed).of(Purpose::Sample));
+        let problem = Problem { rbm, machine: &machine, settings, chains, key, progress };
+        let sampler = (entry.make)(&problem)?;
+        let watch = Watch::new(&machine, chains, settings.thin);
+        Ok(Sampling { entry, sampler, machine, settings, chains, watch, given: 0, sweeps: 0, progress })
+    }
+
+    /// Columns of the rows: one for each visible site.
+    pub fn columns(&self) -> usize {
+        self.machine.visible().sites()
+    }
+
+    /// The next rows of data values, none after the last.
+    pub fn block(&mut self) -> Result<Option<Array2<f64>>> {
+        if self.given == 0 {
+            self.burn_in()?;
+        }
+        let mut parts: Vec<Array2<f64>> = Vec::new();
+        while self.given < self.settings.n && parts.len() * self.chains < BLOCK {
+            let x = self.draw()?;
+            let wanted = (self.settings.n - self.given).min(self.chains as u64) as usize;
+            parts.push(self.values(x.slice(s![..wanted, ..])));
+            self.given += wanted as u64;
+        }
+        let views: Vec<ArrayView2<f64>> = parts.iter().map(|p| p.view()).collect();
+        // All parts have one column per site, so they fit.
+        Ok(concatenate(Axis(0), &views).ok())
+    }
+
+    /// Runs the chains until they should have forgotten where they began; the second half is watched.
+    fn burn_in(&mut self) -> Result<()> {
+        let Settings { burn_in, thin, .. } = self.settings;
+        let watched = burn_in / 2 / thin;
+        let early = burn_in - watched * thin;
+        for k in 0..TUNINGS {
+            self.advance(early * (k + 1) / TUNINGS - early * k / TUNINGS);
+            self.sampler.tune();
+        }
+        for _ in 0..watched {
+            self.draw()?;
+        }
+        Ok(())
+    }
+
+    /// The states of all chains, `thin` sweeps on.
+    fn draw(&mut self) -> Result<Array2<f64>> {
+        self.advance(self.settings.thin);
+        let (x, free_energies) = self.sampler.look()?;
+        if !free_energies.iter().all(|f| f.is_finite()) {
+            let problem = "a chain ran away: its free energy is not finite; are the parameters too large?";
+            return Err(Error::NotNormalisable(problem.into()));
+        }
+        self.watch.see(x.view(), &free_energies);
+        Ok(x)
+    }
+
+    fn advance(&mut self, sweeps: u64) {
+        let draws = self.settings.n.div_ceil(self.chains as u64);
+        let all = self.settings.burn_in + draws * self.settings.thin;
+        self.sampler.advance(sweeps);
+        self.sweeps += sweeps;
+        (self.progress)(self.sweeps, all);
+    }
+
+    /// Rows of columns as data values: the states, or means one round on.
+    fn values(&self, x: ArrayView2<f64>) -> Array2<f64> {
+        let visible = self.machine.visible();
+        if !self.settings.means {
+            return visible.decode(x);
+        }
+        let key = Key::root(self.settings.seed).of(Purpose::Hidden).step(u64::MAX);
+        let hidden = self.machine.up().sample(x, key, self.given);
+        visible.decode(self.machine.down().means(hidden.view()).view())
+    }
+
+    /// What is known about the rows given so far.
+    pub fn finish(self) -> Drawn {
+        let followed = self.watch.followed();
+        let (tempered, chains) = (self.sampler.tempered(), self.chains);
+        let mut drawn = Drawn {
+            sampler: self.entry.name,
+            rows: self.given,
+            chains,
+            r_hat: None,
+            ess: Some(self.given as f64),
+            followed,
+            tempered,
+            warnings: Vec::new(),
+        };
+        if !self.entry.independent {
+            verdict::judge(&mut drawn, self.settings.thin);
+        }
+        drawn
+    }
+}
+
+/// All rows at once, and what is known about them.
+pub fn draw(rbm: &Rbm<f64>, settings: Settings, progress: Progress) -> Result<(Array2<f64>, Drawn)> {
+    let mut sampling = Sampling::new(rbm, settings, progress)?;
+    let mut rows = Array2::zeros((0, sampling.columns()));
+    while let Some(block) = sampling.block()? {
+        // Both have one column per site, so they fit.
+        let _ = rows.append(Axis(0), block.view());
+    }
+    Ok((rows, sampling.finish()))
+}
+
+/// The sampler called `name`; `auto` is exact where that takes seconds, and tempers otherwise.
+fn choose(name: &str, machine: &Natural<f64>) -> Result<&'static Entry> {
+    let chosen = match name {
+        "auto" if Exact::cost(machine).is_some_and(|cost| cost <= AFFORDABLE) => "exact",
+        "auto" => "tempering",
+        other => other,
+    };
+    SAMPLERS.iter().find(|s| s.name == chosen).ok_or_else(|| {
+        let known = SAMPLERS.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
+        Error::Config { key: "sampler", problem: format!("'{name}' is not one of auto, {known}") }
+    })
+}

@@ -123,8 +123,7 @@ impl<'a, T: Real> Path<'a, T> {
     /// Fills a slot with samples of the base.
     pub fn start(&mut self, slot: Slot, chains: usize, key: Key) {
         let side = self.backend.machine().visible();
-        let mut rows = States::new(side.unit(), side.sites());
-        rows.push(side, first_state(side, chains).view());
+        let rows = States::of(side, first_state(side, chains).view());
         self.backend.put(slot, &rows, None);
         // At β = 0 one sweep forgets everything.
         self.sweep(slot, &vec![T::zero(); chains], key, 0);
@@ -134,6 +133,17 @@ impl<'a, T: Real> Path<'a, T> {
     pub fn sweep(&mut self, slot: Slot, beta: &[T], key: Key, step: u64) {
         self.backend.gibbs(slot, Sweeps { steps: 1, key, first: step, beta: Some(beta) });
         (self.tell)(beta.len() as u64);
+    }
+
+    /// Says that so many chains were moved.
+    pub fn tell(&self, chains: usize) {
+        (self.tell)(chains as u64);
+    }
+
+    /// Chains at each temperature of a ladder: neighbours one unit of length apart swap in about half of all trials,
+    /// and speeds are underestimated where the pilots are late.
+    pub fn rungs(&self) -> usize {
+        ((1.2 * self.length).ceil() as usize + 1).max(3)
     }
 
     /// Takes the chains of a slot from the first to the last inverse temperature, one sweep at each after the first.
@@ -178,7 +188,7 @@ fn first_state<T: Real>(side: &Side<T>, rows: usize) -> Array2<T> {
 }
 
 /// `n` + 1 points from the first to the last of `points`, with density proportional to `speeds` between them.
-fn resample(points: &[f64], speeds: &[f64], n: usize) -> Vec<f64> {
+pub fn resample(points: &[f64], speeds: &[f64], n: usize) -> Vec<f64> {
     let mut distance = vec![0.0];
     for (p, speed) in points.windows(2).zip(speeds) {
         distance.push(distance[distance.len() - 1] + (p[1] - p[0]) * speed);

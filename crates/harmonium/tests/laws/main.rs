@@ -15,6 +15,7 @@ mod learning_reaches_the_maximum_likelihood;
 mod measures_are_what_they_say;
 mod model_files_cannot_lie;
 mod moving_the_offsets_never_moves_the_distribution;
+mod samplers_leave_the_model_invariant;
 mod tiny_example;
 mod training_is_reproducible;
 mod units_are_exponential_families;

@@ -1,0 +1,207 @@
+//! `sample`: rows drawn from a machine, in the units of its data, with what speaks for them and against them.
+
+use crate::args::{DataOptions, Global, parse_output, samplers};
+use crate::model::Model;
+use crate::progress::Meter;
+use crate::report::{Report, say};
+use crate::stream::Stream;
+use anyhow::{Context, Result};
+use clap::Args;
+use harmonium::data::npy;
+use harmonium::sample::{Drawn, Followed, Sampling, Settings, Start};
+use ndarray::{Array2, Axis};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Draw rows from a machine
+///
+/// Rows are written draw by draw: one of every chain, then the next of every chain. R-hat tells whether the chains agree (1 if
+/// they do), the effective rows how many independent ones they are worth; a warning says when they should not be trusted.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  harmonium sample model.safetensors -n 100 -o samples.npy
+  harmonium sample model.safetensors -n 500 -o samples.npy --sampler gibbs --start data:data.npy --thin 20 --json")]
+pub struct Sample {
+    /// Model file (.safetensors)
+    model: PathBuf,
+    /// Number of rows
+    #[arg(short, value_name = "N", default_value_t = 1000)]
+    n: u64,
+    /// File to write (.npy)
+    #[arg(short, long, value_name = "FILE", value_parser = parse_output)]
+    output: PathBuf,
+    /// How they are drawn
+    #[arg(long, default_value = "auto", value_parser = samplers())]
+    sampler: String,
+    /// Where chains begin: random (visible units by their biases alone), hidden (all hidden states equally likely), or data:FILE
+    /// (chain k at row k)
+    #[arg(long, default_value = "random", value_name = "WHERE", value_parser = parse_start)]
+    start: Begin,
+    /// Sweeps of every chain before its first row
+    #[arg(long, value_name = "SWEEPS", default_value_t = 1000)]
+    burn_in: u64,
+    /// Sweeps between two rows of a chain
+    #[arg(long, value_name = "SWEEPS", default_value_t = 10)]
+    thin: u64,
+    /// Chains, or ladders of tempered chains [default: a tenth of the rows, at least 20 and at most 100]
+    #[arg(long, value_name = "N")]
+    chains: Option<usize>,
+    /// Every row from a chain of its own, so many sweeps after its start; in place of --burn-in, --thin and --chains
+    #[arg(long, value_name = "SWEEPS", conflicts_with_all = ["burn_in", "thin", "chains"])]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    steps: Option<u64>,
+    /// Temperatures of every ladder, for tempering [default: as many as make half of the swaps succeed]
+    #[arg(long, value_name = "N")]
+    temperatures: Option<usize>,
+    /// Write means of the visible units given hidden ones, in place of samples; a Potts site gives its most probable code
+    #[arg(long)]
+    means: bool,
+    #[command(flatten)]
+    options: DataOptions,
+}
+
+/// Where chains begin, as it was typed.
+#[derive(Clone)]
+enum Begin {
+    Random,
+    Hidden,
+    Data(String),
+}
+
+fn parse_start(text: &str) -> Result<Begin, String> {
+    match text.split_once(':') {
+        None if text == "random" => Ok(Begin::Random),
+        None if text == "hidden" => Ok(Begin::Hidden),
+        Some(("data", file)) if !file.is_empty() => Ok(Begin::Data(file.into())),
+        _ => Err("expected random, hidden or data:FILE".into()),
+    }
+}
+
+/// Chains that can be compared with each other.
+const COMPARABLE: u64 = 20;
+
+impl Sample {
+    pub fn run(&self, global: &Global) -> Result<Report> {
+        let model = Model::read(&self.model)?;
+        let settings = self.settings(global.seed());
+        let rows = match &self.start {
+            Begin::Data(data) => Some(self.first_rows(&model, data, settings.chains, global)?),
+            _ => None,
+        };
+        let start = match (&self.start, &rows) {
+            (Begin::Hidden, _) => Start::Hidden,
+            (Begin::Data(_), Some(rows)) => Start::Rows(rows),
+            _ => Start::Random,
+        };
+        let meter = Meter::new("sweeps");
+        let tell = |done, all| meter.tell(done, Some(all));
+        let context = || self.model.display().to_string();
+        let mut sampling =
+            Sampling::new(&model.file.rbm, Settings { start, ..settings }, &tell).with_context(context)?;
+        npy::write_blocks(&self.output, sampling.columns(), Some(self.n), &mut || {
+            let mut block = sampling.block()?;
+            if let Some(rows) = &mut block {
+                model.file.preprocess.restore(rows);
+            }
+            Ok(block)
+        })?;
+        let drawn = sampling.finish();
+        drawn.warnings.iter().for_each(|w| meter.suspend(|| say("warning", w)));
+        Ok(self.report(&drawn, &settings, model.machine.visible().sites()))
+    }
+
+    /// What was asked, without the rows that chains may begin at.
+    fn settings(&self, seed: u64) -> Settings<'_> {
+        let all = Settings {
+            sampler: &self.sampler,
+            n: self.n,
+            chains: self.chains,
+            temperatures: self.temperatures,
+            burn_in: self.burn_in,
+            thin: self.thin,
+            start: Start::Random,
+            means: self.means,
+            seed,
+        };
+        match self.steps {
+            None => all,
+            Some(steps) => {
+                let thin = steps.min(all.thin);
+                let chains = Some(usize::try_from(self.n.max(COMPARABLE)).unwrap_or(usize::MAX));
+                Settings { chains, burn_in: steps - thin, thin, ..all }
+            }
+        }
+    }
+
+    /// As many rows of columns as there are chains, or all if there are fewer.
+    fn first_rows(&self, model: &Model, data: &str, chains: Option<usize>, global: &Global) -> Result<Array2<f64>> {
+        let wanted = chains.unwrap_or(100);
+        let mut stream = Stream::open(model, data, &self.options, global)?;
+        let mut rows = Array2::zeros((0, model.machine.visible().columns()));
+        while rows.nrows() < wanted {
+            let Some(block) = stream.read()? else { break };
+            rows.append(Axis(0), block.columns.view())?;
+        }
+        Ok(rows)
+    }
+
+    fn report(&self, drawn: &Drawn, settings: &Settings, sites: usize) -> Report {
+        let path = self.output.display().to_string();
+        let what = if self.means { "visible means" } else { "samples" };
+        let how = match (&drawn.tempered, drawn.sampler) {
+            (_, "exact") => "exact: independent rows".into(),
+            (tempered, name) => {
+                let ladders = tempered.as_ref().map_or(String::new(), |t| format!(" × {} temperatures", t.betas.len()));
+                let (before, thin) = (settings.burn_in, settings.thin);
+                format!(
+                    "{name}: {} chains{ladders}, {before} sweeps before the first row, {thin} between rows",
+                    drawn.chains
+                )
+            }
+        };
+        let worst = drawn.r_hat.map(|r| format!("{r:.4}, the largest of {} quantities", drawn.followed.len()));
+        let tempered = drawn.tempered.as_ref();
+        Report::new(format!("{path}: {} rows of {sites} {what}", drawn.rows))
+            .line("sampler", how)
+            .maybe("R-hat", worst)
+            .maybe("effective rows", drawn.ess.map(|ess| format!("{ess:.0}")))
+            .maybe("swaps made", tempered.map(|t| swaps_in_words(&t.swap_rates)))
+            .maybe(
+                "round trips",
+                tempered
+                    .map(|t| format!("{}, {:.1} per chain", t.round_trips, t.round_trips as f64 / drawn.chains as f64)),
+            )
+            .field("rows", drawn.rows)
+            .field("columns", sites)
+            .field("output", path)
+            .field("sampler", drawn.sampler)
+            .field("chains", drawn.chains)
+            .field("r_hat", drawn.r_hat)
+            .field("ess", drawn.ess)
+            .field("quantities", drawn.followed.iter().map(quantity).collect::<Vec<_>>())
+            .field("inverse_temperatures", tempered.map(|t| t.betas.clone()))
+            .field("swap_rates", tempered.map(|t| json!(t.swap_rates)))
+            .field("round_trips", tempered.map(|t| t.round_trips))
+            .field("warnings", drawn.warnings.clone())
+    }
+}
+
+fn swaps_in_words(rates: &[Option<f64>]) -> String {
+    let least = rates.iter().flatten().copied().fold(1.0, f64::min);
+    let most = rates.iter().flatten().copied().fold(0.0, f64::max);
+    format!("{:.0} to {:.0} % between neighbouring temperatures", 100.0 * least, 100.0 * most)
+}
+
+fn quantity(f: &Followed) -> Value {
+    json!({
+        "name": f.name,
+        "mean": f.mean,
+        "mcse": f.mcse,
+        "r_hat": f.r_hat,
+        "ess_bulk": f.ess_bulk,
+        "ess_tail": f.ess_tail,
+        "autocorrelation_time": f.time.filter(|t| t.closed).map(|t| t.value),
+        "autocorrelation_time_at_least": f.time.filter(|t| !t.closed).map(|t| t.value),
+        "sweeps_between_places": f.every,
+    })
+}

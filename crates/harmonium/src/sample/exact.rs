@@ -1,0 +1,46 @@
+//! Independent samples of the machine itself, see [`crate::exact`]. Every look is a new draw of every chain.
+
+use super::{Problem, Sampler};
+use crate::error::Result;
+use crate::exact::Exact;
+use crate::rng::{Key, Purpose};
+use ndarray::{Array1, Array2, s};
+
+/// Numbers that are drawn at once at most: each time the states are walked through again.
+const NUMBERS: usize = 1 << 23;
+
+struct Independent {
+    exact: Exact,
+    key: Key,
+    chains: usize,
+    /// Draws of all chains that are made at once.
+    draws: usize,
+    number: u64,
+    rows: Array2<f64>,
+}
+
+pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
+    let exact = Exact::with_progress(problem.rbm, problem.progress)?;
+    let columns = problem.machine.visible().columns() + problem.machine.hidden().columns();
+    let needed = problem.settings.n.div_ceil(problem.chains as u64);
+    let draws = ((NUMBERS / (columns * problem.chains)).max(1) as u64).min(needed) as usize;
+    let rows = Array2::zeros((0, problem.machine.visible().columns()));
+    Ok(Box::new(Independent { exact, key: problem.key, chains: problem.chains, draws, number: 0, rows }))
+}
+
+impl Sampler for Independent {
+    fn advance(&mut self, _: u64) {}
+
+    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
+        let (block, within) = (self.number / self.draws as u64, (self.number % self.draws as u64) as usize);
+        self.number += 1;
+        if within == 0 {
+            let key = self.key.of(Purpose::ExactState).step(block);
+            let (values, _) = self.exact.sample(self.draws * self.chains, key);
+            self.rows = self.exact.machine().visible().encode(values.view(), 1)?;
+        }
+        let x = self.rows.slice(s![within * self.chains..(within + 1) * self.chains, ..]).to_owned();
+        let free_energies = self.exact.machine().up().free_energy(x.view());
+        Ok((x, free_energies))
+    }
+}

@@ -1,0 +1,52 @@
+//! Block Gibbs sampling: h ∼ p(h | v), then v ∼ p(v | h), and again.
+
+use super::{Problem, Sampler};
+use crate::backend::{Backend, Cpu, Slot, Sweeps};
+use crate::error::Result;
+use crate::natural::Natural;
+use crate::real::Real;
+use crate::rng::Key;
+use crate::states::States;
+use ndarray::{Array1, Array2};
+
+const CHAINS: Slot = 0;
+
+struct Gibbs<T> {
+    backend: Cpu<T>,
+    key: Key,
+    sweeps: u64,
+}
+
+pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
+    Ok(match problem.single() {
+        true => Box::new(Gibbs::<f32>::new(problem, problem.rbm.cast().lower())?),
+        false => Box::new(Gibbs::<f64>::new(problem, problem.machine.clone())?),
+    })
+}
+
+impl<T: Real> Gibbs<T> {
+    fn new(problem: &Problem, machine: Natural<T>) -> Result<Gibbs<T>> {
+        let mut backend = Cpu::new(machine)?;
+        let first = problem.settings.start.states(&mut backend, problem.chains, problem.key);
+        backend.put(CHAINS, &first, None);
+        Ok(Gibbs { backend, key: problem.key, sweeps: 0 })
+    }
+}
+
+impl<T: Real> Sampler for Gibbs<T> {
+    fn advance(&mut self, sweeps: u64) {
+        self.backend.gibbs(CHAINS, Sweeps { steps: sweeps, key: self.key, first: self.sweeps, beta: None });
+        self.sweeps += sweeps;
+    }
+
+    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
+        let states = self.backend.get(CHAINS);
+        Ok(seen(&mut self.backend, &states))
+    }
+}
+
+/// States as rows of columns, with their free energies.
+pub(super) fn seen<T: Real>(backend: &mut dyn Backend<T>, states: &States<T>) -> (Array2<f64>, Array1<f64>) {
+    let columns = states.columns(backend.machine().visible().unit(), 0, states.rows());
+    (columns.mapv(T::f64), backend.free_energy(states))
+}

@@ -1,0 +1,77 @@
+//! Where chains begin.
+
+use crate::backend::{Backend, Slot, Sweeps};
+use crate::error::{Error, Result};
+use crate::natural::{Natural, Side};
+use crate::real::Real;
+use crate::rng::{Key, Purpose};
+use crate::states::States;
+use ndarray::{Array2, Axis};
+
+/// A slot that is free before chains are made.
+const FIRST: Slot = 0;
+
+/// Where chains begin.
+#[derive(Clone, Copy, Debug)]
+pub enum Start<'a> {
+    /// Visible units drawn by their own parameters, as if there were no weights.
+    Random,
+    /// Hidden units with all states equally likely, h ∼ Bernoulli(½), then the visible ones given them (Corro, *Lab Exercise
+    /// 2*). Units without a list of states are drawn by their own parameters.
+    Hidden,
+    /// Chain k begins at row k of these rows of columns (see [`Side::encode`]), and after the last at the first again.
+    Rows(&'a Array2<f64>),
+}
+
+impl Start<'_> {
+    /// Refuses rows that do not fit.
+    pub(super) fn check(&self, machine: &Natural<f64>) -> Result<()> {
+        let Start::Rows(rows) = self else { return Ok(()) };
+        if rows.nrows() == 0 {
+            return Err(Error::Config { key: "start", problem: "there are no rows to begin at".into() });
+        }
+        if rows.ncols() != machine.visible().columns() {
+            return Err(Error::Columns { expected: machine.visible().columns(), found: rows.ncols() });
+        }
+        Ok(())
+    }
+
+    /// The first visible states of so many chains.
+    pub(super) fn states<T: Real>(&self, backend: &mut dyn Backend<T>, chains: usize, key: Key) -> States<T> {
+        let key = key.of(Purpose::Chains);
+        match self {
+            Start::Random => {
+                let side = backend.machine().visible();
+                States::of(side, drawn(side, side.eta().to_owned(), chains, key).view())
+            }
+            Start::Hidden => {
+                let machine = backend.machine();
+                let side = machine.hidden();
+                let [_, flat] = machine.flat();
+                let eta = if side.unit().n_states().is_some() { flat } else { side.eta().to_owned() };
+                let states = States::of(side, drawn(side, eta, chains, key).view());
+                backend.put_hidden(FIRST, &states);
+                backend.gibbs(FIRST, Sweeps { steps: 1, key, first: 0, beta: None });
+                backend.get(FIRST)
+            }
+            Start::Rows(rows) => {
+                let which: Vec<usize> = (0..chains).map(|k| k % rows.nrows()).collect();
+                States::of(backend.machine().visible(), rows.select(Axis(0), &which).mapv(T::of).view())
+            }
+        }
+    }
+}
+
+/// Rows of independent units with these natural parameters.
+fn drawn<T: Real>(side: &Side<T>, eta: Array2<T>, rows: usize, key: Key) -> Array2<T> {
+    let unit = side.unit();
+    let (zero, mut u) = (vec![T::zero(); side.columns()], vec![T::zero(); side.sites() * unit.n_uniforms()]);
+    let mut out = Array2::zeros((rows, side.columns()));
+    for (chain, mut row) in out.rows_mut().into_iter().enumerate() {
+        key.fill(chain as u64, &mut u);
+        if let Some(row) = row.as_slice_mut() {
+            unit.sample(eta.view(), &zero, &u, row);
+        }
+    }
+    out
+}

@@ -1,0 +1,97 @@
+//! Parallel tempering as a sampler: every chain is the last rung of a ladder, and what comes down from the others has been
+//! where barriers are low.
+//!
+//! The first rungs are placed by the speed at which the distribution changes along the path; during the first half of the
+//! burn-in they are moved, and their number changed, until all swaps are refused about equally often, half of the time.
+
+use super::gibbs::seen;
+use super::ladder::Ladders;
+use super::path::{Path, Pilots};
+use super::{Problem, Sampler};
+use crate::backend::{Backend, Cpu, Slot};
+use crate::error::Result;
+use crate::natural::Natural;
+use crate::real::Real;
+use crate::rng::{Key, Purpose};
+use ndarray::{Array1, Array2};
+
+const CHAINS: Slot = 0;
+/// Most temperatures of a ladder.
+pub(super) const MOST_RUNGS: usize = 200;
+/// Least temperatures that are chosen.
+const LEAST_RUNGS: usize = 3;
+
+struct Tempering<T: Real> {
+    backend: Box<dyn Backend<T>>,
+    ladders: Ladders<T>,
+    /// Temperatures, if they were asked for.
+    rungs: Option<usize>,
+    key: Key,
+    sweeps: u64,
+}
+
+/// How tempering went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tempered {
+    /// Inverse temperatures, from independent units at 0 to the machine at 1.
+    pub betas: Vec<f64>,
+    /// The part of swaps made between each temperature and the next; none where none was tried.
+    pub swap_rates: Vec<Option<f64>>,
+    /// Times that a state went from the machine to the first temperature and came back, of all chains together.
+    pub round_trips: u64,
+}
+
+pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
+    Ok(match problem.single() {
+        true => Box::new(Tempering::<f32>::new(problem, problem.rbm.cast().lower())?),
+        false => Box::new(Tempering::<f64>::new(problem, problem.machine.clone())?),
+    })
+}
+
+impl<T: Real> Tempering<T> {
+    fn new(problem: &Problem, machine: Natural<T>) -> Result<Tempering<T>> {
+        let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(machine)?);
+        let first = problem.settings.start.states(backend.as_mut(), problem.chains, problem.key);
+        let path = Path::new(backend, 2, Pilots::SOME, problem.key, &|_| ());
+        let rungs = problem.settings.temperatures.unwrap_or(path.rungs().clamp(LEAST_RUNGS, MOST_RUNGS));
+        let betas = path.schedule(rungs - 1);
+        let mut backend = path.backend;
+        let rows: Vec<usize> = (0..problem.chains).flat_map(|l| std::iter::repeat_n(l, rungs)).collect();
+        backend.put(CHAINS, &first, Some(&rows));
+        let ladders = Ladders::of_rows(CHAINS, &betas, problem.chains);
+        let key = problem.key.of(Purpose::Tempering);
+        Ok(Tempering { backend, ladders, rungs: problem.settings.temperatures, key, sweeps: 0 })
+    }
+}
+
+impl<T: Real> Sampler for Tempering<T> {
+    fn advance(&mut self, sweeps: u64) {
+        for _ in 0..sweeps {
+            self.ladders.step(self.backend.as_mut(), 1, self.key, self.sweeps, |_| ());
+            self.sweeps += 1;
+        }
+    }
+
+    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
+        let states = self.ladders.last(self.backend.as_ref());
+        Ok(seen(self.backend.as_mut(), &states))
+    }
+
+    fn tune(&mut self) {
+        if self.ladders.swap_rates().iter().any(Option::is_none) {
+            return;
+        }
+        // Half of all swaps are refused with twice as many steps as refusals add up to.
+        let own = ((2.0 * self.ladders.refused()).ceil() as usize + 1).clamp(LEAST_RUNGS, MOST_RUNGS);
+        let betas = self.ladders.even_betas(self.rungs.unwrap_or(own));
+        self.ladders = self.ladders.with_betas(self.backend.as_mut(), &betas);
+    }
+
+    fn tempered(&self) -> Option<Tempered> {
+        Some(Tempered {
+            betas: self.ladders.betas().to_vec(),
+            swap_rates: self.ladders.swap_rates(),
+            round_trips: self.ladders.round_trips(),
+        })
+    }
+}

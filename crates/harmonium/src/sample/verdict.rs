@@ -1,0 +1,91 @@
+//! What to make of chains, after the advice of Vehtari et al. 2021: R̂ ≤ 1.01 and more than 400 effective draws.
+
+use super::{Drawn, Followed};
+
+/// R̂ above which chains are said not to agree.
+const LARGEST_R_HAT: f64 = 1.01;
+/// Standard deviations of R̂ by chance alone that are let pass.
+const CHANCE: f64 = 3.0;
+/// Effective draws below which R̂ itself is not to be trusted.
+const LEAST_ESS: f64 = 400.0;
+/// Part of swaps below which a ladder is broken.
+const LEAST_SWAPS: f64 = 0.1;
+
+/// Fills in the largest R̂, the effective number of rows, and what speaks against them.
+pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
+    let moving: Vec<&Followed> = drawn.followed.iter().filter(|f| f.varies()).collect();
+    let worst = moving.iter().filter_map(|f| Some((f.r_hat?, *f))).max_by(|a, b| a.0.total_cmp(&b.0));
+    let least =
+        moving.iter().filter_map(|f| Some((f.ess_bulk?.min(f.ess_tail?), *f))).min_by(|a, b| a.0.total_cmp(&b.0));
+    let rows = moving.iter().filter_map(|f| effective_rows(drawn, f, thin)).min_by(f64::total_cmp);
+    let mut warnings = Vec::new();
+    match (worst, least) {
+        (Some((r_hat, f)), _) if r_hat > largest_r_hat(f) => warnings.push(format!(
+            "the chains have not mixed: R̂ of the {} is {r_hat:.3}, where {:.3} is the most that can be put down to chance; \
+             {}",
+            f.name,
+            largest_r_hat(f),
+            what_to_do(drawn)
+        )),
+        (_, Some((ess, f))) if ess < LEAST_ESS => warnings.push(format!(
+            "the chains were too short to tell whether they mix: all that was seen of the {} is worth {ess:.0} independent \
+             draws, where {LEAST_ESS} are needed; {}",
+            f.name,
+            what_to_do(drawn)
+        )),
+        (None, None) if drawn.followed.iter().all(|f| f.r_hat.is_none()) => warnings.push(
+            "nothing tells whether the chains have mixed: that needs at least two chains, four places of each, and states that \
+             change (--chains, --burn-in)"
+                .into(),
+        ),
+        _ => (),
+    }
+    warnings.extend(broken_ladder(drawn));
+    (drawn.r_hat, drawn.ess) = (worst.map(|w| w.0), rows);
+    drawn.warnings = warnings;
+}
+
+/// 1.01, and what chance adds: R̂² − 1 of M half chains of n independent draws spreads by √(2/(M − 1))/n.
+fn largest_r_hat(f: &Followed) -> f64 {
+    let (halves, n) = (2.0 * f.trace.nrows() as f64, (f.trace.ncols() / 2) as f64);
+    LARGEST_R_HAT + CHANCE * 0.5 * (2.0 / (halves - 1.0)).sqrt() / n
+}
+
+/// Rows of a chain `thin` sweeps apart, each worth thin/τ of an independent one, with τ by the bulk ESS; a chain that has mixed
+/// gives at least one.
+fn effective_rows(drawn: &Drawn, f: &Followed, thin: u64) -> Option<f64> {
+    let ess = f.ess_bulk?;
+    let time = f.every as f64 * f.places() as f64 / ess;
+    let of_a_chain = drawn.rows as f64 / drawn.chains as f64;
+    let worth = (of_a_chain * (thin as f64 / time).min(1.0)).max(of_a_chain.min(1.0));
+    Some((worth * drawn.chains as f64).min(ess))
+}
+
+fn what_to_do(drawn: &Drawn) -> &'static str {
+    match drawn.tempered {
+        Some(_) => "try a longer --burn-in or a larger --thin",
+        None => "try a longer --burn-in, a larger --thin, or --sampler tempering",
+    }
+}
+
+/// A ladder whose rungs do not exchange states, or from whose first rung nothing has come back.
+fn broken_ladder(drawn: &Drawn) -> Option<String> {
+    let tempered = drawn.tempered.as_ref()?;
+    let weakest = tempered.swap_rates.iter().enumerate().filter_map(|(k, rate)| Some((k, (*rate)?)));
+    let weakest = weakest.min_by(|a, b| a.1.total_cmp(&b.1));
+    match weakest {
+        Some((k, rate)) if rate < LEAST_SWAPS => Some(format!(
+            "only {:.1} % of the swaps between inverse temperatures {:.3} and {:.3} were made: the ladder is broken there; try \
+             more --temperatures, or a longer --burn-in, in which they are chosen",
+            100.0 * rate,
+            tempered.betas[k],
+            tempered.betas[k + 1]
+        )),
+        _ if tempered.round_trips == 0 => Some(
+            "no state went from the machine to the first temperature and back: tempering has not helped yet; try a longer \
+             --burn-in or a larger --thin"
+                .into(),
+        ),
+        _ => None,
+    }
+}
