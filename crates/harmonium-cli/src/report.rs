@@ -43,6 +43,11 @@ impl Report {
         }
     }
 
+    /// The JSON object.
+    pub fn json(&self) -> Value {
+        Value::Object(self.json.clone())
+    }
+
     /// Prints to stdout. A reader that has gone away (`| head`) is no failure.
     pub fn print(self, json: bool) -> Result<()> {
         let text = if json { Value::Object(self.json).to_string() + "\n" } else { self.text() };

@@ -4,7 +4,7 @@ use crate::Report;
 use crate::axis::Axis;
 use crate::figure::{Figure, Section};
 use crate::plot::{Key, Layout, Plot};
-use crate::text::{count, number, short};
+use crate::text::{count, number, short, shortened};
 use harmonium::events::{Event, Progress, Reason};
 use harmonium::measure::{Better, MEASURES, Measure, Needs, Quantity};
 use std::collections::BTreeMap;
@@ -12,8 +12,15 @@ use std::collections::BTreeMap;
 /// Mended updates told in words at most; all are marked in the curves.
 const MOST_NOTES: usize = 5;
 
+/// The curves that stand beside the weights.
+const SPECTRUM: &str = "weight-spectrum";
+
 /// Colours of lines, in their order.
 const CLASSES: [&str; 5] = ["line one", "line two", "line three", "line four", "line five"];
+
+/// The same for as many runs again.
+const DASHED: [&str; 5] =
+    ["line one dashed", "line two dashed", "line three dashed", "line four dashed", "line five dashed"];
 
 /// One figure over the run.
 struct Curve {
@@ -233,15 +240,10 @@ impl Run<'_> {
 
     /// What each line is, and where it ended.
     fn legend(&self, lines: &[Line], baseline: Option<f64>) -> Vec<Key> {
-        let last = |points: &[(f64, f64)]| points.iter().rev().find(|p| p.1.is_finite()).map_or(f64::NAN, |p| p.1);
-        let key = |class, name: &str, value| Key { class, label: format!("{name} {}", number(value)) };
-        let of_line = |line: &Line| {
-            let mut key = key(line.class, line.name, last(&line.points));
-            key.label += &line.error.map_or(String::new(), |e| format!(" ± {}", short(e)));
-            key
-        };
+        let of_line = |line: &Line| Key { class: line.class, label: ended(line.name, line) };
         let mut keys: Vec<Key> = lines.iter().map(of_line).collect();
-        keys.extend(baseline.map(|b| key("line base", "independent units", b)));
+        let independent = |b| Key { class: "line base", label: format!("independent units {}", number(b)) };
+        keys.extend(baseline.map(independent));
         if self.kept.is_some() {
             keys.push(Key { class: "line kept", label: "kept machine".into() });
         }
@@ -267,6 +269,12 @@ impl Run<'_> {
     }
 }
 
+/// What a line is called, and where it ended.
+fn ended(name: &str, line: &Line) -> String {
+    let last = line.points.iter().rev().find(|p| p.1.is_finite()).map_or(f64::NAN, |p| p.1);
+    format!("{name} {}{}", number(last), line.error.map_or(String::new(), |e| format!(" ± {}", short(e))))
+}
+
 /// All curves of learning that have at least one number.
 pub fn section(report: &Report) -> Option<Section> {
     let run = Run::new(report.events);
@@ -274,10 +282,50 @@ pub fn section(report: &Report) -> Option<Section> {
     (!figures.is_empty()).then(|| Section { heading: "Learning", folded: false, notes: run.notes(), figures })
 }
 
+/// Curves of several runs on one axis, measures of training rows and of held-out rows each by themselves.
+pub fn overlaid(runs: &[(&str, &[Event])]) -> Vec<Figure> {
+    let runs: Vec<(&str, Run)> = runs.iter().map(|(name, events)| (*name, Run::new(events))).collect();
+    let mut figures = Vec::new();
+    for curve in learning() {
+        if !matches!(curve.value, Value::Rows(_)) {
+            continue;
+        }
+        figures.extend(["training rows", "held-out rows"].iter().filter_map(|rows| side_by_side(&runs, &curve, rows)));
+    }
+    figures
+}
+
+/// One measure of one kind of rows, a line for every run.
+fn side_by_side(runs: &[(&str, Run)], curve: &Curve, rows: &str) -> Option<Figure> {
+    let of_run = |(k, (name, run)): (usize, &(&str, Run))| {
+        let line = run.lines(curve).into_iter().find(|l| l.name == rows)?;
+        let class = [CLASSES, DASHED][k / CLASSES.len() % 2][k % CLASSES.len()];
+        Some((shortened(name, 24), Line { class, ..line }))
+    };
+    let lines: Vec<(String, Line)> = runs.iter().enumerate().filter_map(of_run).collect();
+    let values: Vec<f64> = lines.iter().flat_map(|l| &l.1.points).map(|p| p.1).collect();
+    let y = if curve.positive { Axis::around_maybe_log(values, "") } else { Axis::around(values, "") }?;
+    let last = runs.iter().map(|r| r.1.updates().hi).fold(1.0, f64::max);
+    let unit = if y.is_log() { format!("{}, log scale", curve.unit) } else { curve.unit.into() };
+    let mut layout = Layout::new(&format!("{}, {rows}", curve.title), &unit, Axis::between(0.0, last, "updates"), y);
+    layout.legend = lines.iter().map(|(name, line)| Key { class: line.class, label: ended(name, line) }).collect();
+    let mut plot = layout.plot();
+    lines.iter().for_each(|(_, line)| plot.line(&line.points, line.class));
+    let name = format!("{}-{}", curve.name, rows.replace(' ', "-"));
+    Some(Figure { name, caption: curve.about.clone(), svg: plot.finish(), png: None })
+}
+
+/// How the largest singular values of the weights grew.
+pub fn spectrum(report: &Report) -> Option<Figure> {
+    let run = Run::new(report.events);
+    of_measures(false).find(|c| c.name == SPECTRUM).and_then(|c| run.figure(&c))
+}
+
 /// All other measures, folded.
 pub fn measures(report: &Report) -> Option<Section> {
     let run = Run::new(report.events);
-    let figures: Vec<Figure> = of_measures(false).filter_map(|c| run.figure(&c)).collect();
+    let figures: Vec<Figure> =
+        of_measures(false).filter(|c| c.name != SPECTRUM).filter_map(|c| run.figure(&c)).collect();
     let heading = "More measures: overfitting, moments, weights, hidden units, chains";
     (!figures.is_empty()).then(|| Section { heading, folded: true, notes: Vec::new(), figures })
 }

@@ -2,7 +2,7 @@
 
 use crate::Picture;
 use crate::colour::Map;
-use crate::raster::{Raster, data_uri};
+use crate::raster::{MOST_PIXELS, Raster, data_uri};
 use crate::text::escape;
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ pub const STYLE: &str = include_str!("drawing.css");
 /// Width of a usual drawing: that of a phone, so that its text is as large there as on a laptop.
 pub const WIDTH: f64 = 360.0;
 /// Width of a wide drawing.
-const WIDE: f64 = 560.0;
+pub const WIDE: f64 = 560.0;
 
 /// Some figures under one heading.
 pub struct Section {
@@ -90,6 +90,20 @@ impl Figure {
         let svg = Picture { name: format!("{}.svg", self.name), bytes: self.svg.alone(&self.caption).into_bytes() };
         let png = self.png.clone().map(|bytes| Picture { name: format!("{}.png", self.name), bytes });
         [Some(svg), png].into_iter().flatten().collect()
+    }
+
+    /// A picture that is there already, as wide as the drawing; `None` if these are not the bytes of a small PNG.
+    pub fn of_png(name: &str, title: &str, png: &[u8], caption: String) -> Option<Figure> {
+        let info = png::Decoder::new(std::io::Cursor::new(png)).read_info().ok()?.info().size();
+        let (width, height) = (f64::from(info.0), f64::from(info.1));
+        if width * height > MOST_PIXELS as f64 {
+            return None;
+        }
+        let scale = (WIDTH / width).min(WIDTH / height).min(1.4);
+        let (w, h) = (scale * width, scale * height);
+        let title = format!("<text x=\"0\" y=\"13\" class=\"title\">{}</text>\n", escape(title));
+        let body = format!("{title}{}\n", image(png, [0.0, 20.0, w, h]));
+        Some(Figure { name: name.into(), caption, svg: Svg { width: WIDTH, height: h + 24.0, body }, png: None })
     }
 
     /// A picture made of pixels, with a title above and what the colours mean below; wide ones are larger.

@@ -8,19 +8,30 @@
 mod activity;
 mod axis;
 mod colour;
+mod columns;
+mod compare;
 mod curves;
+mod energies;
 mod figure;
 mod images;
+mod logo;
+mod mixing;
 mod moments;
 mod page;
 mod plane;
 mod plot;
+mod principal;
 mod raster;
 mod text;
 mod values;
+mod verdict;
 mod weights;
 
-use figure::Section;
+pub use compare::{Compared, Comparison, compare};
+pub use mixing::Mixing;
+pub use verdict::{Evidence, Fit, Outcome, Verdict, verdict};
+
+use figure::{Figure, Section};
 use harmonium::Rbm;
 use harmonium::data::Preprocess;
 use harmonium::events::Event;
@@ -30,8 +41,10 @@ use ndarray::ArrayView2;
 pub struct Report<'a> {
     /// Heading of the page.
     pub title: String,
-    /// Sentences at the top.
-    pub summary: Vec<String>,
+    /// What became of the run, in words, at the top.
+    pub verdict: Option<&'a Verdict>,
+    /// What could not be shown and why, below it.
+    pub notes: &'a [String],
     /// The table at the top: name, value with its unit.
     pub facts: Vec<(String, String)>,
     /// What happened, in order.
@@ -42,6 +55,8 @@ pub struct Report<'a> {
     pub rbm: &'a Rbm<f32>,
     /// Some rows of data values, as the units get them.
     pub data: ArrayView2<'a, f32>,
+    /// Some held-out rows, likewise.
+    pub held_out: ArrayView2<'a, f32>,
     /// Rows sampled from the machine, likewise.
     pub samples: ArrayView2<'a, f32>,
     /// Reconstructions of the first rows of `data`, in the same order.
@@ -50,6 +65,10 @@ pub struct Report<'a> {
     pub image: Option<(usize, usize)>,
     /// Names of the columns; those that are missing are called by their number.
     pub columns: &'a [String],
+    /// One letter for every state of a site; states without one are called by their number.
+    pub alphabet: &'a str,
+    /// Chains that were watched.
+    pub mixing: Option<Mixing<'a>>,
     /// What happened to the data before they met the units: axes show numbers as they were before.
     pub preprocess: &'a Preprocess,
 }
@@ -73,13 +92,35 @@ pub struct Rendered {
 }
 
 /// The sections of the page, in order; each is left out when there is nothing to show.
-const SECTIONS: &[fn(&Report) -> Option<Section>] =
-    &[curves::section, plane::section, images::section, moments::section, hidden_units, curves::measures];
+const SECTIONS: &[fn(&Report) -> Option<Section>] = &[
+    curves::section,
+    plane::section,
+    images::section,
+    logo::section,
+    free_energies,
+    moments::section,
+    principal::section,
+    hidden_units,
+    curves::measures,
+];
 
-/// What the hidden units look for, and how often they find it.
+/// How likely rows and samples are, and whether chains get to where they are.
+fn free_energies(report: &Report) -> Option<Section> {
+    together("Free energy and mixing", vec![energies::figure(report), mixing::figure(report)])
+}
+
+/// What the hidden units look for, how that grew, and how often they find it.
 fn hidden_units(report: &Report) -> Option<Section> {
-    let figures: Vec<_> = [weights::figure(report), activity::figure(report)].into_iter().flatten().collect();
-    (!figures.is_empty()).then(|| Section { heading: "Hidden units", folded: false, notes: Vec::new(), figures })
+    together(
+        "Weights and hidden units",
+        vec![weights::figure(report), curves::spectrum(report), activity::figure(report)],
+    )
+}
+
+/// A section of the figures that there are.
+fn together(heading: &'static str, figures: Vec<Option<Figure>>) -> Option<Section> {
+    let figures: Vec<Figure> = figures.into_iter().flatten().collect();
+    (!figures.is_empty()).then(|| Section { heading, folded: false, notes: Vec::new(), figures })
 }
 
 /// The page and its pictures.
@@ -110,6 +151,17 @@ impl Report<'_> {
         match self.columns.get(site) {
             Some(name) if !name.trim().is_empty() => name.trim().into(),
             _ => format!("column {}", site + 1),
+        }
+    }
+
+    /// Letter of a state; without a letter its number, from 10 on the letters A, B, ….
+    fn state(&self, state: usize) -> String {
+        let plain = |c: &char| c.is_ascii_graphic() || c.is_alphanumeric();
+        match self.alphabet.chars().nth(state).filter(plain) {
+            Some(letter) => letter.into(),
+            None if state < 10 => state.to_string(),
+            None if state < 36 => char::from(b'A' + (state - 10) as u8).into(),
+            None => state.to_string(),
         }
     }
 

@@ -1,12 +1,12 @@
-//! Moments: means, standard deviations and correlations of the columns, of the data against samples.
+//! Moments: means, standard deviations and covariances of the columns, of the data against samples.
 
 use crate::Report;
 use crate::axis::{Axis, range};
+use crate::columns::Tables;
 use crate::figure::{Figure, Section};
 use crate::plot::{Key, Layout};
-use crate::text::{number, shortened};
-use crate::values::rows_between;
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use crate::text::{short, shortened};
+use ndarray::{Array2, ArrayView1};
 
 /// Columns of a dot plot at most; more are drawn as one point each, data against samples.
 const MOST_NAMES: usize = 32;
@@ -16,59 +16,27 @@ const MOST_PAIRS: usize = 2000;
 const FEWEST_PAIRS: usize = 3;
 /// Columns drawn at most.
 const MOST_COLUMNS: usize = 2000;
-/// Rows whose moments are taken at most.
-const MOST_ROWS: usize = 10_000;
 
-/// Data and samples in columns (a Potts site has one per state), and what the columns are called.
-struct Tables {
-    data: Array2<f64>,
-    samples: Array2<f64>,
-    names: Vec<String>,
-    width: usize,
-}
-
-/// Plots of the moments, if rows are not images.
+/// Plots of the moments.
 pub fn section(report: &Report) -> Option<Section> {
-    if report.image().is_some() {
-        return None;
-    }
     let tables = Tables::new(report)?;
-    let mut figures = match tables.names.len() <= MOST_NAMES {
+    let mut figures = match tables.names.len() <= MOST_NAMES && report.image().is_none() {
         true => vec![tables.dot_plot()?],
         false => vec![
             tables.scatter_columns("means", "Means", |(mean, _)| mean)?,
             tables.scatter_columns("deviations", "Standard deviations", |(_, deviation)| deviation)?,
         ],
     };
-    figures.extend(tables.correlations());
-    Some(Section { heading: "Data and samples", folded: false, notes: Vec::new(), figures })
+    // A finite unit's deviation follows from its mean, nearly; numbers in units of their own are compared by correlations.
+    let finite = report.rbm.visible().kind().unit::<f32>().n_states().is_some();
+    if finite && figures.len() == 2 {
+        figures.pop();
+    }
+    figures.extend(tables.pairs(finite));
+    Some(Section { heading: "Moments of data and samples", folded: false, notes: Vec::new(), figures })
 }
 
 impl Tables {
-    fn new(report: &Report) -> Option<Tables> {
-        if !report.fits(report.data) || !report.fits(report.samples) {
-            return None;
-        }
-        let machine = report.rbm.lower();
-        let side = machine.visible();
-        let width = side.unit().width();
-        let (shift, scale): (Vec<f64>, Vec<f64>) = (0..side.sites()).map(|i| report.unprepared(i)).unzip();
-        let columns = |rows: ArrayView2<f32>| -> Option<Array2<f64>> {
-            let rows = rows_between(rows, 0, rows.nrows().min(MOST_ROWS));
-            let mut x = side.encode(rows, 1).ok()?.mapv(f64::from);
-            if width == 1 {
-                x.indexed_iter_mut().for_each(|((_, i), x)| *x = *x * scale[i] + shift[i]);
-            }
-            Some(x)
-        };
-        let name = |c: usize| match width {
-            1 => report.column(c),
-            q => format!("{} = {}", report.column(c / q), c % q),
-        };
-        let names = (0..side.columns()).map(name).collect();
-        Some(Tables { data: columns(report.data)?, samples: columns(report.samples)?, names, width })
-    }
-
     /// One line per column: mean and standard deviation of data and samples.
     fn dot_plot(&self) -> Option<Figure> {
         let both = [("one", -0.17, &self.data), ("two", 0.17, &self.samples)];
@@ -102,26 +70,32 @@ impl Tables {
         scatter(name, title, &points, self.caption(what))
     }
 
-    /// Correlations of pairs of columns, data against samples; columns that never change have none.
-    fn correlations(&self) -> Option<Figure> {
-        let pairs = pairs(self.names.len(), self.width);
-        let both = |&(i, j): &(usize, usize)| {
-            let of = |table: &Array2<f64>| correlation(table.column(i), table.column(j));
-            Some((of(&self.data)?, of(&self.samples)?))
+    /// Covariances of pairs of columns, or their correlations, data against samples; columns that never change have none.
+    fn pairs(&self, covariances: bool) -> Option<Figure> {
+        let one = |table: &Array2<f64>, (i, j): (usize, usize)| {
+            let (a, b) = (table.column(i), table.column(j));
+            let (product, norm) = covariance(a, b)?;
+            Some(if covariances { (product, norm) } else { (product / norm, 1.0) })
         };
-        let points: Vec<(f64, f64)> = pairs.iter().filter_map(both).collect();
-        if points.len() < FEWEST_PAIRS {
+        let both = |pair| Some((one(&self.data, pair)?, one(&self.samples, pair)?));
+        let found: Vec<_> = pairs(self.names.len(), self.width).into_iter().filter_map(both).collect();
+        if found.len() < FEWEST_PAIRS {
             return None;
         }
-        let square = points.iter().map(|(a, b)| (a - b).powi(2)).sum::<f64>() / points.len() as f64;
-        let noise = (1.0 / self.data.nrows() as f64 + 1.0 / self.samples.nrows() as f64).sqrt();
-        let caption = self.caption("Pairs of columns")
+        let points: Vec<(f64, f64)> = found.iter().map(|(d, s)| (d.0, s.0)).collect();
+        let mean_square = |each: &dyn Fn(&((f64, f64), (f64, f64))) -> f64| {
+            found.iter().map(|f| each(f).powi(2)).sum::<f64>() / found.len() as f64
+        };
+        let rows = 1.0 / self.data.nrows() as f64 + 1.0 / self.samples.nrows() as f64;
+        let (name, title) = if covariances { ("covariances", "Covariances") } else { ("correlations", "Correlations") };
+        let alike = agreement(&points).map_or(String::new(), |r| format!(" They correlate with r = {r:.3}."));
+        let caption = self.caption(&format!("{} pairs of columns", found.len()))
             + &format!(
-                " The root mean square difference is {}; chance alone makes about {}.",
-                number(square.sqrt()),
-                number(noise)
+                "{alike} The root mean square difference is {}; so few rows make about {} by chance.",
+                short(mean_square(&|f| f.0.0 - f.1.0).sqrt()),
+                short((mean_square(&|f| f.0.1) * rows).sqrt())
             );
-        scatter("correlations", "Correlations", &points, caption)
+        scatter(name, title, &points, caption)
     }
 
     fn caption(&self, what: &str) -> String {
@@ -140,6 +114,7 @@ fn scatter(name: &str, title: &str, points: &[(f64, f64)], caption: String) -> O
     let mut layout = Layout::new(title, "samples ↑", axis.clone(), axis);
     layout.height = None;
     layout.legend = vec![Key { class: "line base", label: "equal".into() }];
+    layout.legend.extend(agreement(points).map(|r| Key { class: "dot many", label: format!("r = {r:.3}") }));
     let mut plot = layout.plot();
     plot.line(&[(ends.0, ends.0), (ends.1, ends.1)], "line base");
     points.iter().for_each(|p| plot.dot(*p, 2.0, "dot many"));
@@ -152,10 +127,18 @@ fn moments(column: ArrayView1<f64>) -> (f64, f64) {
     (mean, column.iter().map(|x| (x - mean).powi(2)).sum::<f64>().sqrt() / (column.len() as f64).sqrt())
 }
 
-fn correlation(a: ArrayView1<f64>, b: ArrayView1<f64>) -> Option<f64> {
+/// Covariance, and the product of the standard deviations; `None` if one column never changes.
+fn covariance(a: ArrayView1<f64>, b: ArrayView1<f64>) -> Option<(f64, f64)> {
     let ((mean_a, dev_a), (mean_b, dev_b)) = (moments(a), moments(b));
     let product = a.iter().zip(b).map(|(x, y)| (x - mean_a) * (y - mean_b)).sum::<f64>() / a.len() as f64;
-    Some(product / (dev_a * dev_b)).filter(|c| c.is_finite() && changes(a) && changes(b))
+    Some((product, dev_a * dev_b)).filter(|c| (c.0 / c.1).is_finite() && changes(a) && changes(b))
+}
+
+/// Correlation of points' coordinates, if both change.
+fn agreement(points: &[(f64, f64)]) -> Option<f64> {
+    let (a, b): (Vec<f64>, Vec<f64>) = points.iter().copied().filter(|p| p.0.is_finite() && p.1.is_finite()).unzip();
+    let (product, norm) = covariance(ArrayView1::from(&a), ArrayView1::from(&b))?;
+    (a.len() >= FEWEST_PAIRS).then_some(product / norm)
 }
 
 /// Rounding gives equal numbers a tiny deviation; only their range tells.
@@ -188,8 +171,13 @@ mod tests {
     fn moments_are_those_of_the_textbook() {
         assert_eq!(moments(array![1.0, 3.0].view()), (2.0, 1.0));
         let (a, b) = (array![1.0, 2.0, 3.0, 4.0], array![-2.0, -4.0, -6.0, -8.0]);
-        assert!((correlation(a.view(), b.view()).unwrap() + 1.0).abs() < 1e-12);
-        assert_eq!(correlation(a.view(), array![0.1, 0.1, 0.1, 0.1].view()), None);
+        let (product, norm) = covariance(a.view(), b.view()).unwrap();
+        assert!((product + 2.5).abs() < 1e-12 && (product / norm + 1.0).abs() < 1e-12);
+        assert_eq!(covariance(a.view(), array![0.1, 0.1, 0.1, 0.1].view()), None);
+        assert_eq!(
+            agreement(&[(1.0, 2.0), (2.0, 4.0), (3.0, 6.0), (f64::NAN, 1.0)]).map(|r| (1e9 * r).round()),
+            Some(1e9)
+        );
     }
 
     #[test]

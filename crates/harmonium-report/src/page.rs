@@ -3,27 +3,43 @@
 use crate::Report;
 use crate::figure::{Figure, STYLE, Section};
 use crate::text::escape;
+use crate::verdict::Verdict;
 
 /// Style of the page around the drawings.
 const PAGE: &str = include_str!("page.css");
 
-/// The whole page. It is also well-formed XML, which the tests use.
+/// The whole page of a run.
 pub fn html(report: &Report, sections: &[Section]) -> String {
-    let title = escape(&report.title);
-    let summary = paragraphs("summary", &report.summary);
+    let summary = report.verdict.map_or(String::new(), summary) + &paragraphs("note", report.notes);
     let sections: String = sections.iter().map(section).collect();
+    document(
+        &report.title,
+        &format!("{summary}{}{sections}{}", facts(&report.facts), configuration(report.config_toml)),
+    )
+}
+
+/// A page. It is also well-formed XML, which the tests use.
+pub fn document(title: &str, body: &str) -> String {
+    let title = escape(title);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
          <title>{title}</title>\n<style>\n{PAGE}{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>{title}</h1>\n{summary}{}{sections}{}</main>\n</body>\n</html>\n",
-        facts(&report.facts),
-        configuration(report.config_toml)
+         <h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n",
     )
 }
 
-fn paragraphs(class: &str, sentences: &[String]) -> String {
+/// What became of the run, first in a word.
+fn summary(verdict: &Verdict) -> String {
+    format!(
+        "<p class=\"summary\"><strong>{}</strong> {}</p>\n",
+        escape(&verdict.headline),
+        escape(&verdict.sentences.join(" "))
+    )
+}
+
+pub fn paragraphs(class: &str, sentences: &[String]) -> String {
     sentences.iter().map(|s| format!("<p class=\"{class}\">{}</p>\n", escape(s))).collect()
 }
 
@@ -36,7 +52,7 @@ fn facts(facts: &[(String, String)]) -> String {
     format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(row).collect::<String>())
 }
 
-fn section(section: &Section) -> String {
+pub fn section(section: &Section) -> String {
     let figures: String = section.figures.iter().map(figure).collect();
     let (heading, notes) = (escape(section.heading), paragraphs("note", &section.notes));
     let figures = format!("{notes}<div class=\"figures\">\n{figures}</div>\n");

@@ -36,9 +36,26 @@ pub fn rows_between<T>(rows: ArrayView2<T>, from: usize, to: usize) -> ArrayView
     rows.slice_axis_move(Axis(0), Slice::from(from..to))
 }
 
+/// How many finite values lie in each of `bars` equal parts of [lo, hi]; those beyond an end are in the last part there.
+pub fn histogram(values: impl IntoIterator<Item = f64>, lo: f64, hi: f64, bars: usize) -> Vec<usize> {
+    let mut counts = vec![0; bars];
+    for value in values.into_iter().filter(|v| v.is_finite()) {
+        let place = (value - lo) / (hi - lo) * bars as f64;
+        counts[(place.max(0.0) as usize).min(bars - 1)] += 1;
+    }
+    counts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_finite_value_is_in_one_bar() {
+        let bars = histogram([0.0, 1.0, 0.5, 0.051, f64::NAN], 0.0, 1.0, 20);
+        assert_eq!(bars.iter().sum::<usize>(), 4);
+        assert_eq!((bars[0], bars[1], bars[10], bars[19]), (1, 1, 1, 1));
+    }
 
     #[test]
     fn ranges_are_those_of_the_states() {

@@ -7,14 +7,17 @@ use harmonium::events::{Event, Measures, Progress, Reason};
 use harmonium::measure::MEASURES;
 use harmonium::units::Kind;
 use harmonium::{Layer, Rbm};
-use harmonium_report::{Picture, Rendered, Report, html, pictures, render};
+use harmonium_report::{Mixing, Outcome, Picture, Rendered, Report, Verdict, html, pictures, render};
 use ndarray::{Array2, array};
 
 /// A machine and rows, to be bent by a test.
 struct Case {
     rbm: Rbm<f32>,
     data: Array2<f32>,
+    held_out: Array2<f32>,
     samples: Array2<f32>,
+    trace: Array2<f64>,
+    alphabet: &'static str,
     image: Option<(usize, usize)>,
     events: Vec<Event>,
     preprocess: Preprocess,
@@ -42,7 +45,10 @@ fn case(visible: &str, n: usize, hidden: &str, m: usize, rows: usize) -> Case {
     Case {
         rbm: Rbm::from_parts(v, h, weights).unwrap(),
         data: Array2::from_shape_fn((rows, n), |(i, j)| value(i, j)),
+        held_out: Array2::from_shape_fn((rows / 2, n), |(i, j)| value(i + 3, j)),
         samples: Array2::from_shape_fn((rows, n), |(i, j)| value(i + 7, j)),
+        trace: Array2::from_shape_fn((50, 6), |(i, j)| f64::from(noise(i, j))),
+        alphabet: "",
         image: None,
         events: (1..40).map(progress).collect(),
         preprocess: Preprocess::default(),
@@ -73,13 +79,28 @@ impl Case {
     fn with<A>(&self, f: impl FnOnce(&Report) -> A) -> A {
         f(&Report {
             title: "A <run> & \"more\"".into(),
-            summary: vec!["It went well.\u{0}".into()],
+            verdict: Some(&Verdict {
+                outcome: Outcome::Learned,
+                headline: "Learned.".into(),
+                sentences: vec!["It went <well>.\u{0}".into()],
+                advice: None,
+            }),
+            notes: &[],
             facts: vec![("rows".into(), "10".into())],
             events: &self.events,
             config_toml: "seed = 1 # <&>",
             rbm: &self.rbm,
             data: self.data.view(),
+            held_out: self.held_out.view(),
             samples: self.samples.view(),
+            alphabet: self.alphabet,
+            mixing: Some(Mixing {
+                trace: self.trace.view(),
+                from_data: 3,
+                counted_from: 25,
+                r_hat: Some(1.001),
+                ess: Some(100.0),
+            }),
             reconstructions: self.data.view(),
             image: self.image,
             columns: &["first".into()],

@@ -1,7 +1,7 @@
 //! The commands. **To add one: write its file, add its line to `commands!` below.**
 
 use crate::args::{DataOptions, Global, data_help, parse_output};
-use crate::report::Report;
+use crate::report::Report as Answer;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ macro_rules! commands {
 
         impl Command {
             /// Does what was asked.
-            pub fn run(&self, global: &Global) -> Result<Report> {
+            pub fn run(&self, global: &Global) -> Result<Answer> {
                 match self { $(Command::$name(command) => command.run(global)),* }
             }
         }
@@ -27,6 +27,8 @@ macro_rules! commands {
 commands! {
     demo::Demo,
     train::Train,
+    report::Report,
+    compare::Compare,
     inspect::Inspect,
     log_z::LogZ,
     evaluate::Evaluate,
@@ -61,8 +63,8 @@ struct RowsToFile {
 
 impl RowsToFile {
     /// "X.npy: 3 rows of 4 what", and the fields `rows` and `output`.
-    fn report(&self, rows: u64, what: &str) -> Report {
+    fn report(&self, rows: u64, what: &str) -> Answer {
         let path = self.output.display().to_string();
-        Report::new(format!("{path}: {rows} rows of {what}")).field("rows", rows).field("output", path)
+        Answer::new(format!("{path}: {rows} rows of {what}")).field("rows", rows).field("output", path)
     }
 }

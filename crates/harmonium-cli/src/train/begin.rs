@@ -147,6 +147,17 @@ fn adopted(rbm: &Rbm<f32>, data: &Dataset<f32>, centering: bool) -> Result<Rbm<f
 
 /// SHA-256 of all rows, their weights and the first machine: two runs with equal digests and settings are the same run.
 fn digest(input: &Input, rbm: &Rbm<f32>) -> String {
+    let mut hash = hash(input);
+    hash.update(ModelFile::new(rbm).to_bytes());
+    in_hex(hash)
+}
+
+/// SHA-256 of all rows and their weights: likelihoods of runs with equal ones can be compared.
+pub fn digest_of_rows(input: &Input) -> String {
+    in_hex(hash(input))
+}
+
+fn hash(input: &Input) -> Sha256 {
     let mut hash = Sha256::new();
     for part in [Some(&input.train), input.valid.as_ref()].into_iter().flatten() {
         hash.update((part.len() as u64).to_le_bytes());
@@ -158,7 +169,10 @@ fn digest(input: &Input, rbm: &Rbm<f32>) -> String {
         part.weights().iter().for_each(|w| hash.update(w.to_le_bytes()));
         part.known().iter().flat_map(|k| k.words()).for_each(|w| hash.update(w.to_le_bytes()));
     }
-    hash.update(ModelFile::new(rbm).to_bytes());
+    hash
+}
+
+fn in_hex(hash: Sha256) -> String {
     let hex: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
     format!("sha256:{hex}")
 }

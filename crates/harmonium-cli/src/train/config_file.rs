@@ -68,6 +68,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("found.valid_rows", "held-out rows"),
     ("found.columns", "columns of the data"),
     ("found.digest", "of the rows, their weights and the machine that learning began with"),
+    ("found.data", "of the rows and their weights alone"),
 ];
 
 /// The text of config.toml.

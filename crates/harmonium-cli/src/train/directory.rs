@@ -11,6 +11,8 @@ pub const EVENTS: &str = "events.jsonl";
 pub const CHECKPOINT: &str = "checkpoint.safetensors";
 pub const MODEL: &str = "model.safetensors";
 pub const REPORT: &str = "report.html";
+/// What `train --json` said at the end.
+pub const SUMMARY: &str = "summary.json";
 
 /// What a directory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +50,14 @@ impl RunDir {
         Ok((dir, content))
     }
 
+    /// A directory that holds a run, to look at and to draw: nobody is kept from training in it.
+    pub fn look(path: &Path) -> Result<RunDir> {
+        if !path.join(CONFIG).is_file() {
+            bail!("{}: is not the directory of a run, which has a {CONFIG}", path.display());
+        }
+        Ok(RunDir { path: path.into(), _lock: None, new: false, kept: true })
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -74,7 +84,7 @@ impl RunDir {
 
     /// Takes away the files of an earlier run, the sign that it was finished first.
     pub fn clear(&self) -> Result<()> {
-        for name in [MODEL, REPORT, CHECKPOINT, EVENTS, CONFIG] {
+        for name in [MODEL, SUMMARY, REPORT, CHECKPOINT, EVENTS, CONFIG] {
             let path = self.file(name);
             if path.exists() {
                 fs::remove_file(&path).with_context(|| path.display().to_string())?;

@@ -15,6 +15,8 @@ use ndarray::Array1;
 const LOOK_ROWS: usize = 4096;
 /// Number of states up to which Potts units are worth suggesting.
 const MOST_SUGGESTED_STATES: f64 = 256.0;
+/// Side of a square from which so many columns are taken for an image.
+const SMALLEST_SQUARE: usize = 8;
 /// Standard deviation over |mean| below which a column is constant but for rounding.
 const ROUNDING: f64 = 1e-12;
 
@@ -195,7 +197,7 @@ impl Shape {
     }
 }
 
-/// Height and width of the rows: as asked, as the source says, or a square of at least 4 × 4.
+/// Height and width of the rows: as asked, as the source says, or a square that is large enough to be no accident.
 pub fn image(settings: &Settings, columns: usize, own: Option<(usize, usize)>) -> Result<Option<(usize, usize)>> {
     if let Some((h, w)) = settings.image()? {
         if h.checked_mul(w) != Some(columns) {
@@ -204,7 +206,7 @@ pub fn image(settings: &Settings, columns: usize, own: Option<(usize, usize)>) -
         return Ok(Some((h, w)));
     }
     let side = columns.isqrt();
-    let square = (side >= 4 && side * side == columns).then_some((side, side));
+    let square = (side >= SMALLEST_SQUARE && side * side == columns).then_some((side, side));
     Ok(own.filter(|(h, w)| h.checked_mul(*w) == Some(columns)).or(square))
 }
 

@@ -1,8 +1,11 @@
 //! A training run from what was typed to a run directory: settings, rows, updates, report, model.
 
+mod again;
 mod begin;
+pub mod compare;
 mod config_file;
 mod directory;
+mod ending;
 mod input;
 mod interrupt;
 mod log;
@@ -13,6 +16,8 @@ mod run;
 pub mod settings;
 mod summary;
 mod watch;
+
+pub use again::again;
 
 use crate::report::Report;
 use anyhow::{Context, Result, bail};

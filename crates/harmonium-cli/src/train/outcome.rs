@@ -5,7 +5,7 @@ use anyhow::Result;
 use harmonium::conditional::{self, Conditional};
 use harmonium::data::Preprocess;
 use harmonium::logz::{self, LogZ};
-use harmonium::measure::sampled_pseudo_log_likelihood;
+use harmonium::measure::{Value, sampled_pseudo_log_likelihood};
 use harmonium::rng::Key;
 use harmonium::{Bits, Dataset, Natural, Rbm};
 use ndarray::Array2;
@@ -32,7 +32,11 @@ pub struct Fit {
     pub std_err: f64,
     /// How unknown cells were summed over, in words, if there are any.
     pub missing: Option<String>,
+    /// Standard error of that mean over the rows; log Z has its own.
+    pub rows_std_err: f64,
     pub pseudo_log_likelihood: Option<f64>,
+    /// Its standard error.
+    pub pseudo_std_err: f64,
     /// The same of independent units that were fitted to the training rows.
     pub baseline: f64,
 }
@@ -81,36 +85,35 @@ impl<'a> Judge<'a> {
         let kind = self.rbm.visible().kind();
         let jacobian = self.preprocess.mean_log_jacobian(kind, &moments.known);
         let (energy, std_err, missing) = match (self.log_z, rows.known()) {
-            (None, _) => (0.0, 0.0, None),
-            (Some(_), None) => (self.mean_free_energy(rows), 0.0, None),
             (Some(_), Some(known)) => self.energy_of_known(rows, known)?,
+            _ => (self.free_energy(rows), 0.0, None),
         };
+        let pseudo = rows.known().is_none().then(|| self.pseudo(rows, jacobian)).flatten();
         Ok(Fit {
             rows: rows.len(),
-            log_likelihood: self.log_z.map(|z| jacobian - z.value - energy),
+            log_likelihood: self.log_z.map(|z| jacobian - z.value - energy.value),
+            rows_std_err: energy.std_err.unwrap_or(0.0),
             std_err,
             missing,
-            pseudo_log_likelihood: rows.known().is_none().then(|| self.pseudo(rows, jacobian)).flatten(),
+            pseudo_log_likelihood: pseudo.map(|p| p.value),
+            pseudo_std_err: pseudo.and_then(|p| p.std_err).unwrap_or(0.0),
             baseline: moments.log_likelihood(kind, &self.independent) + jacobian,
         })
     }
 
-    /// −⟨log p*(v_B)⟩ of some rows with its error, and how it was found.
-    fn energy_of_known(&self, rows: &Dataset<f32>, known: &Bits) -> Result<(f64, f64, Option<String>)> {
+    /// −⟨log p*(v_B)⟩ of some rows, the error that summing over unknown cells brings, and how that was done.
+    fn energy_of_known(&self, rows: &Dataset<f32>, known: &Bits) -> Result<(Value, f64, Option<String>)> {
         let meter = Meter::new("unknown cells");
         let which = evenly(rows.len(), ROWS);
         let mut ask = Conditional::new(&self.rbm.cast::<f64>(), conditional::Settings::default())?;
-        let (mut sum, mut squares, mut total, mut exact) = (0.0, 0.0, 0.0, 0);
-        for (done, some) in which.chunks(PIECE).enumerate() {
+        let (mut all, mut exact) = (Vec::new(), 0);
+        for some in which.chunks(PIECE) {
             let few = rows.select(some);
             let x = few.states().columns(self.narrow.visible().unit(), 0, few.len()).mapv(f64::from);
             let scores = ask.scores(x.view(), &known.select(some), some[0] as u64)?;
             exact += scores.exact;
-            for (score, w) in scores.rows.iter().zip(few.weights()) {
-                let w = f64::from(*w);
-                (sum, squares, total) = (sum - w * score.value, squares + (w * score.std_err).powi(2), total + w);
-            }
-            meter.tell(((done + 1) * PIECE) as u64, Some(which.len() as u64));
+            all.extend(scores.rows);
+            meter.tell(all.len() as u64, Some(which.len() as u64));
         }
         let of = if which.len() < rows.len() {
             format!("{} of {} rows", which.len(), rows.len())
@@ -121,31 +124,32 @@ impl<'a> Judge<'a> {
             true => format!("summed over exactly, in {of}"),
             false => format!("annealed in {} rows of {of}, summed over exactly in the others", which.len() - exact),
         };
-        Ok((sum / total, squares.sqrt() / total, Some(how)))
+        let weights = weights(&rows.select(&which));
+        let squares: f64 = all.iter().zip(&weights).map(|(s, w)| (w * s.std_err).powi(2)).sum();
+        let energy = Value::mean("free_energy", all.iter().map(|s| -s.value), &weights);
+        Ok((energy, squares.sqrt() / weights.iter().sum::<f64>(), Some(how)))
     }
 
-    fn mean_free_energy(&self, rows: &Dataset<f32>) -> f64 {
+    /// ⟨F⟩ and its standard error over the rows.
+    fn free_energy(&self, rows: &Dataset<f32>) -> Value {
         let (up, unit) = (self.machine.up(), self.narrow.visible().unit());
         let starts: Vec<usize> = (0..rows.len()).step_by(CHUNK).collect();
         let chunk = |&a: &usize| {
-            let b = (a + CHUNK).min(rows.len());
-            let x = rows.states().columns(unit, a, b).mapv(f64::from);
-            let weights = rows.weights()[a..b].iter().map(|w| f64::from(*w));
-            up.free_energy(x.view()).iter().zip(weights).map(|(f, w)| f * w).sum::<f64>()
+            let x = rows.states().columns(unit, a, (a + CHUNK).min(rows.len())).mapv(f64::from);
+            up.free_energy(x.view()).to_vec()
         };
-        let sums: Vec<f64> = starts.par_iter().map(chunk).collect();
-        sums.iter().sum::<f64>() / total(rows)
+        let each: Vec<Vec<f64>> = starts.par_iter().map(chunk).collect();
+        Value::mean("free_energy", each.iter().flatten().copied(), &weights(rows))
     }
 
-    fn pseudo(&self, rows: &Dataset<f32>, jacobian: f64) -> Option<f64> {
+    fn pseudo(&self, rows: &Dataset<f32>, jacobian: f64) -> Option<Value> {
         let few = rows.select(&evenly(rows.len(), PSEUDO_ROWS));
         let x = few.states().columns(self.narrow.visible().unit(), 0, few.len()).mapv(f64::from);
         let each = sampled_pseudo_log_likelihood(&self.machine, x.view(), PSEUDO_TERMS, Key::root(0))? + jacobian;
-        let sum: f64 = each.iter().zip(few.weights()).map(|(p, w)| p * f64::from(*w)).sum();
-        Some(sum / total(&few)).filter(|p| p.is_finite())
+        Some(Value::mean("pseudo_log_likelihood", each.iter().copied(), &weights(&few))).filter(|p| p.value.is_finite())
     }
 }
 
-fn total(rows: &Dataset<f32>) -> f64 {
-    rows.weights().iter().map(|w| f64::from(*w)).sum()
+fn weights(rows: &Dataset<f32>) -> Vec<f64> {
+    rows.weights().iter().map(|w| f64::from(*w)).collect()
 }

@@ -2,21 +2,19 @@
 
 use super::begin::{self, Begin};
 use super::directory::{CHECKPOINT, CONFIG, EVENTS, MODEL, RunDir};
+use super::ending::{Ending, filled};
 use super::log::{self, Log};
-use super::outcome::{self, Judge};
 use super::page::Page;
 use super::settings::{Found, Settings};
-use super::summary::Summary;
 use super::watch::Watch;
 use super::{Request, config_file, interrupt, shell_word};
 use crate::notes::Notes;
 use crate::report::{Report, one_line, say};
 use anyhow::{Context, Result, bail};
 use harmonium::data::Preprocess;
-use harmonium::events::{Event, Reason};
+use harmonium::events::Reason;
 use harmonium::file::ModelFile;
-use harmonium::logz::LogZ;
-use harmonium::{Dataset, Error, Rbm, Trainer};
+use harmonium::{Dataset, Error, Trainer};
 use std::time::Instant;
 use toml::Table;
 
@@ -41,7 +39,7 @@ impl Run {
         let mut settings = Settings::from_table(asked)?;
         let Begin { input, rbm, preprocess, notes, columns, digest } =
             begin::begin(&mut settings, asked, request.epochs)?;
-        let valid = input.valid.clone();
+        let (valid, data) = (input.valid.clone(), Some(begin::digest_of_rows(&input)));
         let mut trainer = Trainer::new(settings.train.clone(), rbm, input.train, input.valid)?;
         trainer.tell_in_units_of(&preprocess);
         let found = Found {
@@ -51,6 +49,7 @@ impl Run {
             valid_rows: valid.as_ref().map_or(0, |v| v.len()) as u64,
             columns: columns as u64,
             digest,
+            data,
         };
         compare(settings.found.as_ref(), &found, request.resume && dir.file(CONFIG).exists())?;
         settings.found = Some(found);
@@ -81,56 +80,42 @@ impl Run {
         if reason == Reason::Interrupted {
             bail!("interrupted at update {update}; {again}");
         }
-        self.finish(reason).map_err(|e| advised(e, &format!("all {update} updates are done, {again}")))
+        self.finish().map_err(|e| advised(e, &format!("all {update} updates are done, {again}")))
     }
 
     /// The report first, the model last: a directory with a model holds everything.
-    fn finish(self, reason: Reason) -> Result<Report> {
+    fn finish(self) -> Result<Report> {
         let trained = self.trainer.rbm();
         if let Some(text) = trained.offset_warning() {
             say("warning", &text);
         }
         let rbm = trained.folded();
-        let (train, seed) = (self.trainer.data(), self.settings.train.seed);
-        let log_z = self.settings.train.likelihood.then(|| outcome::solve(&rbm, train, seed)).transpose()?;
         let events = log::read(&self.dir.file(EVENTS))?;
-        let summary = self.summary(&rbm, log_z, reason, &events)?;
-        let page = Page {
-            rbm: &rbm,
-            train,
-            chains: self.trainer.chains(),
-            preprocess: &self.preprocess,
-            image: self.notes.image,
-            names: self.notes.names.as_deref().unwrap_or_default(),
-            seed,
-            first_sweep: self.trainer.update() * self.settings.train.gibbs_steps,
+        let seed = self.settings.train.seed;
+        let train = filled(&rbm, self.trainer.data(), seed)?;
+        let valid = self.valid.as_ref().map(|v| filled(&rbm, v, seed)).transpose()?;
+        let ending = Ending {
+            settings: &self.settings,
+            config: &self.config,
+            events: &events,
+            page: Page {
+                rbm: &rbm,
+                train: Some(&train),
+                valid: valid.as_deref(),
+                preprocess: &self.preprocess,
+                image: self.notes.image,
+                columns: self.notes.names.as_deref().unwrap_or_default(),
+                alphabet: self.notes.alphabet.as_deref().unwrap_or_default(),
+                seed,
+            },
+            update: self.trainer.update(),
+            seconds: Some(self.clock.elapsed().as_secs_f64()),
+            notes: &[],
         };
-        page.write(&self.dir, &self.settings.data.source, summary.facts(), &self.config, &events)?;
+        let report = ending.tell(self.dir.path())?.write(&self.dir)?;
         let file = ModelFile { preprocess: self.preprocess.clone(), about: self.notes.about(), ..ModelFile::new(&rbm) };
         self.dir.write(MODEL, &file.to_bytes())?;
-        Ok(summary.report())
-    }
-
-    fn summary<'a>(
-        &'a self,
-        rbm: &'a Rbm<f32>,
-        log_z: Option<LogZ>,
-        reason: Reason,
-        events: &[Event],
-    ) -> Result<Summary<'a>> {
-        let judge = Judge::new(rbm, &self.preprocess, self.trainer.data(), log_z.as_ref());
-        Ok(Summary {
-            dir: self.dir.path(),
-            settings: &self.settings,
-            rbm,
-            update: self.trainer.update(),
-            kept: kept(events).unwrap_or(self.trainer.update()),
-            reason,
-            seconds: self.clock.elapsed().as_secs_f64(),
-            fit: judge.fit(self.trainer.data())?,
-            valid: self.valid.as_ref().map(|v| judge.fit(v)).transpose()?,
-            log_z,
-        })
+        Ok(report)
     }
 }
 
@@ -153,14 +138,6 @@ fn take_up(dir: &RunDir, trainer: &mut Trainer<f32>) -> Result<Option<u64>> {
     }
     say("note", &format!("continuing at update {done} of {asked}"));
     Ok(Some(done))
-}
-
-/// The update whose machine was kept, as the log has it.
-fn kept(events: &[Event]) -> Option<u64> {
-    events.iter().rev().find_map(|e| match e {
-        Event::Finished { kept, .. } => Some(*kept),
-        _ => None,
-    })
 }
 
 /// A run that goes on needs the same rows; a run that is repeated is told if it cannot be the same.

@@ -67,6 +67,9 @@ pub struct Found {
     pub valid_rows: u64,
     pub columns: u64,
     pub digest: String,
+    /// Digest of the rows alone; runs before 0.2 have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
 }
 
 impl Default for Settings {

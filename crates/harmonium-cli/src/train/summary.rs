@@ -21,49 +21,61 @@ pub struct Summary<'a> {
     pub update: u64,
     pub kept: u64,
     pub reason: Reason,
-    pub seconds: f64,
-    pub fit: Fit,
+    /// Of the whole run; none if that was not written down.
+    pub seconds: Option<f64>,
+    /// How well the training rows fit; none if they are gone.
+    pub fit: Option<Fit>,
     pub valid: Option<Fit>,
     /// log Z, if it was asked for.
     pub log_z: Option<LogZ>,
+    /// Of the free energy of chains, see [`harmonium::sample::diagnose`].
+    pub r_hat: Option<f64>,
+    pub ess: Option<f64>,
+    pub verdict: harmonium_report::Verdict,
 }
 
 impl Summary<'_> {
-    /// What is printed.
-    pub fn report(&self) -> Report {
-        let report = Report::new(self.title());
+    /// What is printed; the page may stand elsewhere than in the directory.
+    pub fn report(&self, page: Option<&Path>) -> Report {
+        let page = page.map_or(self.dir.join(REPORT), Path::to_path_buf);
+        let report = Report::new(self.title()).line("summary", self.verdict.headline.clone());
+        let report = report.maybe("", self.verdict.advice.clone());
         let report = self.facts().into_iter().fold(report, |report, (label, text)| report.line(&label, text));
         let report = report
             .line("model", shell_word(&self.dir.join(MODEL)))
-            .line("report", format!("{} (open it in a browser)", shell_word(&self.dir.join(REPORT))));
+            .line("report", format!("{} (open it in a browser)", shell_word(&page)));
         let report = self.next().into_iter().enumerate().fold(report, |report, (k, line)| {
             let label = if k == 0 { "next" } else { "" };
             report.line(label, line)
         });
-        self.fields(report)
+        self.fields(report).field("report", page.display().to_string())
     }
 
     fn title(&self) -> String {
-        let (rows, source) = (self.fit.rows, &self.settings.data.source);
-        let end = match self.reason {
-            Reason::EarlyStop => format!(", stopped early and kept update {}", self.kept),
-            _ => String::new(),
+        let source = &self.settings.data.source;
+        let rows = self.fit.as_ref().map_or("the".into(), |fit| fit.rows.to_string());
+        let (end, learned) = match self.reason {
+            Reason::EarlyStop => (format!(", stopped early and kept update {}", self.kept), "Learned"),
+            Reason::Interrupted => (format!(" of {}", self.settings.train.updates), "Learning"),
+            Reason::Done => (String::new(), "Learned"),
         };
-        format!("Learned {rows} rows of {source} in {} updates and {:.1} s{end}", self.update, self.seconds)
+        let seconds = self.seconds.map_or(String::new(), |s| format!(" and {s:.1} s"));
+        format!("{learned} {rows} rows of {source} in {} updates{seconds}{end}", self.update)
     }
 
     /// The table at the top of the report, and the lines that are printed.
     pub fn facts(&self) -> Vec<(String, String)> {
         let mut facts = vec![("machine".to_string(), format!("{} units", machine_in_words(self.rbm)))];
         let mut add = |label: &str, text: String| facts.push((label.to_string(), text));
-        add("log likelihood", self.likelihood(&self.fit));
-        if let Some(text) = &self.fit.missing {
+        let Some(fit) = &self.fit else { return facts };
+        add("log likelihood", self.likelihood(fit));
+        if let Some(text) = &fit.missing {
             add("unknown cells", format!("the likelihood is that of the known ones; the others were {text}"));
         }
         if let Some(text) = self.log_z.as_ref().and_then(LogZ::explanation) {
             add("verdict", text);
         }
-        if let (None, Some(p)) = (&self.log_z, self.fit.pseudo_log_likelihood) {
+        if let (None, Some(p)) = (&self.log_z, fit.pseudo_log_likelihood) {
             add("pseudo-likelihood", format!("{p:.4} nats per row (log)"));
         }
         if let Some(valid) = &self.valid {
@@ -73,8 +85,8 @@ impl Summary<'_> {
             };
             add("held-out rows", format!("{}: {text}", valid.rows));
         }
-        let gain = self.fit.log_likelihood.map_or(String::new(), |l| gain_in_words(l - self.fit.baseline));
-        add("independent units", format!("{:.4} nats per row{gain}", self.fit.baseline));
+        let gain = fit.log_likelihood.map_or(String::new(), |l| gain_in_words(l - fit.baseline));
+        add("independent units", format!("{:.4} nats per row{gain}", fit.baseline));
         facts
     }
 
@@ -119,26 +131,30 @@ impl Summary<'_> {
 
     fn fields(&self, report: Report) -> Report {
         let number = |x: Option<f64>| x.map_or(Value::Null, Value::from);
-        let valid = self.valid.as_ref();
+        let (fit, valid, log_z) = (self.fit.as_ref(), self.valid.as_ref(), self.log_z.as_ref());
         let report = report
+            .field("summary", self.verdict.text())
+            .field("outcome", self.verdict.outcome.name())
             .field("updates", self.update)
-            .field("seconds", self.seconds)
-            .field("rows", self.fit.rows)
+            .field("seconds", number(self.seconds))
+            .field("rows", fit.map_or(0, |f| f.rows))
             .field("valid_rows", valid.map_or(0, |v| v.rows))
             .field("model", self.dir.join(MODEL).display().to_string())
-            .field("report", self.dir.join(REPORT).display().to_string())
             .field("reason", serde_json::to_value(self.reason).unwrap_or(Value::Null))
             .field("kept_update", self.kept);
         report
-            .field("log_likelihood", number(self.fit.log_likelihood))
+            .field("log_likelihood", number(fit.and_then(|f| f.log_likelihood)))
             .field("valid_log_likelihood", number(valid.and_then(|v| v.log_likelihood)))
-            .field("pseudo_log_likelihood", number(self.fit.pseudo_log_likelihood))
+            .field("pseudo_log_likelihood", number(fit.and_then(|f| f.pseudo_log_likelihood)))
             .field("valid_pseudo_log_likelihood", number(valid.and_then(|v| v.pseudo_log_likelihood)))
-            .field("baseline", self.fit.baseline)
+            .field("baseline", number(fit.map(|f| f.baseline)))
             .field("valid_baseline", number(valid.map(|v| v.baseline)))
-            .field("log_likelihood_std_err", number(self.log_z.as_ref().map(|z| z.std_err.hypot(self.fit.std_err))))
-            .field("verdict", self.log_z.as_ref().map_or(Value::Null, |z| z.verdict.name().into()))
-            .field("likelihood_method", self.log_z.as_ref().map_or(Value::Null, |z| z.how.clone().into()))
+            .field("log_likelihood_std_err", number(log_z.map(|z| z.std_err.hypot(fit.map_or(0.0, |f| f.std_err)))))
+            .field("valid_rows_std_err", number(valid.map(|v| v.rows_std_err)))
+            .field("verdict", log_z.map_or(Value::Null, |z| z.verdict.name().into()))
+            .field("likelihood_method", log_z.map_or(Value::Null, |z| z.how.clone().into()))
+            .field("r_hat", number(self.r_hat))
+            .field("ess", number(self.ess))
             .field("n_visible", self.rbm.visible().sites())
             .field("n_hidden", self.rbm.hidden().sites())
             .field("seed", self.settings.train.seed)

@@ -2,7 +2,9 @@
 //! cool down. Means are those of p(v | h) (Rao–Blackwell), and their error is the spread between the chains of a row.
 
 use super::{Answer, Conditional};
-use crate::backend::{Slot, Sweeps};
+use crate::backend::{Backend, Slot, Sweeps};
+use crate::dataset::Dataset;
+use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::{Bits, States};
 use crate::threads;
@@ -56,10 +58,32 @@ fn start(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) {
     let copies: Vec<usize> = (0..x.nrows()).flat_map(|r| std::iter::repeat_n(r, chains)).collect();
     this.backend.put(SLOT, &states, Some(&copies));
     this.backend.clamp(SLOT, Some(&known.select(&copies)));
-    for step in 0..this.settings.burn_in {
-        let beta = (2.0 * step as f32 / this.settings.burn_in as f32).min(1.0);
-        let beta = vec![beta; copies.len()];
-        this.backend.gibbs(SLOT, Sweeps { steps: 1, key, first: step, beta: Some(&beta) });
+    cool_down(this.backend.as_mut(), SLOT, copies.len(), this.settings.burn_in, key);
+}
+
+/// Rows with their unknown cells drawn by so many sweeps in a slot; in the first half of them the chains cool down, so that what
+/// stood in these cells before does not matter.
+pub fn filled<T: Real>(
+    backend: &mut dyn Backend<T>,
+    slot: Slot,
+    data: &Dataset<T>,
+    sweeps: u64,
+    key: Key,
+) -> Dataset<T> {
+    let Some(known) = data.known() else { return data.clone() };
+    backend.put(slot, data.states(), None);
+    backend.clamp(slot, Some(known));
+    cool_down(backend, slot, data.len(), sweeps, key);
+    let mut filled = data.clone();
+    filled.refill(backend.get(slot));
+    filled
+}
+
+/// Runs `rows` chains at inverse temperatures from 0 to 1, and for the second half of the sweeps at 1.
+fn cool_down<T: Real>(backend: &mut dyn Backend<T>, slot: Slot, rows: usize, sweeps: u64, key: Key) {
+    for step in 0..sweeps {
+        let beta = vec![T::of((2.0 * step as f64 / sweeps as f64).min(1.0)); rows];
+        backend.gibbs(slot, Sweeps { steps: 1, key, first: step, beta: Some(&beta) });
     }
 }
 

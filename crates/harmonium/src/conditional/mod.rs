@@ -15,6 +15,7 @@ mod exact;
 mod score;
 mod summary;
 
+pub use chains::filled;
 pub(crate) use exact::Row;
 pub use score::{Score, Scores};
 pub use summary::Filled;

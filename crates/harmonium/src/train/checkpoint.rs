@@ -139,6 +139,19 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
     })
 }
 
+/// The machine in the bytes of a checkpoint, and the updates it has seen.
+pub fn machine_of_checkpoint(bytes: &[u8]) -> Result<(ModelFile, u64)> {
+    let (metadata, tensors) = tensors::read(bytes)?;
+    for (key, want) in [("format", FORMAT), ("version", VERSION)] {
+        if metadata.get(key).map(String::as_str) != Some(want) {
+            return Err(lie(format!("it is no checkpoint: its {key} is not '{want}'")));
+        }
+    }
+    let update = metadata.get("update").and_then(|u| u.parse().ok());
+    let update = update.ok_or_else(|| lie("the checkpoint has no number of updates".into()))?;
+    Ok((ModelFile::from_bytes(tensor(&tensors, "model")?.data())?, update))
+}
+
 fn tensor<'a>(tensors: &SafeTensors<'a>, name: &str) -> Result<TensorView<'a>> {
     tensors.tensor(name).map_err(|_| lie(format!("the checkpoint has no tensor '{name}'")))
 }

@@ -10,6 +10,7 @@ mod init;
 mod monitor;
 mod update;
 
+pub use checkpoint::machine_of_checkpoint;
 pub use config::TrainConfig;
 pub use init::{independent_log_likelihood, initial_machine, log_variance_limits};
 

@@ -4,8 +4,8 @@
 
 use super::init::independent_log_likelihood;
 use super::{TrainConfig, shuffled};
-use crate::backend::{Backend, Slot, Sweeps};
-use crate::conditional::{Row, cost};
+use crate::backend::{Backend, Slot};
+use crate::conditional::{Row, cost, filled};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -163,14 +163,7 @@ impl<T: Real> Monitor<T> {
     ) -> Result<Rows> {
         let Some(known) = data.known() else { return Ok(Rows::new(backend, data, FULL)) };
         let key = self.key.of(Purpose::Missing).step(update);
-        backend.put(COPIES, data.states(), None);
-        backend.clamp(COPIES, Some(known));
-        for first in 0..FILL {
-            let beta = vec![T::of((2.0 * first as f64 / FILL as f64).min(1.0)); data.len()];
-            backend.gibbs(COPIES, Sweeps { steps: 1, key, first, beta: Some(&beta) });
-        }
-        let mut filled = data.clone();
-        filled.refill(backend.get(COPIES));
+        let filled = filled(backend, COPIES, data, FILL, key);
         let mut rows = Rows::new(backend, &filled, FULL);
         if self.told {
             let x = filled.states().columns(backend.machine().visible().unit(), 0, filled.len()).mapv(T::f64);
