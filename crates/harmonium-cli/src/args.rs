@@ -78,6 +78,9 @@ pub struct DataOptions {
     /// The letters of sequences: those of the model, or what `train` was asked for.
     #[arg(skip)]
     pub alphabet: Option<String>,
+    /// Whether cells may be unknown.
+    #[arg(skip)]
+    pub missing: bool,
 }
 
 /// Option of commands that can do with rows of which some cells are not known.
@@ -97,6 +100,11 @@ impl Global {
 }
 
 impl DataOptions {
+    /// The same for rows of which some cells may be unknown.
+    pub fn with_missing(&self, missing: bool) -> DataOptions {
+        DataOptions { missing, ..self.clone() }
+    }
+
     /// The binarisation asked for; none for `auto`.
     pub fn binarize(&self) -> Option<Binarize> {
         self.binarize.and_then(|asked| asked.0)
@@ -105,7 +113,8 @@ impl DataOptions {
     /// Opens DATA.
     pub fn open(&self, spec: &str) -> harmonium::Result<Box<dyn Source>> {
         let DataOptions { columns, label_column, alphabet, .. } = self.clone();
-        data::open_with(spec, &ReadOptions { skip_rows: self.skip_rows.unwrap_or(0), columns, label_column, alphabet })
+        let (skip_rows, missing) = (self.skip_rows.unwrap_or(0), self.missing);
+        data::open_with(spec, &ReadOptions { skip_rows, columns, label_column, alphabet, missing })
     }
 }
 

@@ -49,15 +49,8 @@ impl<'a> Stream<'a> {
         }
         let rows = Rows::new(source, side, preprocess, options.binarize(), seed);
         let rows = rows.map_err(|e| locate(&path, &String::new, e))?;
+        let rows = if options.missing { rows.with_missing() } else { rows };
         Ok(Stream { rows, path, hint, meter: Meter::new("rows"), told: false })
-    }
-
-    /// Takes cells that are not a number for unknown ones.
-    pub fn with_missing(mut self, missing: bool) -> Self {
-        if missing {
-            self.rows = self.rows.with_missing();
-        }
-        self
     }
 
     /// The binarisation that the data itself has brought about so far.

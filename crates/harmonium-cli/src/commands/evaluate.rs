@@ -71,7 +71,7 @@ impl Evaluate {
     /// The data comes first: a bad value in it is found before minutes are spent on log Z.
     fn score(&self, model: Model, global: &Global) -> Result<Score> {
         let pass = |data: &str| {
-            let stream = Stream::open(&model, data, &self.options, global)?.with_missing(self.missing.missing);
+            let stream = Stream::open(&model, data, &self.options.with_missing(self.missing.missing), global)?;
             DataPass::run(&model, stream, global.seed())
         };
         let rows = pass(&self.data)?;

@@ -66,7 +66,7 @@ fn methods() -> PossibleValuesParser {
 impl Impute {
     pub fn run(&self, global: &Global) -> Result<Report> {
         let model = Model::read(&self.io.model)?;
-        let mut stream = Stream::open(&model, &self.io.data, &self.io.options, global)?.with_missing(true);
+        let mut stream = Stream::open(&model, &self.io.data, &self.io.options.with_missing(true), global)?;
         let mut cells = self.cells.open(model.machine.visible().sites())?;
         let wants = [&self.low, &self.high, &self.spread].iter().any(|f| f.is_some()) || self.fill == "draw";
         let method = Method::LIST.iter().find(|m| m.0 == self.method).map_or(Method::Auto, |m| m.1);

@@ -82,7 +82,7 @@ fn complete_machine(settings: &mut Settings, asked: &Table, columns: usize) -> R
     }
     // Options that say nothing about a Potts layer fail to make it, so that only there the data is looked through.
     if machine.visible == "potts" && machine.states.is_none() {
-        let found = input::look(&data.source, &data.options()?, data.missing)?;
+        let found = input::look(&data.source, &data.options()?)?;
         machine.states = Some((found.largest.max(0.0) as u64).saturating_add(1).max(2));
     }
     let (visible, hidden) = machine.kinds()?;

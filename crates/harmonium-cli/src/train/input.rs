@@ -30,7 +30,7 @@ pub struct Input {
 pub fn read(settings: &Settings, visible: &Kind, columns: usize, preprocess: &mut Preprocess) -> Result<Input> {
     let (data, seed) = (&settings.data, settings.train.seed);
     let options = data.options()?;
-    let units = Units::new(visible, columns, data.missing)?;
+    let units = Units::new(visible, columns)?;
     preprocess.binarize = options.binarize().or(preprocess.binarize);
     let (mut train, decided) = units.read(&data.source, &options, preprocess, seed)?;
     preprocess.binarize = preprocess.binarize.or(decided);
@@ -50,15 +50,13 @@ pub fn read(settings: &Settings, visible: &Kind, columns: usize, preprocess: &mu
 struct Units {
     wide: Natural<f64>,
     narrow: Natural<f32>,
-    /// Whether cells may be unknown.
-    missing: bool,
 }
 
 impl Units {
-    fn new(visible: &Kind, columns: usize, missing: bool) -> Result<Units> {
+    fn new(visible: &Kind, columns: usize) -> Result<Units> {
         let hidden = Kind::new("bernoulli", &Options::new())?;
         let rbm: Rbm<f64> = Rbm::new(visible.clone(), columns, hidden, 1)?;
-        Ok(Units { wide: rbm.lower(), narrow: rbm.cast::<f32>().lower(), missing })
+        Ok(Units { wide: rbm.lower(), narrow: rbm.cast::<f32>().lower() })
     }
 
     fn read(
@@ -69,9 +67,8 @@ impl Units {
         seed: u64,
     ) -> Result<(Dataset<f32>, Option<harmonium::data::Binarize>)> {
         let (wide, narrow) = (self.wide.visible(), self.narrow.visible());
-        let hint = || suggestion(source, options, self.missing, wide);
-        let stream = Stream::new(wide, preprocess, source, options, seed, Box::new(hint))?;
-        let mut stream = stream.with_missing(self.missing);
+        let hint = || suggestion(source, options, wide);
+        let mut stream = Stream::new(wide, preprocess, source, options, seed, Box::new(hint))?;
         let mut rows = Dataset::new(narrow);
         while let Some(block) = stream.read()? {
             let columns = block.columns.mapv(|x| x as f32);
@@ -94,7 +91,7 @@ pub struct Look {
 }
 
 /// Looks through a whole table: mean and variance of every column by Welford's update, and the largest number.
-pub fn look(source: &str, options: &DataOptions, missing: bool) -> Result<Look> {
+pub fn look(source: &str, options: &DataOptions) -> Result<Look> {
     let mut table = options.open(source)?;
     let mut mean = Array1::<f64>::zeros(table.columns());
     let mut square = mean.clone();
@@ -104,7 +101,7 @@ pub fn look(source: &str, options: &DataOptions, missing: bool) -> Result<Look> 
         for row in block.rows() {
             rows += 1;
             for (c, &x) in row.iter().enumerate() {
-                if missing && x.is_nan() {
+                if options.missing && x.is_nan() {
                     continue;
                 }
                 if !x.is_finite() {
@@ -127,8 +124,8 @@ pub fn look(source: &str, options: &DataOptions, missing: bool) -> Result<Look> 
 }
 
 /// The kinds of visible units that would take every number of a table, as advice; empty if there are none.
-fn suggestion(source: &str, options: &DataOptions, missing: bool, side: &Side<f64>) -> String {
-    let Ok(found) = look(source, options, missing) else { return String::new() };
+fn suggestion(source: &str, options: &DataOptions, side: &Side<f64>) -> String {
+    let Ok(found) = look(source, options) else { return String::new() };
     let states = if found.largest < MOST_SUGGESTED_STATES { (found.largest as u64 + 1).max(2) } else { 2 };
     let with_states: Options = [("states".to_string(), states.to_string())].into();
     let make = |name: &str| Kind::new(name, &Options::new()).or_else(|_| Kind::new(name, &with_states)).ok();
@@ -139,7 +136,7 @@ fn suggestion(source: &str, options: &DataOptions, missing: bool, side: &Side<f6
         kinds.retain(|kind| {
             let unit = kind.unit::<f64>();
             let mut site = vec![0.0; unit.width()];
-            block.iter().all(|x| (missing && x.is_nan()) || unit.encode(*x, &mut site))
+            block.iter().all(|x| (options.missing && x.is_nan()) || unit.encode(*x, &mut site))
         });
     }
     let names: Vec<String> = kinds.iter().map(|k| format!("--visible {}", k.name())).collect();
@@ -218,7 +215,7 @@ pub fn standardization(settings: &Settings, visible: &Kind) -> Result<Preprocess
     if visible.unit::<f64>().n_states().is_some() {
         bail!("standardize: is for continuous visible units such as gaussian, but these are {visible}");
     }
-    let found = look(&settings.data.source, &settings.data.options()?, settings.data.missing).context("standardize")?;
+    let found = look(&settings.data.source, &settings.data.options()?).context("standardize")?;
     // In the precision of the model file, so that what it remembers is what was done, to the bit.
     let shift = found.mean.mapv(|x| f64::from(x as f32));
     let scale = found.deviation.mapv(|x| f64::from((x as f32).clamp(f32::MIN_POSITIVE, f32::MAX)));

@@ -183,6 +183,7 @@ impl Data {
             columns: self.columns.clone(),
             label_column: self.label_column.clone(),
             alphabet: self.alphabet.clone(),
+            missing: self.missing,
         })
     }
 }

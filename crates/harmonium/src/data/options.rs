@@ -15,6 +15,8 @@ pub struct ReadOptions {
     pub label_column: Option<String>,
     /// The alphabet of sequences: a name or its letters, see [`Alphabet`](super::Alphabet); none if their letters tell it.
     pub alphabet: Option<String>,
+    /// Whether missing cells of a text table are read as NaN; else they are refused.
+    pub missing: bool,
 }
 
 impl ReadOptions {

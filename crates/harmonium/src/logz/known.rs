@@ -1,10 +1,10 @@
 //! log Σ exp(−E) where some visible cells are given, of many rows at once: annealing with these cells held fast.
 
-use crate::sample::path::{Path, Pilots};
 use super::weights::{Estimate, log_mean_exp};
 use crate::backend::{Backend, Slot};
 use crate::real::Real;
 use crate::rng::Key;
+use crate::sample::path::{Path, Pilots};
 use crate::states::{Bits, States};
 
 const SLOT: Slot = 0;

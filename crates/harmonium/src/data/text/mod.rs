@@ -3,7 +3,7 @@
 //! The separator is the one that makes the most numbers of the first row. The first line is a header if it has text and no
 //! number, or text above a number, or text and another number of cells than the line below it. Cells may be quoted or
 //! padded; a byte-order mark and either line ending are fine; empty lines and lines that begin with `#` are skipped.
-//! Missing values are refused by row and column.
+//! Missing values are refused by row and column unless they are asked for.
 
 mod cells;
 mod columns;
@@ -38,6 +38,8 @@ pub(super) struct Table {
     columns: usize,
     /// The header, if it names every column.
     names: Option<Vec<String>>,
+    /// Whether missing cells are NaN.
+    missing: bool,
     done: u64,
 }
 
@@ -67,7 +69,7 @@ impl Table {
         let columns = places.as_ref().map_or(cells, |p| p.iter().flatten().count());
         let names: Option<Vec<String>> = header.map(|(_, line)| separator.cells(&line).map(name).collect());
         let names = names.filter(|names| names.len() == cells).map(|names| arranged(names, places.as_deref()));
-        Ok(Table { lines, separator, pending, cells, places, columns, names, done: 0 })
+        Ok(Table { lines, separator, pending, cells, places, columns, names, missing: options.missing, done: 0 })
     }
 
     /// Appends the numbers of a line.
@@ -81,6 +83,7 @@ impl Table {
             let Some(place) = place.filter(|_| c < self.cells && problem.is_none()) else { continue };
             match number(cell) {
                 Cell::Number(x) => numbers[start + place as usize] = x,
+                Cell::Missing if self.missing => numbers[start + place as usize] = f64::NAN,
                 wrong => problem = Some(format!("{}, column {}: {}", at(), c + 1, complaint(wrong, cell))),
             }
         }
@@ -155,7 +158,7 @@ fn name(cell: &[u8]) -> String {
 /// What is wrong with a cell that is no number.
 fn complaint(what: Cell, cell: &[u8]) -> String {
     match what {
-        Cell::Missing => "the value is missing".into(),
+        Cell::Missing => "the value is missing (--missing takes it for unknown where a command has that)".into(),
         _ => format!("'{}' is not a number", super::shown(&String::from_utf8_lossy(cell))),
     }
 }
