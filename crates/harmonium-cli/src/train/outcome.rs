@@ -20,6 +20,8 @@ const PSEUDO_ROWS: usize = 1000;
 const PSEUDO_TERMS: f64 = 2e8;
 /// Rows that one thread takes at a time; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 256;
+/// Γ terms up to which the unknown cells of all rows are summed over: some ten seconds.
+const UNKNOWN_TERMS: f64 = 2e9;
 /// Rows whose unknown cells are summed over at a time.
 const PIECE: usize = 100;
 
@@ -104,8 +106,9 @@ impl<'a> Judge<'a> {
     /// −⟨log p*(v_B)⟩ of some rows, the error that summing over unknown cells brings, and how that was done.
     fn energy_of_known(&self, rows: &Dataset<f32>, known: &Bits) -> Result<(Value, f64, Option<String>)> {
         let meter = Meter::new("unknown cells");
-        let which = evenly(rows.len(), ROWS);
         let mut ask = Conditional::new(&self.rbm.cast::<f64>(), conditional::Settings::default())?;
+        let all_rows = ask.cost(known).is_some_and(|cost| cost <= UNKNOWN_TERMS);
+        let which = evenly(rows.len(), if all_rows { rows.len() } else { ROWS });
         let (mut all, mut exact) = (Vec::new(), 0);
         for some in which.chunks(PIECE) {
             let few = rows.select(some);

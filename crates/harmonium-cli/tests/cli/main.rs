@@ -10,3 +10,4 @@ mod readme;
 mod run_directory;
 mod train;
 mod train_bad_input;
+mod unknown_cells;

@@ -151,6 +151,11 @@ impl Conditional {
         Ok(summary::of(self.machine.visible(), &answers, known, self.settings.interval, some.len()))
     }
 
+    /// Γ terms that summing over the unknown cells of all rows takes, if that can be done.
+    pub fn cost(&self, known: &Bits) -> Option<f64> {
+        (0..known.rows()).map(|r| cost(&self.machine, known, r)).sum()
+    }
+
     /// Rows that are solved exactly, and the others.
     fn parted(&self, known: &Bits) -> (Vec<usize>, Vec<usize>) {
         (0..known.rows()).partition(|&r| {

@@ -20,3 +20,4 @@ mod samplers_leave_the_model_invariant;
 mod tiny_example;
 mod training_is_reproducible;
 mod units_are_exponential_families;
+mod unknown_cells_are_summed_over;

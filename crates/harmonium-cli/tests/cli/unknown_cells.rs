@@ -1,0 +1,160 @@
+//! Unknown cells: filled, summed over in likelihoods, learned around; nonsense is refused.
+
+use super::common::{Folder, all_close, bits, close, fails, rbm, standardized};
+use harmonium::conditional::{Conditional, Method, Settings};
+use harmonium::{Bits, Exact};
+use ndarray::{Array2, array};
+
+/// The same cells as the mask `mask.npy`, for the library.
+fn mask(folder: &Folder) -> (Array2<f64>, Bits) {
+    let mask = Array2::from_shape_fn((20, 6), |(r, c)| f64::from(u8::from((r * 7 + c * 3) % 5 != 0)));
+    folder.table("mask.npy", mask.view());
+    let mut known = Bits::new(6);
+    mask.rows().into_iter().for_each(|row| known.push(row.iter().map(|x| *x == 1.0)));
+    (mask, known)
+}
+
+fn ask() -> Conditional {
+    let settings = Settings { method: Method::Exact, ..Settings::default() };
+    Conditional::new(&rbm("bernoulli", 6, "bernoulli", 4, 1), settings).unwrap()
+}
+
+#[test]
+fn impute_fills_cells_that_are_masked_named_or_no_numbers_alike() {
+    let folder = Folder::furnished();
+    let (mask, known) = mask(&folder);
+    let rows = bits(20, 6);
+    let want = ask().fill(rows.view(), &known, 1).unwrap().values;
+    let json = folder.json("impute model.safetensors data.npy --mask mask.npy -o filled.npy");
+    all_close(&folder.numbers("filled.npy"), &want);
+    let cells = mask.iter().filter(|x| **x == 0.0).count();
+    assert_eq!((&json["rows"], &json["cells"], &json["checked_cells"]), (&20.into(), &cells.into(), &cells.into()));
+    let off = |guess: &Array2<f64>| {
+        let hidden = guess.iter().zip(&rows).zip(&mask).filter(|c| *c.1 == 0.0);
+        (hidden.map(|((a, b), _)| (a - b).powi(2)).sum::<f64>() / cells as f64).sqrt()
+    };
+    close(&json["rmse"], off(&want));
+    let mean = |c: usize| {
+        let seen: Vec<f64> = (0..20).filter(|r| mask[[*r, c]] == 1.0).map(|r| rows[[r, c]]).collect();
+        seen.iter().sum::<f64>() / seen.len() as f64
+    };
+    close(&json["rmse_by_columns"], off(&Array2::from_shape_fn((20, 6), |(_, c)| mean(c))));
+    // The same as NaN cells of a text file.
+    let cell = |r: usize, c: usize| if mask[[r, c]] == 1.0 { rows[[r, c]].to_string() } else { "NA".into() };
+    let line = |r: usize| (0..6).map(|c| cell(r, c)).collect::<Vec<_>>().join(",") + "\n";
+    folder.file("holes.csv", (0..20).map(line).collect::<String>().as_bytes());
+    assert!(folder.json("impute model.safetensors holes.csv -o again.npy").get("rmse").is_none());
+    all_close(&folder.numbers("again.npy"), &want);
+    // Columns by number.
+    folder.json("impute model.safetensors data.npy --free 2,4-5 -o columns.npy");
+    let mut columns = Bits::new(6);
+    (0..20).for_each(|_| columns.push([true, false, true, false, false, true].into_iter()));
+    all_close(&folder.numbers("columns.npy"), &ask().fill(rows.view(), &columns, 1).unwrap().values);
+}
+
+#[test]
+fn impute_fills_with_states_and_draws_and_tells_intervals() {
+    let folder = Folder::furnished();
+    mask(&folder);
+    let line = "impute model.safetensors data.npy --mask mask.npy";
+    for fill in ["best", "draw"] {
+        folder.json(&format!("{line} --fill {fill} -o x.npy"));
+        assert!(folder.numbers("x.npy").iter().all(|x| *x == 0.0 || *x == 1.0), "{fill}");
+    }
+    folder.table("rows.npy", array![[1.0, f64::NAN, 3.0], [f64::NAN, 2.5, f64::NAN]].view());
+    let json =
+        folder.json("impute gaussian.safetensors rows.npy -o x.npy --low low.npy --high high.npy --spread s.npy");
+    let [x, low, high, spread] = ["x.npy", "low.npy", "high.npy", "s.npy"].map(|name| folder.numbers(name));
+    assert_eq!((x[0], x[2], x[4]), (1.0, 3.0, 2.5), "known cells stay as they are, to the bit");
+    for k in [1, 3, 5] {
+        assert!(low[k] < x[k] && x[k] < high[k] && spread[k] > 0.0, "{low:?} {x:?} {high:?} {spread:?}");
+    }
+    assert_eq!((low[0], high[4], spread[0], json["cells"].as_u64()), (1.0, 2.5, 0.0, Some(3)));
+    // In the units of the data: what the machine says of standardised cells, times scale plus shift.
+    let file = standardized();
+    let mut known = Bits::new(3);
+    known.push([true, false, true].into_iter());
+    let mut ask = Conditional::new(&file.rbm, Settings::default()).unwrap();
+    let want = ask.fill(array![[0.0, 0.0, 0.0]].view(), &known, 1).unwrap().values[[0, 1]];
+    close(&x[1].into(), 2.0 + 2.0 * want);
+}
+
+#[test]
+fn evaluate_sums_over_unknown_cells() {
+    let folder = Folder::furnished();
+    let (mask, known) = mask(&folder);
+    let rows = bits(20, 6);
+    let holes = Array2::from_shape_fn((20, 6), |(r, c)| if mask[[r, c]] == 1.0 { rows[[r, c]] } else { f64::NAN });
+    folder.table("holes.npy", holes.view());
+    let json = folder.json("evaluate model.safetensors holes.npy --missing --per-row each.npy");
+    let log_z = Exact::new(&rbm("bernoulli", 6, "bernoulli", 4, 1)).unwrap().log_z();
+    let want: Vec<f64> = ask().scores(rows.view(), &known, 1).unwrap().rows.iter().map(|s| s.value - log_z).collect();
+    all_close(&folder.numbers("each.npy"), &want);
+    close(&json["mean_log_likelihood"], want.iter().sum::<f64>() / 20.0);
+    assert!(json["unknown_cells"] == known_cells(&known) && json["kl_divergence"].is_null() && json["std_err"] == 0.0);
+    // Densities of standardised columns: −Σ log scale of the known ones.
+    folder.table("rows.npy", array![[1.0, f64::NAN, 3.0]].view());
+    let json = folder.json("evaluate gaussian.safetensors rows.npy --missing");
+    let file = standardized();
+    let mut one = Bits::new(3);
+    one.push([true, false, true].into_iter());
+    let mut ask = Conditional::new(&file.rbm, Settings::default()).unwrap();
+    let score = ask.scores(array![[0.0, 0.0, 0.0]].view(), &one, 1).unwrap().rows[0].value;
+    let want = score - Exact::new(&file.rbm).unwrap().log_z() - 0.5f64.ln() - 4f64.ln();
+    close(&json["mean_log_likelihood"], want);
+}
+
+fn known_cells(known: &Bits) -> usize {
+    (0..known.rows()).map(|r| known.sites() - known.ones(r)).sum()
+}
+
+#[test]
+fn train_learns_around_unknown_cells_and_says_so() {
+    let folder = Folder::new();
+    let rows: String = (0..200).map(|r| ["1,1,0\n", "0,0,1\n", "1,,0\n", "NA,0,1\n"][r % 4]).collect();
+    folder.file("holes.csv", rows.as_bytes());
+    let json = folder.json("train holes.csv --missing -o run --updates 2000 --n-hidden 4");
+    // Two patterns: log ½ = −0.69, with or without the unknown cells.
+    assert!(json["log_likelihood"].as_f64().unwrap() > -0.75, "{json}");
+    let run = folder.run("train holes.csv --missing -o again --updates 200 --n-hidden 4");
+    assert!(run.out.contains("unknown cells") && run.out.contains("harmonium impute"), "{}", run.out);
+    let json = folder.json("impute run/model.safetensors holes.csv -o filled.npy");
+    assert_eq!(json["cells"], 100);
+    let filled = folder.numbers("filled.npy");
+    assert!(filled.chunks(3).all(|row| (row[0] - row[1]).abs() < 0.1), "{filled:?}");
+    let page = |name: &str| std::fs::read(folder.path(name)).unwrap();
+    let before = page("run/report.html");
+    folder.json("report run");
+    assert!(page("run/report.html") == before, "the page of a run with unknown cells is drawn again to the byte");
+}
+
+#[test]
+fn nonsense_is_refused_by_name() {
+    let folder = Folder::furnished();
+    mask(&folder);
+    folder.table("narrow.npy", Array2::ones((1, 5)).view());
+    folder.table("short.npy", Array2::ones((7, 6)).view());
+    folder.table("long.npy", Array2::ones((21, 6)).view());
+    folder.table("grey.npy", Array2::from_elem((1, 6), 0.5).view());
+    folder.table("holes.npy", Array2::from_elem((2, 6), f64::NAN).view());
+    let line = "impute model.safetensors data.npy -o x.npy";
+    for (options, text) in [
+        ("", "no unknown cells"),
+        ("--free 7", "column 7 is named, but rows have 6"),
+        ("--mask narrow.npy", "has 5 columns"),
+        ("--mask short.npy", "fewer rows"),
+        ("--mask long.npy", "more rows"),
+        ("--mask grey.npy", "0.5"),
+        ("--free 1 --chains 1", "at least 2"),
+        ("--free 1 --steps 0", "at least 1"),
+        ("--free 1 --interval 1.5 --low l.npy", "between 0 and 1"),
+    ] {
+        let message = fails(&folder, &format!("{line} {options}"));
+        assert!(message.contains(text), "{options}: {message}");
+    }
+    for command in ["evaluate model.safetensors holes.npy", "train holes.npy -o run"] {
+        let message = fails(&folder, command);
+        assert!(message.contains("--missing"), "{message}");
+    }
+    assert_eq!(folder.run(&format!("{line} --free 0")).code, 2);
+}
