@@ -75,6 +75,9 @@ pub struct DataOptions {
     /// Column of a text file to leave out: first, last, a number from 1, or a name of its header
     #[arg(long, value_name = "COLUMN")]
     pub label_column: Option<String>,
+    /// The letters of sequences: those of the model, or what `train` was asked for.
+    #[arg(skip)]
+    pub alphabet: Option<String>,
 }
 
 impl Global {
@@ -92,8 +95,8 @@ impl DataOptions {
 
     /// Opens DATA.
     pub fn open(&self, spec: &str) -> harmonium::Result<Box<dyn Source>> {
-        let (columns, label_column) = (self.columns.clone(), self.label_column.clone());
-        data::open_with(spec, &ReadOptions { skip_rows: self.skip_rows.unwrap_or(0), columns, label_column })
+        let DataOptions { columns, label_column, alphabet, .. } = self.clone();
+        data::open_with(spec, &ReadOptions { skip_rows: self.skip_rows.unwrap_or(0), columns, label_column, alphabet })
     }
 }
 

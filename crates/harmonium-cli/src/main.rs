@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod measured;
 mod model;
+mod notes;
 mod progress;
 mod report;
 mod stream;

@@ -1,6 +1,7 @@
 //! A model file that was opened for work: what stands in it, and the machine lowered.
 
 use crate::args::LogZOptions;
+use crate::notes::Notes;
 use crate::progress::Meter;
 use anyhow::Context;
 use harmonium::file::ModelFile;
@@ -14,13 +15,14 @@ pub struct Model {
     pub path: PathBuf,
     pub file: ModelFile,
     pub machine: Natural<f64>,
+    pub notes: Notes,
 }
 
 impl Model {
     pub fn read(path: &Path) -> Result<Model> {
         let file = ModelFile::read(path)?;
-        let machine = file.rbm.lower();
-        Ok(Model { path: path.into(), file, machine })
+        let (machine, notes) = (file.rbm.lower(), Notes::read(&file));
+        Ok(Model { path: path.into(), file, machine, notes })
     }
 
     /// log Z by the method called `method`, with a progress bar; `rows` of columns help an estimate.

@@ -29,7 +29,8 @@ impl<'a> Stream<'a> {
             true => "; --binarize threshold:T makes values 0 or 1".into(),
             false => String::new(),
         };
-        Self::new(side, &model.file.preprocess, data, options, global.seed(), Box::new(hint))
+        let options = DataOptions { alphabet: model.notes.alphabet.clone(), ..options.clone() };
+        Self::new(side, &model.file.preprocess, data, &options, global.seed(), Box::new(hint))
     }
 
     /// The rows of `data` for the units of a layer; `hint` is what to do about a value outside their domain.
@@ -42,7 +43,11 @@ impl<'a> Stream<'a> {
         hint: Box<dyn Fn() -> String + 'a>,
     ) -> Result<Stream<'a>> {
         let path = PathBuf::from(data);
-        let rows = Rows::new(options.open(data)?, side, preprocess, options.binarize(), seed);
+        let source = options.open(data)?;
+        if let Some(note) = source.note() {
+            say("note", &format!("{}: {note}", path.display()));
+        }
+        let rows = Rows::new(source, side, preprocess, options.binarize(), seed);
         let rows = rows.map_err(|e| locate(&path, &String::new, e))?;
         Ok(Stream { rows, path, hint, meter: Meter::new("rows"), told: false })
     }

@@ -6,6 +6,7 @@ use super::ending::Ending;
 use super::page::Page;
 use super::settings::Settings;
 use super::{config_file, input, log, shell_word};
+use crate::notes::Notes;
 use crate::report::{Report, one_line, say};
 use anyhow::{Context, Result, bail};
 use harmonium::events::Event;
@@ -34,6 +35,10 @@ pub fn again(path: &Path, output: Option<&Path>) -> Result<Report> {
     notes.iter().for_each(|note| say("warning", note));
     let begun = begun.ok();
     let preprocess = begun.as_ref().map_or(&file.preprocess, |b| &b.preprocess);
+    let about = match &begun {
+        Some(begun) => begun.notes.clone(),
+        None => noted(&settings, &file)?,
+    };
     let ending = Ending {
         settings: &settings,
         config: &config,
@@ -43,12 +48,7 @@ pub fn again(path: &Path, output: Option<&Path>) -> Result<Report> {
             train: begun.as_ref().map(|b| &b.input.train),
             valid: begun.as_ref().and_then(|b| b.input.valid.as_ref()),
             preprocess,
-            image: match &begun {
-                Some(begun) => begun.image,
-                None => input::image(&settings, rbm.visible().sites(), None)?,
-            },
-            columns: &[],
-            alphabet: "",
+            notes: &about,
             seed: settings.train.seed,
         },
         update,
@@ -111,6 +111,13 @@ fn data(settings: &Settings, table: &Table) -> Result<Begin> {
         true => Ok(begun),
         false => bail!("{}: these are not the rows that the run has learned from", settings.data.source),
     }
+}
+
+/// What is known of the columns without the data.
+fn noted(settings: &Settings, file: &ModelFile) -> Result<Notes> {
+    let notes = Notes::read(file);
+    let image = input::image(settings, file.rbm.visible().sites(), notes.image)?;
+    Ok(Notes { image, alphabet: notes.alphabet.or(settings.data.alphabet.clone()), ..notes })
 }
 
 /// How long the run took, as it said at its end.

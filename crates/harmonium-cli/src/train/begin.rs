@@ -1,10 +1,12 @@
 //! Where a run begins: settings completed by what the data are, rows packed, the first machine made.
 
-use super::input::{self, Input};
-use super::settings::{Settings, default_hidden, default_updates, lookup};
+use super::input::{self, Input, Shape};
+use super::settings::{Machine, Settings, default_hidden, default_updates, lookup};
+use crate::notes::Notes;
+use crate::report::say;
 use anyhow::{Result, bail};
 use harmonium::backend::{Backend, Cpu};
-use harmonium::data::{Preprocess, find_builtin};
+use harmonium::data::{Alphabet, Preprocess, find_builtin};
 use harmonium::file::ModelFile;
 use harmonium::units::Kind;
 use harmonium::{Dataset, Error, Rbm, States, Stats, TrainConfig, initial_machine};
@@ -17,7 +19,7 @@ pub struct Begin {
     pub input: Input,
     pub rbm: Rbm<f32>,
     pub preprocess: Preprocess,
-    pub image: Option<(usize, usize)>,
+    pub notes: Notes,
     pub columns: usize,
     pub digest: String,
 }
@@ -27,9 +29,13 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
     if settings.data.source.is_empty() {
         bail!("there is no data: give DATA, a file or builtin:NAME");
     }
-    let (columns, own_image) = input::shape(&settings.data.source, &settings.data.options()?)?;
-    let image = input::image(settings, columns, own_image)?;
     let init = settings.machine.init.clone().map(ModelFile::read).transpose()?;
+    let letters = init.as_ref().and_then(|file| Notes::read(file).alphabet);
+    settings.data.alphabet = settings.data.alphabet.take().or(letters);
+    let shape = Shape::of(&settings.data.source, &settings.data.options()?)?;
+    let columns = shape.columns;
+    let image = input::image(settings, columns, shape.image)?;
+    settings.data.alphabet = settings.data.alphabet.take().or(shape.alphabet);
     match &init {
         Some(file) => take_over(settings, asked, &file.rbm, columns)?,
         None => complete_machine(settings, asked, columns)?,
@@ -47,7 +53,9 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
         None => initial_machine(&visible, &hidden, n_hidden, &input.train, config.centering, config.seed)?,
     };
     let digest = digest(&input, &rbm);
-    Ok(Begin { input, rbm, preprocess, image, columns, digest })
+    let alphabet = settings.data.alphabet.clone().filter(|_| settings.machine.visible == "potts");
+    let notes = Notes { alphabet, names: shape.names, image };
+    Ok(Begin { input, rbm, preprocess, notes, columns, digest })
 }
 
 /// The number of updates, now that the rows are counted.
@@ -69,6 +77,9 @@ fn complete_machine(settings: &mut Settings, asked: &Table, columns: usize) -> R
     if let Some(found) = find_builtin(&data.source).filter(|_| !has("machine.visible")) {
         machine.visible = found?.0.visible.into();
     }
+    if let Some(alphabet) = data.letters()?.filter(|_| !has("machine.visible") || machine.visible == "potts") {
+        complete_for_letters(machine, &alphabet, has("machine.visible"))?;
+    }
     // Options that say nothing about a Potts layer fail to make it, so that only there the data is looked through.
     if machine.visible == "potts" && machine.states.is_none() {
         let found = input::look(&data.source, &data.options()?)?;
@@ -79,6 +90,23 @@ fn complete_machine(settings: &mut Settings, asked: &Table, columns: usize) -> R
         machine.n_hidden = default_hidden(columns, visible.unit::<f32>().n_states().is_none());
     }
     machine.set_kinds(&visible, &hidden);
+    Ok(())
+}
+
+/// Sequences are codes: Potts units with a state for every letter.
+fn complete_for_letters(machine: &mut Machine, alphabet: &Alphabet, asked: bool) -> Result<()> {
+    let (letters, states) = (alphabet.letters(), alphabet.letters().len() as u64);
+    if let Some(q) = machine.states.filter(|q| *q != states) {
+        bail!("states: is {q}, but the alphabet {letters} has {states} letters");
+    }
+    (machine.visible, machine.states) = ("potts".into(), Some(states));
+    if !asked {
+        let name = alphabet.name().map_or(String::new(), |name| format!(", {name}"));
+        say(
+            "note",
+            &format!("the rows are sequences over {letters}{name}: visible units are potts with {states} states"),
+        );
+    }
     Ok(())
 }
 

@@ -171,10 +171,22 @@ fn refused(source: &str, error: Error) -> anyhow::Error {
     anyhow::Error::from(error).context(source.to_string())
 }
 
-/// Number of columns, and the size of the images that the rows are, if they are.
-pub fn shape(source: &str, options: &DataOptions) -> Result<(usize, Option<(usize, usize)>)> {
-    let table = options.open(source)?;
-    Ok((table.columns(), table.image()))
+/// What a table says of itself before its rows are read.
+pub struct Shape {
+    pub columns: usize,
+    /// Height and width, if the rows are images.
+    pub image: Option<(usize, usize)>,
+    /// The letters of the codes, if the rows are sequences.
+    pub alphabet: Option<String>,
+    pub names: Option<Vec<String>>,
+}
+
+impl Shape {
+    pub fn of(source: &str, options: &DataOptions) -> Result<Shape> {
+        let table = options.open(source)?;
+        let (alphabet, names) = (table.alphabet().map(String::from), table.names().map(<[String]>::to_vec));
+        Ok(Shape { columns: table.columns(), image: table.image(), alphabet, names })
+    }
 }
 
 /// Height and width of the rows: as asked, as the source says, or a square that is large enough to be no accident.

@@ -13,7 +13,7 @@ pub mod options;
 mod outcome;
 mod page;
 mod run;
-mod settings;
+pub mod settings;
 mod summary;
 mod watch;
 

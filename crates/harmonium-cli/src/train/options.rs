@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use harmonium::TrainConfig;
+use harmonium::data::Alphabet;
 use harmonium::estimate::estimators;
 use harmonium::optimize::{Schedule, optimizers};
 use harmonium::units::Kind;
@@ -42,6 +43,9 @@ impl TypedList {
 pub struct TrainData {
     #[arg(help = data_help(), help_heading = "Arguments")]
     data: Option<String>,
+    /// Letters of the codes: protein, rna, dna, or the letters in the order of the codes [default: those of a FASTA file]
+    #[arg(long, value_name = "LETTERS", value_parser = parse_alphabet)]
+    alphabet: Option<String>,
     /// Weight of every row: a table of one column
     #[arg(long, value_name = "FILE")]
     weights: Option<String>,
@@ -65,13 +69,13 @@ pub struct TrainData {
 #[derive(Args, Default)]
 #[command(next_help_heading = "Machine")]
 pub struct TrainMachine {
-    /// Visible units [default: bernoulli, or what suits the built-in data]
+    /// Visible units [default: bernoulli, potts for sequences, or what suits the built-in data]
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     visible: Option<String>,
     /// Coupling of Gaussian visible units
     #[arg(long, value_name = "NAME", value_parser = couplings())]
     coupling: Option<String>,
-    /// States of Potts visible units [default: the largest code + 1]
+    /// States of Potts visible units [default: as many as the alphabet has letters, or the largest code + 1]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(i64).range(2..))]
     states: Option<i64>,
     /// Hidden units [default: bernoulli]
@@ -177,6 +181,7 @@ impl TrainData {
         list.add("--skip-rows", "data.skip_rows", skip);
         list.add("--columns", "data.columns", o.columns.clone());
         list.add("--label-column", "data.label_column", o.label_column.clone());
+        list.add("--alphabet", "data.alphabet", self.alphabet.clone());
         list.add("--weights", "data.weights", self.weights.clone());
         list.add("--valid", "data.valid", self.valid.clone());
         list.add("--valid-fraction", "data.valid_fraction", self.valid_fraction);
@@ -266,6 +271,11 @@ fn couplings() -> PossibleValuesParser {
 fn parse_epochs(text: &str) -> Result<f64, String> {
     let epochs: Option<f64> = text.parse().ok().filter(|e: &f64| (0.0..=1e12).contains(e));
     epochs.ok_or_else(|| "expected a number of passes".into())
+}
+
+/// Names become letters here, so that config.toml says what was meant.
+fn parse_alphabet(text: &str) -> Result<String, String> {
+    Alphabet::new(text).map(|alphabet| alphabet.letters().to_string())
 }
 
 fn parse_image(text: &str) -> Result<String, String> {

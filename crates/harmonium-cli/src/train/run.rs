@@ -8,6 +8,7 @@ use super::page::Page;
 use super::settings::{Found, Settings};
 use super::watch::Watch;
 use super::{Request, config_file, interrupt, shell_word};
+use crate::notes::Notes;
 use crate::report::{Report, one_line, say};
 use anyhow::{Context, Result, bail};
 use harmonium::data::Preprocess;
@@ -25,7 +26,7 @@ pub struct Run {
     /// Held-out rows; the others are the trainer's.
     valid: Option<Dataset<f32>>,
     preprocess: Preprocess,
-    image: Option<(usize, usize)>,
+    notes: Notes,
     trainer: Trainer<f32>,
     /// The update of the checkpoint it goes on from.
     resumed: Option<u64>,
@@ -36,7 +37,7 @@ impl Run {
     pub fn prepare(mut dir: RunDir, asked: &Table, request: &Request) -> Result<Run> {
         let clock = Instant::now();
         let mut settings = Settings::from_table(asked)?;
-        let Begin { input, rbm, preprocess, image, columns, digest } =
+        let Begin { input, rbm, preprocess, notes, columns, digest } =
             begin::begin(&mut settings, asked, request.epochs)?;
         let (valid, data) = (input.valid.clone(), Some(begin::digest_of_rows(&input)));
         let log_jacobian = preprocess.log_jacobian(rbm.visible().kind());
@@ -58,7 +59,7 @@ impl Run {
         dir.write(CONFIG, config.as_bytes())?;
         dir.keep();
         trainer.checkpoint_to(dir.file(CHECKPOINT), settings.checkpoint_every);
-        Ok(Run { dir, settings, config, valid, preprocess, image, trainer, resumed, clock })
+        Ok(Run { dir, settings, config, valid, preprocess, notes, trainer, resumed, clock })
     }
 
     pub fn run(mut self) -> Result<Report> {
@@ -100,9 +101,7 @@ impl Run {
                 train: Some(self.trainer.data()),
                 valid: self.valid.as_ref(),
                 preprocess: &self.preprocess,
-                image: self.image,
-                columns: &[],
-                alphabet: "",
+                notes: &self.notes,
                 seed: self.settings.train.seed,
             },
             update: self.trainer.update(),
@@ -110,7 +109,7 @@ impl Run {
             notes: &[],
         };
         let report = ending.tell(self.dir.path())?.write(&self.dir)?;
-        let file = ModelFile { preprocess: self.preprocess.clone(), ..ModelFile::new(&rbm) };
+        let file = ModelFile { preprocess: self.preprocess.clone(), about: self.notes.about(), ..ModelFile::new(&rbm) };
         self.dir.write(MODEL, &file.to_bytes())?;
         Ok(report)
     }

@@ -3,6 +3,7 @@
 use crate::args::{Asked, DataOptions, parse_binarize};
 use anyhow::{Context, Result, bail};
 use harmonium::TrainConfig;
+use harmonium::data::Alphabet;
 use harmonium::units::{Kind, Options};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -32,6 +33,7 @@ pub struct Data {
     pub skip_rows: u64,
     pub columns: Option<String>,
     pub label_column: Option<String>,
+    pub alphabet: Option<String>,
     pub weights: Option<String>,
     pub valid: Option<String>,
     pub valid_fraction: Option<f64>,
@@ -76,6 +78,7 @@ impl Default for Settings {
             skip_rows: 0,
             columns: None,
             label_column: None,
+            alphabet: None,
             weights: None,
             valid: None,
             valid_fraction: None,
@@ -139,6 +142,7 @@ impl Settings {
             bail!("sparsity: is {p}, but must be a number");
         }
         self.data.binarize()?;
+        self.data.letters()?;
         self.image()?;
         // Settings are checked once more with the real number of rows; here a wrong one costs nobody any waiting.
         self.train.check(1, self.data.valid.is_some() || self.data.valid_fraction.is_some())?;
@@ -163,6 +167,12 @@ impl Data {
         parse_binarize(&self.binarize).map_err(|e| anyhow::anyhow!("binarize: {e}, found '{}'", self.binarize))
     }
 
+    /// The letters that the codes stand for, if that is set.
+    pub fn letters(&self) -> Result<Option<Alphabet>> {
+        let alphabet = self.alphabet.as_deref().map(Alphabet::new).transpose();
+        alphabet.map_err(|problem| anyhow::anyhow!("alphabet: {problem}"))
+    }
+
     /// How its tables are read.
     pub fn options(&self) -> Result<DataOptions> {
         Ok(DataOptions {
@@ -170,6 +180,7 @@ impl Data {
             skip_rows: Some(self.skip_rows),
             columns: self.columns.clone(),
             label_column: self.label_column.clone(),
+            alphabet: self.alphabet.clone(),
         })
     }
 }

@@ -63,9 +63,27 @@ pub(super) fn regular(path: &Path) -> Result<(File, u64)> {
     Ok((file, length))
 }
 
+/// Opens a file that is read at many places, and so cannot be packed.
+#[cfg(any(feature = "parquet", feature = "hdf5"))]
+pub(super) fn seekable(path: &Path) -> Result<(File, u64)> {
+    let failed = |source| Error::Io { path: path.into(), action: "reading", source };
+    let (mut file, length) = regular(path)?;
+    let mut head = Vec::new();
+    file.by_ref().take(2).read_to_end(&mut head).map_err(failed)?;
+    match head.starts_with(&[0x1f, 0x8b]) {
+        true => Err(Error::Data { path: path.into(), problem: "it is packed by gzip: unpack it first".into() }),
+        false => Ok((file, length)),
+    }
+}
+
 /// The bytes behind gzip data of `packed` bytes.
 pub(super) fn gunzip(reader: impl BufRead + Send + 'static, packed: u64) -> Box<dyn BufRead + Send> {
     Box::new(BufReader::with_capacity(1 << 16, Unpacked::new(MultiGzDecoder::new(reader), "gzip", packed)))
+}
+
+/// Bytes that `packed` bytes may unpack to.
+pub(super) fn most_unpacked(packed: u64) -> u64 {
+    ALWAYS_ALLOWED.max(packed.saturating_mul(MOST_RATIO))
 }
 
 /// A decoder that says what is wrong with its data and stops at the limit.
@@ -79,8 +97,7 @@ pub(super) struct Unpacked<R> {
 impl<R> Unpacked<R> {
     /// For `what` data of `packed` bytes.
     pub fn new(decoder: R, what: &'static str, packed: u64) -> Unpacked<R> {
-        let left = ALWAYS_ALLOWED.max(packed.saturating_mul(MOST_RATIO));
-        Unpacked { decoder, what, left }
+        Unpacked { decoder, what, left: most_unpacked(packed) }
     }
 }
 

@@ -3,21 +3,29 @@
 //! **To add a format: write its file, add its line to [`FORMATS`].** A [`Source`] gives numbers as they stand in the
 //! file; [`Rows`] prepares them (shift, scale, binarise) and encodes them for the units of a layer.
 
+mod alphabet;
 mod binarize;
 mod builtin;
 mod bytes;
 mod entropy;
+mod fasta;
 mod flat;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 mod idx;
 mod libsvm;
+mod members;
 mod memory;
 pub mod npy;
 mod npz;
 mod options;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod prepare;
 mod rows;
 mod text;
 
+pub use alphabet::{ALPHABETS, Alphabet};
 pub use binarize::{Binarize, Binarizer, takes_probabilities};
 pub use builtin::{BUILTINS, Builtin, find as find_builtin};
 pub use entropy::RowCounts;
@@ -47,6 +55,21 @@ pub trait Source: Send {
         None
     }
 
+    /// The letters of the codes 0, 1, …, if the rows are sequences.
+    fn alphabet(&self) -> Option<&str> {
+        None
+    }
+
+    /// The names of the columns, if they have names.
+    fn names(&self) -> Option<&[String]> {
+        None
+    }
+
+    /// What a user should know of how the file was read.
+    fn note(&self) -> Option<String> {
+        None
+    }
+
     /// The next rows, at most `n` (and at least one); `None` at the end.
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>>;
 }
@@ -63,6 +86,8 @@ pub struct Format {
     pub begins: fn(&[u8]) -> bool,
     /// Opens a file and reads as far as is needed to know its columns.
     pub open: fn(&Path, &ReadOptions) -> Result<Box<dyn Source>>,
+    /// Opens one of several tables in a file by its name, if the format has such files.
+    pub open_member: Option<fn(&Path, &str, &ReadOptions) -> Result<Box<dyn Source>>>,
 }
 
 /// The list.
@@ -73,6 +98,15 @@ pub const FORMATS: &[Format] = &[
         about: "an array of numbers; (n, h, w) and more dimensions are n flattened rows",
         begins: npy::begins,
         open: npy::open,
+        open_member: None,
+    },
+    Format {
+        name: "FASTA",
+        extensions: &["fasta", "fa", "faa", "fas", "afa", "a2m", "a3m"],
+        about: "aligned sequences as codes of an alphabet; in .a2m and .a3m lower-case letters are left out",
+        begins: fasta::begins,
+        open: fasta::open,
+        open_member: None,
     },
     Format {
         name: "text",
@@ -80,6 +114,7 @@ pub const FORMATS: &[Format] = &[
         about: "numbers between commas, tabs, semicolons or spaces; a header is found by itself",
         begins: is_text,
         open: text::open,
+        open_member: None,
     },
     Format {
         name: "NumPy archive",
@@ -87,6 +122,7 @@ pub const FORMATS: &[Format] = &[
         about: "the only array with rows and columns, or FILE.npz:NAME",
         begins: npz::begins,
         open: npz::open,
+        open_member: Some(npz::open_member),
     },
     Format {
         name: "IDX",
@@ -94,6 +130,7 @@ pub const FORMATS: &[Format] = &[
         about: "the format of MNIST; bytes are read as value/255",
         begins: idx::begins,
         open: idx::open,
+        open_member: None,
     },
     Format {
         name: "libsvm",
@@ -101,19 +138,40 @@ pub const FORMATS: &[Format] = &[
         about: "a label, which is left out, and index:value pairs",
         begins: |_| false,
         open: libsvm::open,
+        open_member: None,
+    },
+    #[cfg(feature = "parquet")]
+    Format {
+        name: "Parquet",
+        extensions: &["parquet", "pq"],
+        about: "columns of numbers, lists of one length among them, as pandas and Polars write them",
+        begins: parquet::begins,
+        open: parquet::open,
+        open_member: None,
+    },
+    #[cfg(feature = "hdf5")]
+    Format {
+        name: "HDF5",
+        extensions: &["h5", "hdf5", "hdf", "he5"],
+        about: "the only data set with rows and columns, or FILE.h5:GROUP/NAME",
+        begins: hdf5::begins,
+        open: hdf5::open,
+        open_member: Some(hdf5::open_member),
     },
 ];
 
-/// Formats known by name only.
-const UNREAD: [(&str, &str); 8] = [
-    ("parquet", "Parquet"),
-    ("h5", "HDF5"),
-    ("hdf5", "HDF5"),
-    ("mat", "MATLAB"),
-    ("xlsx", "Excel"),
-    ("xls", "Excel"),
-    ("fasta", "FASTA"),
-    ("arff", "ARFF"),
+/// Formats that are not read, or only by a build with a feature.
+const UNREAD: [(&str, &str, Option<&str>); 10] = [
+    ("parquet", "Parquet", Some("parquet")),
+    ("pq", "Parquet", Some("parquet")),
+    ("h5", "HDF5", Some("hdf5")),
+    ("hdf5", "HDF5", Some("hdf5")),
+    ("hdf", "HDF5", Some("hdf5")),
+    ("he5", "HDF5", Some("hdf5")),
+    ("mat", "MATLAB", None),
+    ("xlsx", "Excel", None),
+    ("xls", "Excel", None),
+    ("arff", "ARFF", None),
 ];
 
 /// Opens DATA: a file in the format that its extension or else its first bytes tell, or `builtin:NAME`.
@@ -121,7 +179,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>> {
     open_path(path, &ReadOptions::default())
 }
 
-/// Opens DATA: a path, `FILE.npz:NAME` for one array of several, or `builtin:NAME`.
+/// Opens DATA: a path, `FILE.npz:NAME` or `FILE.h5:NAME` for one table of several, or `builtin:NAME`.
 pub fn open_with(spec: &str, options: &ReadOptions) -> Result<Box<dyn Source>> {
     open_path(Path::new(spec), options)
 }
@@ -132,8 +190,10 @@ fn open_path(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
         let (builtin, argument) = found?;
         return builtin::open(spec, builtin, argument);
     }
-    if let Some((file, name)) = npz::split(path) {
-        return npz::open_member(&file, &name, options);
+    if let Some((format, file, name)) = members::split(path)
+        && let Some(open) = format.open_member
+    {
+        return open(&file, &name, options);
     }
     let extension = extension(path);
     if let Some(format) = FORMATS.iter().find(|f| f.extensions.contains(&extension.as_str())) {
@@ -143,8 +203,14 @@ fn open_path(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
         let known: Vec<String> = FORMATS.iter().flat_map(|f| f.extensions).map(|e| format!(".{e}")).collect();
         Error::Data { path: path.into(), problem: format!("{problem}; known extensions are {}", known.join(", ")) }
     };
-    if let Some((_, name)) = UNREAD.iter().find(|(e, _)| *e == extension) {
-        return Err(refuse(format!("{name} files are not read yet: convert it to .npy")));
+    if let Some((_, name, feature)) = UNREAD.iter().find(|u| u.0 == extension) {
+        let unread = match feature {
+            None => format!("{name} files are not read yet: convert it to .npy"),
+            Some(f) => {
+                format!("{name} files need a program built with --features {f}: build it so, or convert it to .npy")
+            }
+        };
+        return Err(refuse(unread));
     }
     let head = head(path)?;
     match FORMATS.iter().find(|f| (f.begins)(&head)) {

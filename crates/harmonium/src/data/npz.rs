@@ -3,12 +3,13 @@
 //! `file.npz:NAME` names the array; without a name it is the only one with two or more dimensions.
 
 use super::bytes::{Bytes, Plain, Unpacked, regular};
+use super::members::{only, unknown};
 use super::{ReadOptions, Source, npy, shown};
 use crate::error::{Error, Result};
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use zip::{CompressionMethod, ZipArchive};
 
 /// Whether a file that begins so can only be meant as a zip archive.
@@ -23,48 +24,24 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     let mut tables = Vec::new();
     for member in &members {
         if let Some(shape) = npy::shape(&mut member.open(path)?).filter(|shape| shape.len() > 1) {
-            tables.push((member, format!("{} {}", shown(&member.name), super::flat::tuple(&shape))));
+            tables.push((member, member.name.clone(), super::flat::tuple(&shape)));
         }
     }
     // A single array that is no table says itself why.
     if let ([], [only]) = (tables.as_slice(), members.as_slice()) {
         return npy::from_bytes(only.open(path)?);
     }
-    match tables.as_slice() {
-        [(table, _)] => npy::from_bytes(table.open(path)?),
-        [] => {
-            let problem = format!("none of the {} arrays has rows and columns of numbers", members.len());
-            Err(Error::Data { path: path.into(), problem })
-        }
-        [(first, _), ..] => {
-            let list: Vec<&str> = tables.iter().take(8).map(|t| t.1.as_str()).collect();
-            let (path, name) = (path.to_path_buf(), shown(&first.name));
-            let ask = format!("choose one as {}:{name}", path.file_name().unwrap_or_default().display());
-            Err(Error::Data { path, problem: format!("there are several arrays, {}; {ask}", list.join(", ")) })
-        }
-    }
+    npy::from_bytes(only(path, "arrays", &tables)?.open(path)?)
 }
 
 /// Opens the array `name` of an archive.
 pub fn open_member(path: &Path, name: &str, options: &ReadOptions) -> Result<Box<dyn Source>> {
     options.refuse_for(path, "NumPy arrays")?;
     let members = members(path)?;
-    let found = members.iter().find(|m| m.name == name.strip_suffix(".npy").unwrap_or(name));
-    match found {
+    match members.iter().find(|m| m.name == name.strip_suffix(".npy").unwrap_or(name)) {
         Some(member) => npy::from_bytes(member.open(path)?),
-        None => {
-            let known: Vec<String> = members.iter().take(8).map(|m| shown(&m.name)).collect();
-            let problem = format!("there is no array '{}'; there are {}", shown(name), known.join(", "));
-            Err(Error::Data { path: path.into(), problem })
-        }
+        None => Err(unknown(path, "array", name, members.iter().map(|m| m.name.as_str()))),
     }
-}
-
-/// `file.npz:NAME`, taken apart, unless a file is called just so.
-pub fn split(path: &Path) -> Option<(PathBuf, String)> {
-    let text = path.to_str()?;
-    let at = text.to_ascii_lowercase().rfind(".npz:")? + 4;
-    (!path.exists()).then(|| (text[..at].into(), text[at + 1..].into()))
 }
 
 /// What the archive says of one array.

@@ -8,6 +8,12 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// A file that the oracle wrote with the libraries users write theirs with.
+#[cfg(any(feature = "parquet", feature = "hdf5"))]
+pub fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/data").join(name)
+}
+
 pub struct Folder(pub tempfile::TempDir);
 
 impl Folder {

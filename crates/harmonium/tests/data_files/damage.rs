@@ -41,10 +41,17 @@ fn no_damage_makes_a_reader_panic() {
         ("x.svm", b"1 1:0.5 3:2 # first\n-1 qid:3 2:1\n\n2 3:1e3\n".to_vec()),
         ("x.npz", zip(&[Entry::stored("x.npy", &npy_u8(&table(), false)), Entry::deflated("y.npy", b"")])),
         ("x.npz", zip(&[Entry::deflated("x.npy", &npy_u8(&table(), true))])),
+        ("x.fa", b">a\nAC-\nGT\n>b c\nACGTN\n".to_vec()),
+        ("x.a3m", b">a\nACdefD\n>b\nAC.-\n\n".to_vec()),
         ("x.csv.gz", gz(b"1,2\n3,4\n")),
     ];
+    #[cfg(feature = "parquet")]
+    let seeds =
+        seeds.into_iter().chain(["bits", "lists", "types"].map(|f| ("x.parquet", fixture(&format!("{f}.parquet")))));
+    #[cfg(feature = "hdf5")]
+    let seeds = seeds.into_iter().chain(["bits", "many"].map(|f| ("x.h5", fixture(&format!("{f}.h5")))));
     for (name, seed) in seeds {
-        let packed = name.ends_with("z");
+        let packed = ["z", "h5", "parquet"].iter().any(|e| name.ends_with(e));
         for round in 0..ROUNDS {
             let bytes = damaged(&seed, Key::root(round));
             let numbers = survives(&folder.file(name, &bytes), &ReadOptions::default());
@@ -80,8 +87,32 @@ fn no_choice_of_columns_makes_a_reader_panic() {
     for round in 0..ROUNDS {
         let text = |seed: &[u8], n| String::from_utf8(damaged(seed, Key::root(round).step(n))).ok();
         let (columns, label_column) = (text(b"1-3,a,2,last,1-2", 1), text(b"last", 2).filter(|_| round % 3 == 0));
-        let options = ReadOptions { skip_rows: round % 5, columns, label_column };
+        let options = ReadOptions { skip_rows: round % 5, columns, label_column, alphabet: None };
         let _ = (survives(&csv, &options), survives(&svm, &options));
+    }
+}
+
+#[cfg(any(feature = "parquet", feature = "hdf5"))]
+fn fixture(name: &str) -> Vec<u8> {
+    std::fs::read(crate::common::fixture(name)).unwrap()
+}
+
+/// Every length a file can be cut to: what is left is refused, or is a whole table without its end.
+#[cfg(any(feature = "parquet", feature = "hdf5"))]
+#[test]
+fn no_cut_makes_a_reader_panic() {
+    let folder = Folder::new();
+    let files = [
+        #[cfg(feature = "parquet")]
+        "lists.parquet",
+        #[cfg(feature = "hdf5")]
+        "bits.h5",
+    ];
+    for name in files {
+        let whole = fixture(name);
+        for length in 0..whole.len() {
+            let _ = survives(&folder.file(name, &whole[..length]), &ReadOptions::default());
+        }
     }
 }
 

@@ -4,7 +4,12 @@
 
 mod common;
 mod damage;
+mod fasta;
 mod formats;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 mod hostile;
 mod npy;
 mod packed;
+#[cfg(feature = "parquet")]
+mod parquet;

@@ -76,7 +76,7 @@ fn archives_that_lie_are_refused() {
     }
     let labels = || Entry::stored("y.npy", &npy(1, &dict("|u1", "False", "(2,)"), &[0; 2]));
     let found = folder.refusal("x.npz", &zip(&[labels(), Entry { name: "z.npy", ..labels() }]));
-    assert!(found.contains("none of the 2 arrays has rows and columns"), "{found}");
+    assert!(found.contains("none of its arrays has rows and columns"), "{found}");
     // The directory claims 65,535 members.
     let mut many = zip(&[stored()]);
     let end = many.len() - 14;

@@ -84,6 +84,14 @@ pub(in super::super) fn places<'a>(
     if taken == 0 { Err("no column is left to be read".into()) } else { Ok(Some(places)) }
 }
 
+/// What belongs to the columns of a file, in the places that [`places`] found for them.
+pub(in super::super) fn arranged<T: Clone>(all: Vec<T>, places: Option<&[Option<u32>]>) -> Vec<T> {
+    let Some(places) = places else { return all };
+    let mut chosen: Vec<(u32, T)> = places.iter().zip(all).filter_map(|(p, x)| Some(((*p)?, x))).collect();
+    chosen.sort_by_key(|c| c.0);
+    chosen.into_iter().map(|c| c.1).collect()
+}
+
 /// The numbers of the columns that an item means.
 fn numbers<'a>(
     item: Item,

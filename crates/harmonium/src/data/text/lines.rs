@@ -77,8 +77,8 @@ impl Lines {
         self.spare = line;
     }
 
-    /// Appends one line with its end; false at the end of the file.
-    fn append(&mut self, line: &mut Vec<u8>) -> Result<bool> {
+    /// Appends one line with its end, whatever is on it; false at the end of the file.
+    pub fn append(&mut self, line: &mut Vec<u8>) -> Result<bool> {
         let before = line.len();
         let limit = (MOST_LINE - before.min(MOST_LINE)) as u64 + 1;
         let read = self.bytes.reader.by_ref().take(limit).read_until(b'\n', line);

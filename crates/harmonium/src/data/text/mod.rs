@@ -10,7 +10,7 @@ mod columns;
 mod lines;
 
 pub(super) use cells::{Cell, number};
-pub(super) use columns::{largest, places};
+pub(super) use columns::{arranged, largest, places};
 pub(super) use lines::Lines;
 
 use super::bytes::Bytes;
@@ -36,6 +36,8 @@ pub(super) struct Table {
     /// For every cell its place in a row; none if every cell has its own.
     places: Option<Vec<Option<u32>>>,
     columns: usize,
+    /// The header, if it names every column.
+    names: Option<Vec<String>>,
     done: u64,
 }
 
@@ -63,7 +65,9 @@ impl Table {
         let names = header.as_ref().map(|(_, line)| separator.cells(line));
         let places = places(options, cells, names).map_err(|problem| lines.refuse(problem))?;
         let columns = places.as_ref().map_or(cells, |p| p.iter().flatten().count());
-        Ok(Table { lines, separator, pending, cells, places, columns, done: 0 })
+        let names: Option<Vec<String>> = header.map(|(_, line)| separator.cells(&line).map(name).collect());
+        let names = names.filter(|names| names.len() == cells).map(|names| arranged(names, places.as_deref()));
+        Ok(Table { lines, separator, pending, cells, places, columns, names, done: 0 })
     }
 
     /// Appends the numbers of a line.
@@ -98,6 +102,10 @@ impl Source for Table {
 
     fn rows(&self) -> Option<u64> {
         None
+    }
+
+    fn names(&self) -> Option<&[String]> {
+        self.names.as_deref()
     }
 
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
@@ -137,6 +145,11 @@ fn is_header(separator: Separator, lines: &[(u64, Vec<u8>)], options: &ReadOptio
     let Some((_, second)) = below.first() else { return false };
     let text_above_number = |(a, b): ((Cell, _), &[u8])| matches!((a.0, number(b)), (Cell::Text, Cell::Number(_)));
     cells().count() != separator.cells(second).count() || cells().zip(separator.cells(second)).any(text_above_number)
+}
+
+/// A cell of the header as a name; two quotes stand for one.
+fn name(cell: &[u8]) -> String {
+    String::from_utf8_lossy(cell).replace("\"\"", "\"")
 }
 
 /// What is wrong with a cell that is no number.

@@ -21,7 +21,7 @@ fn read(text: &[u8]) -> Result<Array2<f64>> {
 
 fn options(skip_rows: u64, columns: &str, label: &str) -> ReadOptions {
     let some = |text: &str| Some(text.to_string()).filter(|t| !t.is_empty());
-    ReadOptions { skip_rows, columns: some(columns), label_column: some(label) }
+    ReadOptions { skip_rows, columns: some(columns), label_column: some(label), alphabet: None }
 }
 
 #[test]

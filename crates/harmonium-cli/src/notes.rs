@@ -1,0 +1,52 @@
+//! What a model file notes about the data it was made from, under `about.`, so that output looks like the input.
+
+use crate::train::settings::image_size;
+use harmonium::data::Alphabet;
+use harmonium::file::ModelFile;
+use std::collections::BTreeMap;
+
+const ALPHABET: &str = "alphabet";
+const COLUMNS: &str = "columns";
+const IMAGE: &str = "image";
+
+/// Names of columns are noted up to this many bytes: a note, not a table.
+const MOST_NAMES: usize = 1 << 16;
+
+/// Notes about the columns of the data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Notes {
+    /// The letters of the codes 0, 1, … of Potts units.
+    pub alphabet: Option<String>,
+    /// Names of the columns.
+    pub names: Option<Vec<String>>,
+    /// Height and width, if the rows are images.
+    pub image: Option<(usize, usize)>,
+}
+
+impl Notes {
+    /// The notes of a file, as far as they are about its machine: they are free text, and anyone may have written them.
+    pub fn read(file: &ModelFile) -> Notes {
+        let (about, sites) = (&file.about, file.rbm.visible().sites());
+        let states = file.rbm.visible().kind().unit::<f64>().n_states();
+        let alphabet = about.get(ALPHABET).filter(|a| Alphabet::new(a).is_ok() && Some(a.len()) == states).cloned();
+        let names = about.get(COLUMNS).and_then(|text| serde_json::from_str::<Vec<String>>(text).ok());
+        let image = about.get(IMAGE).and_then(|text| image_size(text));
+        Notes {
+            alphabet,
+            names: names.filter(|names| names.len() == sites),
+            image: image.filter(|(h, w)| h.checked_mul(*w) == Some(sites)),
+        }
+    }
+
+    /// The notes as they stand in a file.
+    pub fn about(&self) -> BTreeMap<String, String> {
+        let names = self.names.as_ref().and_then(|names| serde_json::to_string(names).ok());
+        let image = self.image.map(|(h, w)| format!("{h}x{w}"));
+        let all = [
+            (ALPHABET, self.alphabet.clone()),
+            (COLUMNS, names.filter(|text| text.len() <= MOST_NAMES)),
+            (IMAGE, image),
+        ];
+        all.into_iter().filter_map(|(key, text)| Some((key.to_string(), text?))).collect()
+    }
+}

@@ -1,0 +1,180 @@
+//! HDF5: data sets of numbers in groups, plain or in packed chunks, as h5py, pandas and MATLAB write them.
+//!
+//! `FILE.h5:GROUP/NAME` names the data set; without a name it is the only one of numbers with two or more dimensions, of which
+//! the first counts the rows. Numbers are read as they stand, as from .npy.
+
+use super::bytes::{most_unpacked, seekable};
+use super::flat::{self, Extent};
+use super::members::{only, unknown};
+use super::npy::Dtype;
+use super::{ReadOptions, Source, shown};
+use crate::error::{Error, Result};
+use hdf5_pure::{Dataset, Datatype, DatatypeByteOrder, File, FixedPointLayout, FloatingPointLayout, Group};
+use ndarray::Array2;
+use std::path::{Path, PathBuf};
+
+/// Groups within groups that are looked into.
+const DEEPEST: usize = 16;
+/// Data sets and groups that are looked at.
+const MOST_SETS: usize = 10_000;
+/// Largest chunk, in bytes: a chunk is unpacked whole.
+const MOST_CHUNK: u64 = 1 << 30;
+
+/// Whether a file that begins so is meant as HDF5.
+pub fn begins(head: &[u8]) -> bool {
+    head.starts_with(b"\x89HDF\r\n\x1a\n")
+}
+
+/// Opens the only table of a file.
+pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
+    let sets = data_sets(path, options)?;
+    let tables: Vec<_> = sets.into_iter().filter(|s| s.shape.len() > 1).collect();
+    let listed: Vec<_> = tables.iter().map(|s| (s, s.name.clone(), flat::tuple(&s.shape))).collect();
+    only(path, "data sets", &listed)?.source(path)
+}
+
+/// Opens the data set `name` of a file.
+pub fn open_member(path: &Path, name: &str, options: &ReadOptions) -> Result<Box<dyn Source>> {
+    let sets = data_sets(path, options)?;
+    match sets.iter().find(|s| s.name == name.trim_matches('/')) {
+        Some(set) => set.source(path),
+        None => Err(unknown(path, "data set", name, sets.iter().map(|s| s.name.as_str()))),
+    }
+}
+
+/// A data set of numbers.
+struct Set {
+    name: String,
+    shape: Vec<u64>,
+    dtype: Dtype,
+    set: Dataset,
+}
+
+/// All data sets of numbers in a file.
+fn data_sets(path: &Path, options: &ReadOptions) -> Result<Vec<Set>> {
+    options.refuse_for(path, "HDF5 files")?;
+    seekable(path)?;
+    let file = File::open_streaming(path).map_err(|e| refusal(path, &e))?;
+    let (mut sets, mut looked) = (Vec::new(), 0);
+    look(&file.root(), "", 0, &mut looked, &mut sets).map_err(|e| refusal(path, &e))?;
+    sets.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(sets)
+}
+
+/// Gathers the data sets of a group and of the groups within it.
+fn look(group: &Group, prefix: &str, depth: usize, looked: &mut usize, sets: &mut Vec<Set>) -> Outcome<()> {
+    for name in group.datasets()? {
+        *looked += 1;
+        if *looked > MOST_SETS {
+            return Ok(());
+        }
+        let set = group.dataset(&name)?;
+        // What cannot be read is none of the tables that could be meant.
+        let (Ok(shape), Some(dtype)) = (set.shape(), set.datatype().ok().as_ref().and_then(numbers)) else { continue };
+        sets.push(Set { name: format!("{prefix}{name}"), shape, dtype, set });
+    }
+    for name in group.groups()? {
+        *looked += 1;
+        if depth < DEEPEST && *looked <= MOST_SETS {
+            look(&group.group(&name)?, &format!("{prefix}{name}/"), depth + 1, looked, sets)?;
+        }
+    }
+    Ok(())
+}
+
+type Outcome<T> = std::result::Result<T, hdf5_pure::Error>;
+
+fn refusal(path: &Path, error: &hdf5_pure::Error) -> Error {
+    Error::Data { path: path.into(), problem: format!("not readable as HDF5 ({})", shown(&error.to_string())) }
+}
+
+/// The number type of a data set, if it is one that .npy files know as well. h5py's booleans are an enumeration.
+fn numbers(datatype: &Datatype) -> Option<Dtype> {
+    let (letter, size, order) = match datatype {
+        Datatype::Enumeration { base_type, members, .. } => {
+            let boolean = members.len() == 2 && members.iter().any(|m| m.name == "TRUE");
+            return numbers(base_type).filter(|d| boolean && d.size() == 1);
+        }
+        Datatype::FixedPoint { size, byte_order, layout } => {
+            let FixedPointLayout { signed, bit_offset, bit_precision } = *layout;
+            let whole = bit_offset == 0 && u32::from(bit_precision) == 8 * size;
+            (if signed { 'i' } else { 'u' }, *size, whole.then_some(*byte_order)?)
+        }
+        Datatype::FloatingPoint { size, byte_order, layout } => {
+            let FloatingPointLayout { exponent_size, mantissa_size, .. } = *layout;
+            let usual = matches!((size, exponent_size, mantissa_size), (2, 5, 10) | (4, 8, 23) | (8, 11, 52));
+            ('f', *size, usual.then_some(*byte_order)?)
+        }
+        _ => return None,
+    };
+    let order = match order {
+        DatatypeByteOrder::LittleEndian => '<',
+        DatatypeByteOrder::BigEndian => '>',
+        DatatypeByteOrder::Vax => return None,
+    };
+    Dtype::parse(&format!("{order}{letter}{size}")).ok()
+}
+
+impl Set {
+    /// Checks what the file claims and gives the rows.
+    fn source(&self, path: &Path) -> Result<Box<dyn Source>> {
+        let refuse = |problem: String| Error::Data {
+            path: path.into(),
+            problem: format!("data set '{}': {problem}", shown(&self.name)),
+        };
+        let extent = Extent::new(&self.shape, self.dtype).map_err(refuse)?;
+        let length = seekable(path)?.1;
+        if extent.bytes > most_unpacked(length) {
+            let claim = flat::tuple(&self.shape);
+            return Err(refuse(format!(
+                "the shape {claim} is {} bytes, too many for a file of {length}",
+                extent.bytes
+            )));
+        }
+        if let Some(chunk) = self.set.chunk_shape().map_err(|e| refusal(path, &e))? {
+            let bytes = chunk.iter().try_fold(self.dtype.size() as u64, |p, n| p.checked_mul(*n));
+            if bytes.is_none_or(|b| b > MOST_CHUNK) {
+                return Err(refuse(format!("a chunk of shape {} is larger than 1 GiB", flat::tuple(&chunk))));
+            }
+        }
+        let (set, image) = (self.set.clone(), flat::image(&self.shape));
+        Ok(Box::new(Table { path: path.into(), set, dtype: self.dtype, extent, image, done: 0 }))
+    }
+}
+
+/// A data set being read.
+struct Table {
+    path: PathBuf,
+    set: Dataset,
+    dtype: Dtype,
+    extent: Extent,
+    image: Option<(usize, usize)>,
+    done: u64,
+}
+
+impl Source for Table {
+    fn columns(&self) -> usize {
+        self.extent.columns
+    }
+
+    fn rows(&self) -> Option<u64> {
+        Some(self.extent.rows)
+    }
+
+    fn image(&self) -> Option<(usize, usize)> {
+        self.image
+    }
+
+    fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
+        let n = (self.extent.rows - self.done).min(n.max(1) as u64);
+        if n == 0 {
+            return Ok(None);
+        }
+        let raw = self.set.read_raw_rows(self.done, n).map_err(|e| refusal(&self.path, &e))?;
+        self.done += n;
+        let short = || Error::Data { path: self.path.clone(), problem: "the data ends before its last row".into() };
+        Array2::from_shape_vec((n as usize, self.extent.columns), self.dtype.decode(&raw))
+            .map(Some)
+            .map_err(|_| short())
+    }
+}
