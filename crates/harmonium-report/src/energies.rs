@@ -4,7 +4,7 @@ use crate::Report;
 use crate::axis::{Axis, range};
 use crate::figure::Figure;
 use crate::plot::{Key, Layout};
-use crate::text::{fixed, short};
+use crate::text::{fixed, number};
 use crate::values::histogram;
 use ndarray::ArrayView2;
 
@@ -98,9 +98,9 @@ impl Energies {
         match error.is_finite() && error > 0.0 {
             true => {
                 let decimals = (1.0 - error.log10().floor()).clamp(0.0, 6.0) as usize;
-                format!("{} {} ± {}", self.name, fixed(mean, decimals), short(error))
+                format!("{} {} ± {}", self.name, fixed(mean, decimals), fixed(error, decimals))
             }
-            false => format!("{} {}", self.name, crate::text::number(mean)),
+            false => format!("{} {}", self.name, number(mean)),
         }
     }
 }
@@ -128,7 +128,7 @@ mod tests {
         let two = energies(vec![1.0, 3.0]);
         assert!((two.parts(0.0, 4.0).iter().sum::<f64>() - 100.0).abs() < 1e-9);
         // Deviation √2, by √2 rows.
-        assert_eq!(two.in_words(), "rows 2.0 ± 1");
+        assert_eq!(two.in_words(), "rows 2.0 ± 1.0");
         assert_eq!(energies(vec![5.0]).in_words(), "rows 5");
     }
 }

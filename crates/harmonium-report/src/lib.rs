@@ -98,8 +98,7 @@ const SECTIONS: &[fn(&Report) -> Option<Section>] = &[
     images::section,
     logo::section,
     free_energies,
-    moments::section,
-    principal::section,
+    statistics,
     hidden_units,
     curves::measures,
 ];
@@ -107,6 +106,13 @@ const SECTIONS: &[fn(&Report) -> Option<Section>] = &[
 /// How likely rows and samples are, and whether chains get to where they are.
 fn free_energies(report: &Report) -> Option<Section> {
     together("Free energy and mixing", vec![energies::figure(report), mixing::figure(report)])
+}
+
+/// Whether samples have the moments of the data, and lie where the data lie.
+fn statistics(report: &Report) -> Option<Section> {
+    let tables = columns::Tables::new(report)?;
+    let figures = moments::figures(report, &tables).into_iter().chain(principal::figures(report, &tables));
+    together("Data against samples", figures.map(Some).collect())
 }
 
 /// What the hidden units look for, how that grew, and how often they find it.

@@ -7,12 +7,14 @@
 
 use crate::Report;
 use crate::columns::Tables;
-use crate::figure::{Figure, Section, Svg, WIDE};
+use crate::figure::{Figure, Section, Svg};
 use crate::text::{escape, number};
 use crate::weights::{shown_of, strongest};
 use ndarray::{Array2, Axis};
 use std::fmt::Write as _;
 
+/// Width of a logo, which may have a line of the page for itself.
+const WIDE: f64 = 640.0;
 /// Letters side by side, and lines of them at most.
 const ACROSS: usize = 32;
 const MOST_LINES: usize = 5;
@@ -67,24 +69,23 @@ fn of_rows(report: &Report, name: &str, title: &str, bits: &Array2<f64>, about: 
     logo.figure(name, format!("{about}{}", left_out(bits.nrows(), MOST_LINES)))
 }
 
-/// The strongest hidden units, one below the other, all on one scale.
+/// The strongest hidden units, one below the other, each on its own scale.
 fn of_units(report: &Report, q: usize) -> Option<Figure> {
     let order = strongest(report.rbm);
     let shown = &order[..order.len().min(MOST_UNITS)];
     let motifs: Vec<Array2<f64>> = shown.iter().map(|j| motif(report, *j, q)).collect();
-    let sums = |m: &Array2<f64>, sign: f64| {
+    let end = |m: &Array2<f64>, sign: f64| {
         m.rows().into_iter().map(|r| r.iter().map(|w| (sign * w).max(0.0)).sum::<f64>()).fold(0.0, f64::max)
     };
-    let end = |sign| motifs.iter().map(|m| sums(m, sign)).fold(0.0, f64::max);
-    let (lo, hi) = (-end(-1.0), end(1.0));
-    if !(hi - lo).is_normal() {
+    let ends: Vec<(f64, f64)> = motifs.iter().map(|m| (-end(m, -1.0), end(m, 1.0))).collect();
+    if !ends.iter().all(|(lo, hi)| (hi - lo).is_normal()) {
         return None;
     }
     let mut logo = Logo::new(report, "Hidden units");
-    motifs.iter().for_each(|m| logo.lines(m, (lo, hi), UNIT_LINES, "weight"));
+    motifs.iter().zip(&ends).for_each(|(m, ends)| logo.lines(m, *ends, UNIT_LINES, "weight"));
     let sites = report.rbm.visible().sites();
     let caption = format!(
-        "Weights of {}, in the order of their length: letters above the line turn a unit on, letters below turn it off.{}",
+        "Weights of {}, in the order of their length, each on its own scale: letters above the line turn a unit on, letters below turn it off.{}",
         shown_of(shown.len(), order.len()),
         left_out(sites, UNIT_LINES)
     );

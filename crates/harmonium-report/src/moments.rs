@@ -3,7 +3,7 @@
 use crate::Report;
 use crate::axis::{Axis, range};
 use crate::columns::Tables;
-use crate::figure::{Figure, Section};
+use crate::figure::Figure;
 use crate::plot::{Key, Layout};
 use crate::text::{short, shortened};
 use ndarray::{Array2, ArrayView1};
@@ -18,22 +18,17 @@ const FEWEST_PAIRS: usize = 3;
 const MOST_COLUMNS: usize = 2000;
 
 /// Plots of the moments.
-pub fn section(report: &Report) -> Option<Section> {
-    let tables = Tables::new(report)?;
-    let mut figures = match tables.names.len() <= MOST_NAMES && report.image().is_none() {
-        true => vec![tables.dot_plot()?],
-        false => vec![
-            tables.scatter_columns("means", "Means", |(mean, _)| mean)?,
-            tables.scatter_columns("deviations", "Standard deviations", |(_, deviation)| deviation)?,
-        ],
-    };
+pub fn figures(report: &Report, tables: &Tables) -> Vec<Figure> {
     // A finite unit's deviation follows from its mean, nearly; numbers in units of their own are compared by correlations.
     let finite = report.rbm.visible().kind().unit::<f32>().n_states().is_some();
-    if finite && figures.len() == 2 {
-        figures.pop();
-    }
-    figures.extend(tables.pairs(finite));
-    Some(Section { heading: "Moments of data and samples", folded: false, notes: Vec::new(), figures })
+    let columns = match tables.names.len() <= MOST_NAMES && report.image().is_none() {
+        true => vec![tables.dot_plot()],
+        false => vec![
+            tables.scatter_columns("means", "Means", |(mean, _)| mean),
+            tables.scatter_columns("deviations", "Standard deviations", |(_, deviation)| deviation).filter(|_| !finite),
+        ],
+    };
+    columns.into_iter().chain([tables.pairs(finite)]).flatten().collect()
 }
 
 impl Tables {

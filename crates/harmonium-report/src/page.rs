@@ -1,7 +1,7 @@
 //! The page: heading, summary, facts, sections, and the configuration folded at the end.
 
 use crate::Report;
-use crate::figure::{Figure, STYLE, Section};
+use crate::figure::{Figure, STYLE, Section, WIDE, WIDTH};
 use crate::text::escape;
 use crate::verdict::Verdict;
 
@@ -63,7 +63,11 @@ pub fn section(section: &Section) -> String {
 }
 
 fn figure(figure: &Figure) -> String {
-    let class = if figure.svg.width > crate::figure::WIDTH { " class=\"wide\"" } else { "" };
+    let class = match figure.svg.width {
+        w if w > WIDE => " class=\"full\"",
+        w if w > WIDTH => " class=\"wide\"",
+        _ => "",
+    };
     format!(
         "<figure{class}>\n{}\n<figcaption>{}</figcaption>\n</figure>\n",
         figure.svg.inline(&figure.caption),

@@ -3,7 +3,7 @@
 use crate::Report;
 use crate::axis::Axis;
 use crate::columns::Tables;
-use crate::figure::{Figure, Section};
+use crate::figure::Figure;
 use crate::plot::Layout;
 use crate::text::count;
 use ndarray::{Array1, Array2, Axis as Dimension};
@@ -16,57 +16,60 @@ const ROUNDS: usize = 60;
 const MOST_NUMBERS: usize = 4_000_000;
 
 /// The plane, twice on the same axes: with data, with samples.
-pub fn section(report: &Report) -> Option<Section> {
-    let tables = Tables::new(report)?;
-    if tables.names.len() < FEWEST || tables.names.len() * tables.data.nrows() > MOST_NUMBERS {
-        return None;
-    }
-    let mean = tables.data.mean_axis(Dimension(0))?;
+pub fn figures(report: &Report, tables: &Tables) -> Vec<Figure> {
     // Columns in different units count alike if the data are continuous.
     let continuous = report.rbm.visible().kind().unit::<f32>().n_states().is_none();
-    let scale = if continuous { deviations(&tables.data, &mean) } else { Array1::ones(mean.len()) };
-    let centred = (&tables.data - &mean) / &scale;
-    let [first, second] = directions(&centred)?;
-    let plane = |table: &Array2<f64>| -> Vec<(f64, f64)> {
-        let table = (table - &mean) / &scale;
-        table.dot(&first).into_iter().zip(table.dot(&second)).collect()
-    };
-    let (data, samples) = (plane(&tables.data), plane(&tables.samples));
-    let all: f64 = centred.iter().map(|x| x * x).sum();
-    let part = |along: fn(&(f64, f64)) -> f64| 100.0 * data.iter().map(|p| along(p).powi(2)).sum::<f64>() / all;
-    let explained = [part(|p| p.0), part(|p| p.1)];
-    let both = || data.iter().chain(&samples);
-    let label = |n: &str, e: f64| format!("{n} direction, {e:.0} % of the data's variance");
-    let x = Axis::around(both().map(|p| p.0), &label("1st", explained[0]))?;
-    let y = Axis::around(both().map(|p| p.1), "")?;
-    let draw = |name: &str, title: &str, class: &str, points: &[(f64, f64)], caption: String| {
-        let mut layout = Layout::new(title, &format!("2nd, {:.0} % ↑", explained[1]), x.clone(), y.clone());
+    let Some(plane) = Plane::new(tables, continuous) else { return Vec::new() };
+    let standard = if continuous { " of standardised columns" } else { "" };
+    let (rows, samples) = (count(plane.data.len(), "row"), count(plane.samples.len(), "sample"));
+    let data = format!("{rows} along the first two principal directions{standard}.");
+    let samples =
+        format!("{samples} of the machine along the same directions: clouds that the data have should be here too.");
+    let figures = [
+        plane.draw("principal-data", "Data", "dot many", &plane.data, data),
+        plane.draw("principal-samples", "Samples", "dot other", &plane.samples, samples),
+    ];
+    figures.into_iter().flatten().collect()
+}
+
+/// Places along the two directions, and the part of the data's variance that each has.
+struct Plane {
+    data: Vec<(f64, f64)>,
+    samples: Vec<(f64, f64)>,
+    parts: [f64; 2],
+}
+
+impl Plane {
+    fn new(tables: &Tables, standardise: bool) -> Option<Plane> {
+        if tables.names.len() < FEWEST || tables.data.len() > MOST_NUMBERS {
+            return None;
+        }
+        let mean = tables.data.mean_axis(Dimension(0))?;
+        let scale = if standardise { deviations(&tables.data, &mean) } else { Array1::ones(mean.len()) };
+        let centred = (&tables.data - &mean) / &scale;
+        let [first, second] = directions(&centred)?;
+        let places = |table: &Array2<f64>| -> Vec<(f64, f64)> {
+            let table = (table - &mean) / &scale;
+            table.dot(&first).into_iter().zip(table.dot(&second)).collect()
+        };
+        let (data, samples) = (places(&tables.data), places(&tables.samples));
+        let all: f64 = centred.iter().map(|x| x * x).sum();
+        let part = |along: fn(&(f64, f64)) -> f64| data.iter().map(|p| along(p).powi(2)).sum::<f64>() / all;
+        let parts = [part(|p| p.0), part(|p| p.1)];
+        Some(Plane { data, samples, parts })
+    }
+
+    fn draw(&self, name: &str, title: &str, class: &str, points: &[(f64, f64)], caption: String) -> Option<Figure> {
+        let [first, second] = self.parts.map(|part| 100.0 * part);
+        let both = || self.data.iter().chain(&self.samples);
+        let x = Axis::around(both().map(|p| p.0), &format!("1st direction, {first:.0} % of the data's variance"))?;
+        let y = Axis::around(both().map(|p| p.1), "")?;
+        let mut layout = Layout::new(title, &format!("2nd direction, {second:.0} % ↑"), x, y);
         layout.height = Some(220.0);
         let mut plot = layout.plot();
         points.iter().for_each(|p| plot.dot(*p, 2.0, class));
-        Figure { name: name.into(), caption, svg: plot.finish(), png: None }
-    };
-    let standard = if continuous { " of standardised columns" } else { "" };
-    let figures = vec![
-        draw(
-            "principal-data",
-            "Data",
-            "dot many",
-            &data,
-            format!("{} along the first two principal directions{standard}.", count(data.len(), "row")),
-        ),
-        draw(
-            "principal-samples",
-            "Samples",
-            "dot other",
-            &samples,
-            format!(
-                "{} of the machine along the same directions: clouds that the data have should be here too.",
-                count(samples.len(), "sample")
-            ),
-        ),
-    ];
-    Some(Section { heading: "Principal directions", folded: false, notes: Vec::new(), figures })
+        Some(Figure { name: name.into(), caption, svg: plot.finish(), png: None })
+    }
 }
 
 /// Standard deviation of every column, 1 for those that never change.

@@ -13,11 +13,11 @@ const GAP: f64 = 0.3;
 const FALL: f64 = 0.1;
 /// A likelihood that grew by this part of the whole gain in the last quarter of the run is still rising.
 const RISING: f64 = 0.05;
-/// R̂ above which chains have not met. Vehtari and others (*Rank-normalization, folding, and localization*, 2021) ask for 1.01
-/// where numbers are to be published; here we warn of what is seen in a picture.
-const APART: f64 = 1.05;
-/// Independent samples below which R̂ itself is not to be trusted: fifty for each half of four chains, by the same authors.
-const FEWEST: f64 = 400.0;
+/// R̂ above which chains have not met: Gelman and Rubin's old limit. Whoever publishes numbers from chains should ask for 1.01
+/// (Vehtari and others, *Rank-normalization, folding, and localization*, 2021).
+const APART: f64 = 1.1;
+/// Independent samples below which a mean over the chains has an error of more than a tenth of the spread.
+const FEWEST: f64 = 100.0;
 /// Part of the hidden units that may be idle without a word.
 const IDLE: f64 = 0.1;
 
@@ -269,7 +269,7 @@ impl Evidence {
                 "Next: try a larger --lr, more hidden units or more --updates; if nothing helps, the columns may be independent."
             }
             Outcome::NotMixed => {
-                "Next: take more --gibbs-steps or a smaller --lr; do not trust samples of short chains."
+                "Next: take more --gibbs-steps, a smaller --lr or --method pt; do not trust samples of short chains."
             }
             Outcome::Recovered => "Next: begin with a smaller --lr, and the run will not need mending.",
             Outcome::Learned if self.rising() => {
@@ -290,7 +290,7 @@ fn with_error(x: f64, error: f64) -> String {
         return if x.abs() < 0.1 { short(x) } else { fixed(x, 2) };
     }
     let decimals = (1.0 - error.log10().floor()).clamp(0.0, 4.0) as usize;
-    format!("{} ± {}", fixed(x, decimals), short(error))
+    format!("{} ± {}", fixed(x, decimals), fixed(error, decimals))
 }
 
 #[cfg(test)]
@@ -331,7 +331,7 @@ mod tests {
             &[
                 "Learned.",
                 "−16.00 nats per row, 8.00 better",
-                "1.00 ± 0.2 nats less likely, 12 %",
+                "1.00 ± 0.20 nats less likely, 12 %",
                 "have met (R̂ = 1.002)",
             ],
         );
@@ -352,7 +352,7 @@ mod tests {
         check(&Evidence { train: worse, ..evidence.clone() }, Outcome::LearnedLittle, &["1.00 worse"]);
         // Eight nats are nothing if log Z is not known any better.
         let vague = Evidence { log_z_std_err: 3.0, ..good() };
-        check(&vague, Outcome::LearnedLittle, &["8.0 ± 3 better"]);
+        check(&vague, Outcome::LearnedLittle, &["8.0 ± 3.0 better"]);
         let broken = Some(Fit { value: f64::NAN, std_err: 0.1, baseline: -24.0 });
         assert_eq!(verdict(&Evidence { train: broken, valid: None, ..good() }).outcome, Outcome::LearnedLittle);
     }
@@ -363,7 +363,7 @@ mod tests {
         check(
             &Evidence { valid: far, ..good() },
             Outcome::Overfitting,
-            &["3.00 ± 0.2 nats less likely, 38 %", "--early-stop"],
+            &["3.00 ± 0.20 nats less likely, 38 %", "--early-stop"],
         );
         let fell = Evidence { fall: Some((1.2, 400)), ..good() };
         check(&fell, Outcome::Overfitting, &["at update 400 they were better by 1.2"]);

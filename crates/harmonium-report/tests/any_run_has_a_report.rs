@@ -7,7 +7,9 @@ use harmonium::events::{Event, Measures, Progress, Reason};
 use harmonium::measure::MEASURES;
 use harmonium::units::Kind;
 use harmonium::{Layer, Rbm};
-use harmonium_report::{Mixing, Outcome, Picture, Rendered, Report, Verdict, html, pictures, render};
+use harmonium_report::{
+    Compared, Comparison, Mixing, Outcome, Picture, Rendered, Report, Verdict, compare, html, pictures, render,
+};
 use ndarray::{Array2, array};
 
 /// A machine and rows, to be bent by a test.
@@ -159,8 +161,18 @@ fn every_pair_of_layers_has_a_report() {
                 case.image = image;
                 let is_image = image.is_some_and(|(h, w)| h * w == 12);
                 assert_eq!(case.has("filters.png"), is_image);
-                assert_eq!(case.has("correlations.svg"), !is_image);
-                assert!(case.has("log-likelihood.svg") && case.has("activity.svg"));
+                let names = case.check();
+                let has = |name: &str| names.iter().any(|n| n == name);
+                assert_eq!(
+                    (has("correlations.svg"), has("covariances.svg")),
+                    (visible == "gaussian", visible != "gaussian")
+                );
+                assert_eq!((has("logo-data.svg"), has("logo-units.svg")), (visible == "potts", visible == "potts"));
+                for name in
+                    ["log-likelihood", "activity", "free-energies", "chains", "principal-data", "principal-samples"]
+                {
+                    assert!(has(&format!("{name}.svg")), "{name} is not in {names:?}");
+                }
             }
         }
     }
@@ -260,6 +272,65 @@ fn every_measure_has_a_curve() {
     let page = case.with(html);
     assert_eq!(page.matches("<details").count(), 2, "measures and configuration are folded");
     assert!(page.contains("largest 40") && page.contains("5th 40") && page.contains("40 ± 0.25"));
+}
+
+#[test]
+fn states_have_the_letters_of_the_alphabet() {
+    let mut case = case("potts", 40, "bernoulli", 3, 20);
+    assert!(case.with(html).contains(">3</text>"));
+    // Characters that would break the page are text, those that are not seen give way to numbers.
+    case.alphabet = "A<\u{202e}";
+    case.check();
+    let page = case.with(html);
+    assert!(page.contains(">A</text>") && page.contains(">&lt;</text>") && page.contains(">2</text>"));
+    assert!(!page.contains('\u{202e}'));
+}
+
+#[test]
+fn without_the_data_there_is_still_a_page() {
+    let mut case = case("bernoulli", 16, "bernoulli", 3, 20);
+    for rows in [&mut case.data, &mut case.held_out, &mut case.samples] {
+        *rows = Array2::zeros((0, 16));
+    }
+    case.trace = Array2::zeros((0, 0));
+    let names = case.check();
+    assert!(names.contains(&"weights.png".into()) && names.contains(&"log-likelihood.svg".into()), "{names:?}");
+    assert!(!names.contains(&"chains.svg".into()) && !names.contains(&"free-energies.svg".into()), "{names:?}");
+}
+
+#[test]
+fn one_column_and_ten_thousand_have_reports() {
+    for kind in ["bernoulli", "gaussian", "potts"] {
+        case(kind, 1, "bernoulli", 1, 3).check();
+    }
+    let wide = case("bernoulli", 10_000, "bernoulli", 2, 60);
+    wide.check();
+    assert!(wide.with(html).len() < 2_000_000);
+    assert!(case("potts", 500, "bernoulli", 4, 20).with(html).len() < 2_000_000);
+}
+
+#[test]
+fn runs_are_compared_on_one_page() {
+    let (one, two) = (case("bernoulli", 4, "bernoulli", 3, 5), case("bernoulli", 4, "bernoulli", 3, 5));
+    let png = one.with(pictures).into_iter().find(|p| p.name == "weights.png").unwrap().bytes;
+    let run = |name: &str, case: &'static Case, png: &[u8]| Compared {
+        name: name.into(),
+        events: &case.events,
+        pictures: vec![("weights".into(), png.to_vec())],
+    };
+    let [one, two] = [one, two].map(|c| -> &'static Case { Box::leak(Box::new(c)) });
+    let table = [vec!["<one>".to_string(), "−1.5".into()], vec!["two".into(), "–".into()]];
+    // The second picture is no PNG and is left out.
+    let runs = vec![run("<one>", one, &png), run("two", two, b"nonsense")];
+    let title = "2 runs".into();
+    let page =
+        compare(&Comparison { title, notes: vec!["A note.".into()], header: &["run", "fit"], table: &table, runs });
+    well_formed(&page.html);
+    assert!(page.html.contains("<td>&lt;one&gt;</td><td>−1.5</td>") && page.html.contains("A note."));
+    assert!(page.html.contains("two −0.5128"), "a curve's last value stands in its legend");
+    assert_eq!(page.html.matches("<image").count(), 1);
+    let runs = (0..14).map(|k| run(&format!("run {k}"), one, &png)).collect();
+    well_formed(&compare(&Comparison { title: "many".into(), notes: Vec::new(), header: &[], table: &[], runs }).html);
 }
 
 #[test]

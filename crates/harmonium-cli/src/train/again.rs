@@ -41,24 +41,15 @@ pub fn again(path: &Path, output: Option<&Path>) -> Result<Report> {
     let whole = |rows: &'_ Dataset<f32>| filled(&rbm, rows, seed).map(Cow::into_owned);
     let train = begun.as_ref().map(|b| whole(&b.input.train)).transpose()?;
     let valid = begun.as_ref().and_then(|b| b.input.valid.as_ref()).map(whole).transpose()?;
-    let about = begun.as_ref().map_or_else(|| Notes::read(&file), |b| b.notes.clone());
+    let about = match &begun {
+        Some(begun) => begun.notes.clone(),
+        None => noted(&settings, &file)?,
+    };
     let ending = Ending {
         settings: &settings,
         config: &config,
         events: &events,
-        page: Page {
-            rbm: &rbm,
-            train: train.as_ref(),
-            valid: valid.as_ref(),
-            preprocess,
-            image: match &begun {
-                Some(_) => about.image,
-                None => input::image(&settings, rbm.visible().sites(), None)?,
-            },
-            columns: about.names.as_deref().unwrap_or_default(),
-            alphabet: about.alphabet.as_deref().unwrap_or_default(),
-            seed,
-        },
+        page: Page { rbm: &rbm, train: train.as_ref(), valid: valid.as_ref(), preprocess, notes: &about, seed },
         update,
         seconds: seconds(&dir),
         notes: &notes,
@@ -119,6 +110,13 @@ fn data(settings: &Settings, table: &Table) -> Result<Begin> {
         true => Ok(begun),
         false => bail!("{}: these are not the rows that the run has learned from", settings.data.source),
     }
+}
+
+/// What is known of the columns without the data.
+fn noted(settings: &Settings, file: &ModelFile) -> Result<Notes> {
+    let notes = Notes::read(file);
+    let image = input::image(settings, file.rbm.visible().sites(), notes.image)?;
+    Ok(Notes { image, alphabet: notes.alphabet.or(settings.data.alphabet.clone()), ..notes })
 }
 
 /// How long the run took, as it said at its end.

@@ -186,17 +186,17 @@ impl<'a> Curves<'a> {
         Some((best.0 - last.0, best.1))
     }
 
-    /// How much more likely training rows became in the last quarter of the run: medians of both halves of the second half are
-    /// compared, since single measurements of an estimate are noisy.
+    /// How much more likely training rows became in the last quarter of the run: medians around its ends, since single
+    /// measurements of an estimate are noisy.
     fn rise(&self) -> Option<f64> {
         let last = *self.progress.keys().next_back()?;
         let median = |from: u64, to: u64| {
-            let mut values: Vec<f64> =
-                self.progress.range(from..=to).filter_map(|(_, p)| p.train.get(self.measure)).collect();
+            let range = self.progress.range(last * from / 16..=last * to / 16);
+            let mut values: Vec<f64> = range.filter_map(|(_, p)| p.train.get(self.measure)).collect();
             values.sort_by(f64::total_cmp);
             values.get(values.len() / 2).copied().filter(|v| v.is_finite())
         };
-        Some(median(last - last / 4, last)? - median(last / 2, last - last / 4)?)
+        Some(median(15, 16)? - median(11, 13)?)
     }
 
     /// The part of the hidden units that were idle at the last look.

@@ -1,6 +1,7 @@
 //! The report of a run: data, samples, chains and reconstructions gathered for the page, and the page rendered.
 
 use super::begin::machine_in_words;
+use crate::notes::Notes;
 use anyhow::Result;
 use harmonium::backend::{Backend, Cpu, Sweeps};
 use harmonium::data::Preprocess;
@@ -33,10 +34,8 @@ pub struct Page<'a> {
     pub train: Option<&'a Dataset<f32>>,
     pub valid: Option<&'a Dataset<f32>>,
     pub preprocess: &'a Preprocess,
-    pub image: Option<(usize, usize)>,
-    /// Names of the columns, and letters of the states, as far as they have any.
-    pub columns: &'a [String],
-    pub alphabet: &'a str,
+    /// Names of the columns, letters of the states, size of the images, as far as there are any.
+    pub notes: &'a Notes,
     pub seed: u64,
 }
 
@@ -88,9 +87,9 @@ impl Page<'_> {
             held_out: held_out.view(),
             samples: watched.samples.view(),
             reconstructions: again.view(),
-            image: self.image,
-            columns: self.columns,
-            alphabet: self.alphabet,
+            image: self.notes.image,
+            columns: self.notes.names.as_deref().unwrap_or_default(),
+            alphabet: self.notes.alphabet.as_deref().unwrap_or_default(),
             mixing: (watched.trace.nrows() > 0).then_some(mixing),
             preprocess: self.preprocess,
         })

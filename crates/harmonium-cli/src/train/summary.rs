@@ -41,8 +41,9 @@ impl Summary<'_> {
         let report = Report::new(self.title()).line("summary", self.verdict.headline.clone());
         let report = report.maybe("", self.verdict.advice.clone());
         let report = self.facts().into_iter().fold(report, |report, (label, text)| report.line(&label, text));
+        let unfinished = self.reason == Reason::Interrupted;
         let report = report
-            .line("model", shell_word(&self.dir.join(MODEL)))
+            .maybe("model", (!unfinished).then(|| shell_word(&self.dir.join(MODEL))))
             .line("report", format!("{} (open it in a browser)", shell_word(&page)));
         let report = self.next().into_iter().enumerate().fold(report, |report, (k, line)| {
             let label = if k == 0 { "next" } else { "" };
@@ -105,6 +106,9 @@ impl Summary<'_> {
     /// Commands that work as they stand.
     fn next(&self) -> Vec<String> {
         let (model, data) = (shell_word(&self.dir.join(MODEL)), self.data_words());
+        if self.reason == Reason::Interrupted {
+            return vec![format!("harmonium train --resume -o {}", shell_word(self.dir))];
+        }
         if self.settings.data.missing {
             let evaluate = format!("harmonium evaluate {model} {data} --missing");
             return vec![evaluate, format!("harmonium impute {model} {data} -o filled.npy")];

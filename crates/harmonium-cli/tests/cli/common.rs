@@ -36,6 +36,14 @@ impl Folder {
         folder
     }
 
+    /// Two small finished runs on the same rows: `first` and `second`.
+    pub fn runs(&self) {
+        for (name, hidden) in [("first", 2), ("second", 5)] {
+            let run = self.run(&format!("train builtin:bars:2 -o {name} --n-hidden {hidden} --updates 200"));
+            assert_eq!(run.code, 0, "{}", run.err);
+        }
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }

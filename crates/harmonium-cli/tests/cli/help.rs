@@ -24,6 +24,9 @@ fn every_example_in_the_help_runs() {
     for command in commands.iter().map(String::as_str).chain([""]) {
         for flag in ["--help", "-h"] {
             let folder = Folder::furnished();
+            if ["report", "compare"].contains(&command) {
+                folder.runs();
+            }
             let help = folder.run(&format!("{command} {flag}"));
             assert_eq!(help.code, 0);
             let examples = examples(&help.out);

@@ -7,6 +7,7 @@ mod common;
 mod help;
 mod kill;
 mod readme;
+mod reports;
 mod run_directory;
 mod train;
 mod train_bad_input;
