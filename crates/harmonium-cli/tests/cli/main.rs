@@ -8,5 +8,6 @@ mod help;
 mod kill;
 mod readme;
 mod run_directory;
+mod sample;
 mod train;
 mod train_bad_input;
