@@ -9,6 +9,7 @@ mod kill;
 mod readme;
 mod reports;
 mod run_directory;
+mod sample;
 mod train;
 mod train_bad_input;
 mod unknown_cells;
