@@ -3,7 +3,7 @@
 use crate::commands::Command;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser};
-use harmonium::data::{self, Binarize, ReadOptions, Source};
+use harmonium::data::{self, Binarize, ReadOptions, Source, Writer};
 use harmonium::logz;
 use std::path::PathBuf;
 
@@ -126,10 +126,13 @@ pub fn parse_binarize(text: &str) -> Result<Asked, String> {
 /// A table to write; a name that promises another format is refused rather than broken.
 pub fn parse_output(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    match path.extension() {
-        Some(e) if !e.eq_ignore_ascii_case("npy") => Err("tables are written as .npy".into()),
-        _ => Ok(path),
-    }
+    Writer::of(&path).map(|_| path.clone()).map_err(|e| e.to_string())
+}
+
+/// What a table can be written as, for help.
+pub fn output_help() -> String {
+    let files = data::WRITERS.iter().map(|w| format!(".{}", w.extensions[0])).collect::<Vec<_>>().join(", ");
+    format!("File to write ({files})")
 }
 
 /// Options of every command that may have to estimate log Z.

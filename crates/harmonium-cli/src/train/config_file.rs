@@ -24,7 +24,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("data.columns", "columns of a text file to take, such as \"1-4,7\""),
     ("data.label_column", "column of a text file to leave out"),
     ("data.alphabet", "letters of the codes of sequences, in their order"),
-    ("data.weights", "file with the weight of every row"),
+    ("data.weights", "file with the weight of every row, similarity:PART or none"),
     ("data.valid", "file with held-out rows"),
     ("data.valid_fraction", "part of the rows that is held out, chosen by train.seed"),
     ("data.binarize", "auto, none, threshold:T or sample"),

@@ -23,6 +23,8 @@ const CHUNK: usize = 256;
 /// How well a machine fits some rows, nats per row of the data as they were given.
 pub struct Fit {
     pub rows: usize,
+    /// Sum of the weights of the rows.
+    pub weight: f64,
     pub log_likelihood: Option<f64>,
     pub pseudo_log_likelihood: Option<f64>,
     /// The same of independent units that were fitted to the training rows.
@@ -67,6 +69,7 @@ impl<'a> Judge<'a> {
         let log_likelihood = self.log_z.map(|z| self.jacobian - z.value - self.mean_free_energy(rows));
         Fit {
             rows: rows.len(),
+            weight: total(rows),
             log_likelihood,
             pseudo_log_likelihood: self.pseudo(rows),
             baseline: self.baseline(rows),

@@ -3,7 +3,7 @@
 use super::begin::machine_in_words;
 use super::directory::{EVENTS, MODEL, REPORT, RunDir};
 use super::outcome::Fit;
-use super::settings::Settings;
+use super::settings::{Settings, Weights};
 use super::{log, shell_word};
 use crate::report::Report;
 use anyhow::Result;
@@ -56,6 +56,10 @@ impl Summary<'_> {
     pub fn facts(&self) -> Vec<(String, String)> {
         let mut facts = vec![("machine".to_string(), format!("{} units", machine_in_words(self.rbm)))];
         let mut add = |label: &str, text: String| facts.push((label.to_string(), text));
+        if let Some(n) = self.effective() {
+            let how = self.settings.data.weights.as_deref().unwrap_or_default();
+            add("effective rows", format!("{n:.1} of {}, weighted by {how}", self.fit.rows));
+        }
         add("log likelihood", self.likelihood(&self.fit));
         if let Some(text) = self.log_z.as_ref().and_then(LogZ::explanation) {
             add("verdict", text);
@@ -73,6 +77,11 @@ impl Summary<'_> {
         let gain = self.fit.log_likelihood.map_or(String::new(), |l| gain_in_words(l - self.fit.baseline));
         add("independent units", format!("{:.4} nats per row{gain}", self.fit.baseline));
         facts
+    }
+
+    /// The number of rows that related ones count as, if they are weighted so.
+    fn effective(&self) -> Option<f64> {
+        matches!(self.settings.data.weights(), Ok(Weights::Similarity(_))).then_some(self.fit.weight)
     }
 
     fn likelihood(&self, fit: &Fit) -> String {
@@ -113,6 +122,7 @@ impl Summary<'_> {
             .field("updates", self.update)
             .field("seconds", self.seconds)
             .field("rows", self.fit.rows)
+            .field("effective_rows", number(self.effective()))
             .field("valid_rows", valid.map_or(0, |v| v.rows))
             .field("model", self.dir.join(MODEL).display().to_string())
             .field("report", self.dir.join(REPORT).display().to_string())
