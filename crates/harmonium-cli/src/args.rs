@@ -69,10 +69,10 @@ pub struct DataOptions {
     /// Lines of a text file to skip at the top
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 62))]
     pub skip_rows: Option<u64>,
-    /// Columns of a text file to take: numbers and ranges from 1, such as 1-4,7, or names of its header
+    /// Columns of a text or Parquet file to take: numbers and ranges from 1, such as 1-4,7, or names
     #[arg(long, value_name = "LIST")]
     pub columns: Option<String>,
-    /// Column of a text file to leave out: first, last, a number from 1, or a name of its header
+    /// Column of a text or Parquet file to leave out: first, last, a number from 1, or a name
     #[arg(long, value_name = "COLUMN")]
     pub label_column: Option<String>,
     /// The letters of sequences: those of the model, or what `train` was asked for.

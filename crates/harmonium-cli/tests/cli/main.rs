@@ -8,5 +8,6 @@ mod help;
 mod kill;
 mod readme;
 mod run_directory;
+mod sequences;
 mod train;
 mod train_bad_input;
