@@ -12,7 +12,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use harmonium::Bits;
 use harmonium::conditional::{self, Conditional, Filled, Method};
-use harmonium::data::{Block, npy};
+use harmonium::data::{Block, write_table};
 use ndarray::{Array2, Axis};
 use std::path::PathBuf;
 
@@ -82,7 +82,8 @@ impl Impute {
         let mut work =
             Work { model: &model, ask, check: Check::new(&model), tally: Tally::default(), fill: &self.fill };
         let (mut low, mut high, mut spread) = (Vec::new(), Vec::new(), Vec::new());
-        let rows = npy::write_blocks(&self.io.output, model.machine.visible().sites(), stream.rows(), &mut || {
+        let table = model.notes.visible(model.machine.visible().sites(), stream.rows());
+        let rows = write_table(&self.io.output, &table, &mut || {
             let Some(block) = stream.read()? else { return Ok(None) };
             let known = cells.known(&block)?;
             let (values, filled) = work.block(&block, &known)?;
@@ -98,7 +99,8 @@ impl Impute {
         for (path, blocks) in [(&self.low, low), (&self.high, high), (&self.spread, spread)] {
             let Some(path) = path else { continue };
             let mut blocks = blocks.into_iter();
-            npy::write_blocks(path, model.machine.visible().sites(), Some(rows), &mut || Ok(blocks.next()))?;
+            let table = model.notes.visible(model.machine.visible().sites(), Some(rows));
+            write_table(path, &table, &mut || Ok(blocks.next()))?;
         }
         if work.tally.cells == 0 {
             bail!("{}: has no unknown cells; name some with --free or --mask", self.io.data);

@@ -7,7 +7,7 @@ use crate::report::{Report, say};
 use crate::stream::Stream;
 use anyhow::{Context, Result};
 use clap::Args;
-use harmonium::data::npy;
+use harmonium::data::write_table;
 use harmonium::sample::{Drawn, Followed, Sampling, Settings, Start};
 use ndarray::{Array2, Axis};
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ impl Sample {
         let context = || self.model.display().to_string();
         let mut sampling =
             Sampling::new(&model.file.rbm, Settings { start, ..settings }, &tell).with_context(context)?;
-        npy::write_blocks(&self.output, sampling.columns(), Some(self.n), &mut || {
+        write_table(&self.output, &model.notes.visible(sampling.columns(), Some(self.n)), &mut || {
             let mut block = sampling.block()?;
             if let Some(rows) = &mut block {
                 model.file.preprocess.restore(rows);

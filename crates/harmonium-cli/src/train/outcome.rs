@@ -28,6 +28,8 @@ const PIECE: usize = 100;
 /// How well a machine fits some rows, nats per row of the data as they were given.
 pub struct Fit {
     pub rows: usize,
+    /// Sum of the weights of the rows.
+    pub weight: f64,
     /// Of the cells that are known.
     pub log_likelihood: Option<f64>,
     /// Standard error that summing over unknown cells brings, log Z apart; 0 if there are none or the sums are exact.
@@ -93,6 +95,7 @@ impl<'a> Judge<'a> {
         let pseudo = rows.known().is_none().then(|| self.pseudo(rows, jacobian)).flatten();
         Ok(Fit {
             rows: rows.len(),
+            weight: weights(rows).iter().sum(),
             log_likelihood: self.log_z.map(|z| jacobian - z.value - energy.value),
             rows_std_err: energy.std_err.unwrap_or(0.0),
             std_err,

@@ -10,6 +10,7 @@ mod readme;
 mod reports;
 mod run_directory;
 mod sample;
+mod sequences;
 mod train;
 mod train_bad_input;
 mod unknown_cells;
