@@ -16,19 +16,35 @@ fn kind(name: &str) -> Kind {
 }
 
 /// Rows of a random machine; about a fifth of the cells is unknown and holds other states, by `lie`.
-fn rows(visible: &Kind, n: usize, lie: u64) -> (Array2<f64>, Dataset<f32>) {
+fn rows(visible: &Kind, n: usize, lie: u64) -> Dataset<f32> {
     let teacher = crate::common::random_rbm(visible, 6, &kind("bernoulli"), 3, false, 1.5, &mut Numbers::new(5));
-    let values = Exact::new(&teacher).unwrap().sample(n, Key::root(2)).0;
-    let lies = Exact::new(&teacher).unwrap().sample(n, Key::root(100 + lie)).0;
+    let draw = |seed: u64| Exact::new(&teacher).unwrap().sample(n, Key::root(seed)).0;
+    partly(&teacher, &draw(2), &draw(100 + lie))
+}
+
+/// Four patterns of six cells, one cell of twenty flipped.
+fn patterns(n: usize, seed: u64) -> Array2<f64> {
+    let mut r = Numbers::new(seed);
+    let mut row = 0;
+    Array2::from_shape_fn((n, 6), |(_, i)| {
+        row = if i == 0 { r.below(4) } else { row };
+        let bit = [0b000111, 0b111000, 0b101010, 0b010101][row] >> i & 1;
+        f64::from(if r.uniform() < 0.05 { 1 - bit } else { bit })
+    })
+}
+
+/// Rows of which about a fifth of the cells is unknown and holds `lies`.
+fn partly(machine: &Rbm<f64>, values: &Array2<f64>, lies: &Array2<f64>) -> Dataset<f32> {
+    let n = values.nrows();
     let (mut known, mut r) = (Bits::new(6), Numbers::new(1));
     (0..n).for_each(|_| known.push((0..6).map(|_| r.uniform() < 0.8).collect::<Vec<_>>().into_iter()));
     let given =
         Array2::from_shape_fn((n, 6), |(r, i)| if known.get(r, i) { values[[r, i]] } else { lies[[r, i]] } as f32);
-    let machine = teacher.cast::<f32>().lower();
+    let machine = machine.cast::<f32>().lower();
     let side = machine.visible();
     let mut data = Dataset::new(side);
     data.push_known(side, side.encode(given.view(), 1).unwrap().view(), Some(&known));
-    (values, data)
+    data
 }
 
 fn config(method: &str, updates: u64) -> TrainConfig {
@@ -38,7 +54,7 @@ fn config(method: &str, updates: u64) -> TrainConfig {
 }
 
 fn trainer(config: &TrainConfig, visible: &Kind, lie: u64) -> Trainer<f32> {
-    let data = rows(visible, 400, lie).1;
+    let data = rows(visible, 400, lie);
     let rbm = initial_machine(visible, &kind("bernoulli"), 4, &data, true, config.seed).unwrap();
     Trainer::new(config.clone(), rbm, data, None).unwrap()
 }
@@ -95,7 +111,7 @@ fn a_run_with_unknown_cells_goes_on_to_the_same_bits() {
         assert_eq!(bytes(pieces.rbm()), bytes(whole.rbm()), "{method} {name}");
         assert_eq!(pieces.data(), whole.data(), "{method} {name}");
         // A checkpoint of other rows is refused.
-        let mut other = Trainer::new(config.clone(), whole.rbm().clone(), rows(&kind(name), 300, 0).1, None).unwrap();
+        let mut other = Trainer::new(config.clone(), whole.rbm().clone(), rows(&kind(name), 300, 0), None).unwrap();
         let refused = other.resume(&std::fs::read(&path).unwrap()).unwrap_err().to_string();
         assert!(refused.contains("not those of the data"), "{refused}");
     }
@@ -118,7 +134,9 @@ impl Observer for Last {
 #[test]
 fn the_truth_is_learned_from_what_is_known() {
     let visible = kind("bernoulli");
-    let (values, data) = rows(&visible, 2000, 0);
+    let values = patterns(2000, 1);
+    let plain: Rbm<f64> = Rbm::new(visible.clone(), 6, kind("bernoulli"), 4).unwrap();
+    let data = partly(&plain, &values, &patterns(2000, 2));
     let log_p = |rbm: &Rbm<f32>| Exact::new(rbm).unwrap().log_likelihood(values.view()).unwrap().mean().unwrap();
     let learn = |method: &str, data: &Dataset<f32>| {
         let rbm = initial_machine(&visible, &kind("bernoulli"), 4, data, true, 1).unwrap();
