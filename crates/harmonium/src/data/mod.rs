@@ -78,6 +78,9 @@ pub trait Source: Send {
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>>;
 }
 
+/// Opens the table of this name in a file.
+pub type OpenMember = fn(&Path, &str, &ReadOptions) -> Result<Box<dyn Source>>;
+
 /// A file format.
 pub struct Format {
     /// Name for messages and documentation.
@@ -91,7 +94,7 @@ pub struct Format {
     /// Opens a file and reads as far as is needed to know its columns.
     pub open: fn(&Path, &ReadOptions) -> Result<Box<dyn Source>>,
     /// Opens one of several tables in a file by its name, if the format has such files.
-    pub open_member: Option<fn(&Path, &str, &ReadOptions) -> Result<Box<dyn Source>>>,
+    pub open_member: Option<OpenMember>,
 }
 
 /// The list.
