@@ -219,6 +219,7 @@ impl Run<'_> {
             _ => Axis::around(values.into_iter().chain(baseline), ""),
         }?;
         let unit = if y.is_log() { format!("{}, log scale", curve.unit) } else { curve.unit.into() };
+        let ends = (y.lo, y.hi);
         let mut layout = Layout::new(&curve.title, &unit, self.updates(), y);
         layout.above = self.epochs();
         layout.legend = self.legend(&lines, baseline);
@@ -230,7 +231,8 @@ impl Run<'_> {
             plot.line(&line.points, line.class);
             for (&(x, y), error) in line.points.iter().zip(&line.bars) {
                 if let Some(error) = error.filter(|_| y.is_finite()) {
-                    plot.line(&[(x, y - 2.0 * error), (x, y + 2.0 * error)], line.class);
+                    let [below, above] = [y - 2.0 * error, y + 2.0 * error].map(|end| end.clamp(ends.0, ends.1));
+                    plot.line(&[(x, below), (x, above)], line.class);
                 }
             }
         }

@@ -119,7 +119,7 @@ struct Logo<'a, 'b> {
 impl<'a, 'b> Logo<'a, 'b> {
     fn new(report: &'a Report<'b>, title: &str) -> Logo<'a, 'b> {
         let body = format!("<text x=\"0\" y=\"14\" class=\"title\">{}</text>\n", escape(title));
-        Logo { report, body, height: 24.0 }
+        Logo { report, body, height: 30.0 }
     }
 
     fn figure(self, name: &str, caption: String) -> Figure {
