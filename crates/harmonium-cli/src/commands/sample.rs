@@ -43,7 +43,7 @@ pub struct Sample {
     /// Sweeps between two rows of a chain
     #[arg(long, value_name = "SWEEPS", default_value_t = 10)]
     thin: u64,
-    /// Chains, or ladders of tempered chains [default: a tenth of the rows, at least 20 and at most 100]
+    /// Chains, or ladders of tempered chains [default: one for 50 rows, at least 20 and at most 100]
     #[arg(long, value_name = "N")]
     chains: Option<usize>,
     /// Every row from a chain of its own, so many sweeps after its start; in place of --burn-in, --thin and --chains

@@ -42,6 +42,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("train.method", "estimator of the model's side of the gradient"),
     ("train.gibbs_steps", "Gibbs sweeps per update"),
     ("train.chains", "number of persistent chains"),
+    ("train.temperatures", "temperatures of every chain's ladder, for method pt"),
     ("train.batch_size", "rows per update"),
     ("train.updates", "updates in all"),
     ("train.lr", "learning rate: multiplies the gradient of the mean log likelihood"),

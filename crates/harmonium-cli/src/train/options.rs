@@ -106,6 +106,8 @@ pub struct Learning {
     gibbs_steps: Option<i64>,
     #[arg(long, help = usual("Number of persistent chains", |c| c.chains), value_name = "N", value_parser = whole())]
     chains: Option<i64>,
+    #[arg(long, help = usual("Temperatures of every chain's ladder, for pt", |c| c.temperatures), value_name = "N", value_parser = whole())]
+    temperatures: Option<i64>,
     #[arg(long, help = usual("Rows per update", |c| c.batch_size), value_name = "N", value_parser = whole())]
     batch_size: Option<i64>,
     /// Passes through the data [default: 10, but at least 10,000 updates]
@@ -210,6 +212,7 @@ impl Learning {
         list.add("--method", "train.method", self.method.clone());
         list.add("--gibbs-steps", "train.gibbs_steps", self.gibbs_steps);
         list.add("--chains", "train.chains", self.chains);
+        list.add("--temperatures", "train.temperatures", self.temperatures);
         list.add("--batch-size", "train.batch_size", self.batch_size);
         list.add("--updates", "train.updates", self.updates);
         list.add("--lr", "train.lr", self.lr);

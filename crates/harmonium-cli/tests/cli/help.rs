@@ -20,7 +20,7 @@ fn examples(help: &str) -> Vec<String> {
 fn every_example_in_the_help_runs() {
     let folder = Folder::furnished();
     let commands = commands(&folder);
-    assert!(commands.len() >= 9, "{commands:?}");
+    assert!(commands.len() >= 10, "{commands:?}");
     for command in commands.iter().map(String::as_str).chain([""]) {
         for flag in ["--help", "-h"] {
             let folder = Folder::furnished();

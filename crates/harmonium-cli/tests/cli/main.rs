@@ -9,5 +9,6 @@ mod kill;
 mod readme;
 mod reports;
 mod run_directory;
+mod sample;
 mod train;
 mod train_bad_input;

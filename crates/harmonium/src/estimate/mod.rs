@@ -3,6 +3,7 @@
 mod cd;
 mod exact;
 mod pcd;
+mod pt;
 
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::error::{Error, Result};
@@ -41,9 +42,29 @@ pub trait Estimator<T: Real>: Send {
     /// serve both.
     fn phases(&mut self, cx: Context<T>, data: &mut Stats<T>, model: &mut Stats<T>) -> Result<()>;
 
-    /// Where its chains are, if they outlive an update; they are checkpointed.
+    /// Where its samples of the machine are, if they outlive an update.
     fn chains(&self) -> Option<Slot> {
         None
+    }
+
+    /// Where all rows are that the next update goes on from; they are checkpointed.
+    fn persistent(&self) -> Option<Slot> {
+        self.chains()
+    }
+
+    /// How many of these rows make so many chains.
+    fn rows(&self, chains: usize) -> usize {
+        chains
+    }
+
+    /// What the next update depends on besides these rows; checkpointed too.
+    fn numbers(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Called when the rows have been put into their slot: at the beginning, or with the numbers of a snapshot.
+    fn begin(&mut self, _: &mut dyn Backend<T>, _: Option<&[f64]>) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -52,6 +73,8 @@ pub trait Estimator<T: Real>: Send {
 pub struct Settings {
     /// Gibbs sweeps per update.
     pub gibbs_steps: u64,
+    /// Temperatures of every ladder, if chains are tempered.
+    pub temperatures: usize,
 }
 
 /// Name, description and maker of an estimator.
@@ -64,10 +87,15 @@ pub struct Entry<T> {
 }
 
 /// The list.
-pub fn estimators<T: Real>() -> [Entry<T>; 3] {
+pub fn estimators<T: Real>() -> [Entry<T>; 4] {
     [
         Entry { name: "pcd", about: "persistent chains that follow the machine", make: pcd::make },
         Entry { name: "cd", about: "contrastive divergence: chains start at the batch", make: cd::make },
+        Entry {
+            name: "pt",
+            about: "parallel tempering: persistent ladders of chains that swap states",
+            make: pt::make,
+        },
         Entry { name: "exact", about: "enumeration, for small machines", make: exact::make },
     ]
 }

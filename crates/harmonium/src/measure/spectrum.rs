@@ -63,24 +63,28 @@ pub fn singular_values(w: ArrayView2<f64>, steps: usize) -> Vec<f64> {
     eigenvalues(&diagonal, &off).into_iter().map(|e| e.max(0.0).sqrt()).collect()
 }
 
-/// The left singular vectors of the `k` largest singular values (fewer if there are fewer), as rows of length 1: powers of WWᵀ
-/// times random vectors, kept orthogonal. Vectors of values that are close may be mixed.
+/// The left singular vectors of the `k` largest singular values that are not zero, as rows of length 1: powers of WWᵀ times
+/// random vectors, kept orthogonal. Vectors of values that are close may be mixed.
 pub fn leading_modes(w: ArrayView2<f64>, k: usize) -> Array2<f64> {
     let w = w.as_standard_layout();
     let k = k.min(w.nrows()).min(w.ncols());
     let mut modes: Vec<Vec<f64>> = (0..k).map(|i| random(w.nrows(), i as u64)).collect();
+    let mut squares = vec![0.0; k];
     for _ in 0..POWERS {
         for i in 0..k {
             let mut next = gram(w.view(), &modes[i]);
             orthogonalize(&mut next, &modes[..i]);
-            let length = dot(&next, &next).sqrt();
-            if length > 0.0 {
-                next.iter_mut().for_each(|x| *x /= length);
+            squares[i] = dot(&next, &next).sqrt();
+            if squares[i] > 0.0 {
+                next.iter_mut().for_each(|x| *x /= squares[i]);
             }
             modes[i] = next;
         }
     }
-    Array2::from_shape_fn((k, w.nrows()), |(i, c)| modes[i][c])
+    // What rounding leaves of a direction that W does not have is no mode.
+    let largest = squares.iter().copied().fold(0.0, f64::max);
+    let found = squares.iter().take_while(|s| **s > COMPLETE * largest).count();
+    Array2::from_shape_fn((found, w.nrows()), |(i, c)| modes[i][c])
 }
 
 /// W Wᵀ x.

@@ -84,10 +84,10 @@ impl Default for Settings<'_> {
 }
 
 impl Settings<'_> {
-    /// Chains: as asked, or a tenth of the rows within limits. Chains can be compared from some tens on, and each costs its
-    /// burn-in.
+    /// Chains: as asked, or one for fifty rows within limits. Some tens can be compared with each other, each costs its burn-in,
+    /// and fewer are longer.
     fn chains(&self) -> usize {
-        self.chains.unwrap_or((self.n / 10).clamp(20, 100) as usize)
+        self.chains.unwrap_or((self.n / 50).clamp(20, 100) as usize)
     }
 
     fn check(&self) -> Result<()> {

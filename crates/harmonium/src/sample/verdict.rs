@@ -4,6 +4,8 @@ use super::{Drawn, Followed};
 
 /// R̂ above which chains are said not to agree.
 const LARGEST_R_HAT: f64 = 1.01;
+/// R̂ above which there is no doubt.
+const LARGE_R_HAT: f64 = 1.1;
 /// Standard deviations of R̂ by chance alone that are let pass.
 const CHANCE: f64 = 3.0;
 /// Effective draws below which R̂ itself is not to be trusted.
@@ -21,8 +23,8 @@ pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
     let mut warnings = Vec::new();
     match (worst, least) {
         (Some((r_hat, f)), _) if r_hat > largest_r_hat(f) => warnings.push(format!(
-            "the chains have not mixed: R̂ of the {} is {r_hat:.3}, where {:.3} is the most that can be put down to chance; \
-             {}",
+            "the chains {} mixed: R̂ of the {} is {r_hat:.3}, where {:.3} is the most that can be put down to chance; {}",
+            if r_hat > LARGE_R_HAT { "have not" } else { "may not have" },
             f.name,
             largest_r_hat(f),
             what_to_do(drawn)

@@ -51,6 +51,9 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
         if let Some(hidden) = &chains.hidden {
             chains_tensor(&mut out, "chains.hidden", hidden);
         }
+        if !chains.numbers.is_empty() {
+            out.numbers("chains.numbers", &[chains.numbers.len()], chains.numbers.iter().copied());
+        }
     }
     bytes_tensor(&mut out, "model", &ModelFile::new(&state.rbm).to_bytes());
     if let Some(online) = &state.online {
@@ -113,6 +116,10 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
             Ok(visible) => Some(Chains {
                 visible: chains(&visible, like.visible())?,
                 hidden: tensors.tensor("chains.hidden").ok().map(|t| chains(&t, like.hidden())).transpose()?,
+                numbers: match tensors.tensor("chains.numbers") {
+                    Err(_) => Vec::new(),
+                    Ok(_) => finite(&tensors, "chains.numbers")?,
+                },
             }),
         },
         update: number("update")?,

@@ -4,6 +4,9 @@ use crate::error::{Error, Result};
 use crate::optimize::{OptimizerConfig, Penalty, Schedule};
 use serde::{Deserialize, Serialize};
 
+/// Most temperatures of a ladder.
+const MOST_TEMPERATURES: usize = 1000;
+
 /// Everything that decides a run besides the data and the machine it begins with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -14,8 +17,10 @@ pub struct TrainConfig {
     pub method: String,
     /// Gibbs sweeps per update.
     pub gibbs_steps: u64,
-    /// Number of persistent chains.
+    /// Number of persistent chains; ladders of them if they are tempered.
     pub chains: usize,
+    /// Temperatures of every ladder, if chains are tempered.
+    pub temperatures: usize,
     /// Rows per update.
     pub batch_size: usize,
     /// Updates in all.
@@ -49,6 +54,7 @@ impl Default for TrainConfig {
             method: "pcd".into(),
             gibbs_steps: 1,
             chains: 100,
+            temperatures: 10,
             batch_size: 100,
             updates: 10_000,
             lr: 0.005,
@@ -98,6 +104,9 @@ impl TrainConfig {
         ];
         if let Some((key, _)) = whole.iter().find(|w| w.1 == 0) {
             return refuse(key, "is 0, but must be at least 1".into());
+        }
+        if !(2..=MOST_TEMPERATURES).contains(&self.temperatures) {
+            return refuse("temperatures", format!("is {}, but must be 2 to {MOST_TEMPERATURES}", self.temperatures));
         }
         if !(self.lr > 0.0 && self.lr.is_finite()) {
             return refuse("lr", format!("is {}, but must be positive", self.lr));

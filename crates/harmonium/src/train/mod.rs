@@ -58,6 +58,8 @@ struct State<T> {
 struct Chains<T> {
     visible: States<T>,
     hidden: Option<States<T>>,
+    /// What else the estimator goes by.
+    numbers: Vec<f64>,
 }
 
 /// The best machine so far by the held-out rows.
@@ -99,8 +101,8 @@ impl<T: Real> Trainer<T> {
         let machine = rbm.lower();
         let limits = log_variance_limits(&rbm, &data);
         let monitor = Monitor::new(&config, &machine, &data, valid, key);
-        let settings = estimate::Settings { gibbs_steps: config.gibbs_steps };
-        let estimator = estimate::new(&config.method, settings)?;
+        let settings = estimate::Settings { gibbs_steps: config.gibbs_steps, temperatures: config.temperatures };
+        let mut estimator = estimate::new(&config.method, settings)?;
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
         let work = Work::new(&rbm, &machine);
         let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(machine)?);
@@ -108,8 +110,10 @@ impl<T: Real> Trainer<T> {
             true => Some(Follower::new(&rbm, config.rows_between_likelihoods(), key)?),
             false => None,
         };
-        if let Some(slot) = estimator.chains() {
-            backend.put(slot, data.states(), Some(&first_chains(data.len(), config.chains, key)));
+        if let Some(slot) = estimator.persistent() {
+            let first = first_chains(data.len(), estimator.rows(config.chains), key);
+            backend.put(slot, data.states(), Some(&first));
+            estimator.begin(backend.as_mut(), None)?;
         }
         Ok(Trainer {
             config,
@@ -290,7 +294,7 @@ impl<T: Real> Trainer<T> {
             let problem = format!("{reason}, for the {failures}th time; use a smaller --lr, or look at the data");
             return Err(Error::Diverged { update, problem });
         }
-        self.set_state(snapshot.clone());
+        self.set_state(snapshot.clone())?;
         (self.failures, self.rate_factor) = (failures, rate_factor);
         Ok(observer.on(&Event::Recovered { update, back_to: self.update, reason, rate_factor }))
     }
@@ -299,10 +303,11 @@ impl<T: Real> Trainer<T> {
         State {
             rbm: self.rbm.clone(),
             optimizer: self.optimizer.state().into_iter().map(|s| s.1).collect(),
-            chains: self
-                .estimator
-                .chains()
-                .map(|slot| Chains { visible: self.backend.get(slot), hidden: self.backend.hidden(slot) }),
+            chains: self.estimator.persistent().map(|slot| Chains {
+                visible: self.backend.get(slot),
+                hidden: self.backend.hidden(slot),
+                numbers: self.estimator.numbers(),
+            }),
             update: self.update,
             rate_factor: self.rate_factor,
             failures: self.failures,
@@ -312,14 +317,15 @@ impl<T: Real> Trainer<T> {
         }
     }
 
-    fn set_state(&mut self, state: State<T>) {
+    fn set_state(&mut self, state: State<T>) -> Result<()> {
         self.optimizer.restore(state.update, state.optimizer);
         self.backend.update(&mut |machine| state.rbm.lower_into(machine));
-        if let (Some(slot), Some(chains)) = (self.estimator.chains(), state.chains) {
+        if let (Some(slot), Some(chains)) = (self.estimator.persistent(), state.chains) {
             self.backend.put(slot, &chains.visible, None);
             if let Some(hidden) = &chains.hidden {
                 self.backend.put_hidden(slot, hidden);
             }
+            self.estimator.begin(self.backend.as_mut(), Some(&chains.numbers))?;
         }
         if let (Some(follower), Some(online)) = (&mut self.follower, state.online) {
             follower.restore(online);
@@ -331,6 +337,7 @@ impl<T: Real> Trainer<T> {
         self.failures = state.failures;
         self.best = state.best;
         self.waited = state.waited;
+        Ok(())
     }
 
     /// Puts a snapshot on disk and says so once it is there.
@@ -359,8 +366,7 @@ impl<T: Real> Trainer<T> {
         if let Some(online) = &state.online {
             online.check(self.backend.machine().visible())?;
         }
-        self.set_state(state);
-        Ok(())
+        self.set_state(state)
     }
 }
 

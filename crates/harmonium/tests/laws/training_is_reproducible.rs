@@ -57,7 +57,7 @@ fn large_machines_on_any_number_of_threads() {
         let wide = Rbm::<f64>::new(visible.clone(), sites, kind("bernoulli"), 1).unwrap();
         let values = random_rows(wide.visible(), 60, &mut Numbers::new(3)).mapv(|x| x as f32);
         let data = Dataset::from_values(plain.lower().visible(), values.view()).unwrap();
-        for method in ["cd", "pcd"] {
+        for method in ["cd", "pcd", "pt"] {
             let run = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
@@ -122,7 +122,13 @@ fn twice_and_on_any_number_of_threads() {
 #[test]
 fn interrupted_and_resumed() {
     let dir = tempfile::tempdir().unwrap();
-    for (method, visible) in [("pcd", kind("bernoulli")), ("cd", kind("spin")), ("pcd", kind("gaussian"))] {
+    for (method, visible) in [
+        ("pcd", kind("bernoulli")),
+        ("pt", kind("bernoulli")),
+        ("pt", kind("gaussian")),
+        ("cd", kind("spin")),
+        ("pcd", kind("gaussian")),
+    ] {
         let config = TrainConfig { early_stop: Some(1000), ..config(method, 400) };
         let mut whole = trainer(&config, &visible);
         assert_eq!(whole.run(&mut ()).unwrap(), Reason::Done);
@@ -213,7 +219,9 @@ impl Observer for Keep {
 /// measured is the same on any number of threads.
 #[test]
 fn watching_a_run_does_not_change_it() {
-    for (method, visible) in [("pcd", kind("bernoulli")), ("cd", kind("spin")), ("pcd", kind("gaussian"))] {
+    for (method, visible) in
+        [("pcd", kind("bernoulli")), ("pt", kind("spin")), ("cd", kind("spin")), ("pcd", kind("gaussian"))]
+    {
         let run = |report_every: u64, threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {

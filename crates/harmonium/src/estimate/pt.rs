@@ -1,0 +1,132 @@
+//! Parallel tempering: every persistent chain is the last rung of a ladder that goes down to independent units, and swaps bring
+//! states from where barriers are low (Desjardins, Courville, Bengio, Vincent & Delalleau, *Tempered Markov chain Monte Carlo
+//! for training of restricted Boltzmann machines*, 2010; Cho, Raiko & Ilin, *Parallel tempering is efficient for learning
+//! restricted Boltzmann machines*, 2010).
+//!
+//! The independent units have the mean statistics of the data, which running means follow. Now and then the rungs move to
+//! where swaps were refused equally often.
+
+use super::{BATCH, Context, Estimator, Settings};
+use crate::backend::{Backend, Slot};
+use crate::error::{Error, Result};
+use crate::natural::{Natural, Side};
+use crate::real::Real;
+use crate::sample::ladder::Ladders;
+use crate::stats::Stats;
+use ndarray::Array2;
+
+/// The chains at β = 1.
+const CHAINS: Slot = 1;
+/// The chains of all ladders.
+const LADDERS: Slot = 2;
+/// Updates between two moves of the rungs.
+const MOVE_EVERY: u64 = 50;
+/// The part of the difference to a batch's means that the running means take.
+const RATE: f64 = 0.01;
+
+struct Pt<T> {
+    steps: u64,
+    rungs: usize,
+    ladders: Ladders<T>,
+    /// Running means of T(v) and T(h) over the data, if there was any yet.
+    means: Option<[Array2<f64>; 2]>,
+}
+
+pub(super) fn make<T: Real>(settings: Settings) -> Box<dyn Estimator<T>> {
+    let (rungs, steps) = (settings.temperatures.max(2), settings.gibbs_steps);
+    Box::new(Pt::<T> { steps, rungs, ladders: Ladders::of_rows(LADDERS, &even(rungs), 0), means: None })
+}
+
+/// Inverse temperatures from 0 to 1.
+fn even(rungs: usize) -> Vec<f64> {
+    (0..rungs).map(|k| k as f64 / (rungs - 1) as f64).collect()
+}
+
+impl<T: Real> Pt<T> {
+    /// Follows the means of a batch, and makes independent units with these means the first rung.
+    fn follow(&mut self, backend: &mut dyn Backend<T>, data: &Stats<T>) {
+        if data.weight > 0.0 {
+            let now = [&data.visible, &data.hidden].map(|sums| sums.mapv(|s| s.f64() / data.weight));
+            match &mut self.means {
+                None => self.means = Some(now),
+                Some(means) => means.iter_mut().zip(now).for_each(|(m, n)| *m += &((n - &*m) * RATE)),
+            }
+        }
+        let Some(means) = &self.means else { return };
+        let machine = backend.machine();
+        let fit = |side: &Side<T>, means: &Array2<f64>| side.kind().fitted(means.view(), 1.0 / RATE).mapv(T::of);
+        let base = [fit(machine.visible(), &means[0]), fit(machine.hidden(), &means[1])];
+        backend.set_base(base);
+    }
+
+    /// Copies the chains at β = 1 to a slot of their own.
+    fn show(&self, backend: &mut dyn Backend<T>) {
+        let all = backend.get(LADDERS);
+        backend.put(CHAINS, &all, Some(&self.ladders.last_rows()));
+    }
+}
+
+impl<T: Real> Estimator<T> for Pt<T> {
+    fn phases(&mut self, cx: Context<T>, data: &mut Stats<T>, model: &mut Stats<T>) -> Result<()> {
+        cx.backend.stats(BATCH, cx.weights, None, data);
+        self.follow(cx.backend, data);
+        self.ladders.step(cx.backend, self.steps, cx.key, cx.update, |_| ());
+        self.show(cx.backend);
+        cx.backend.stats(CHAINS, None, None, model);
+        if (cx.update + 1).is_multiple_of(MOVE_EVERY) {
+            let betas = self.ladders.even_betas(self.rungs);
+            self.ladders.move_to(&betas);
+        }
+        Ok(())
+    }
+
+    fn chains(&self) -> Option<Slot> {
+        Some(CHAINS)
+    }
+
+    fn persistent(&self) -> Option<Slot> {
+        Some(LADDERS)
+    }
+
+    fn rows(&self, chains: usize) -> usize {
+        chains * self.rungs
+    }
+
+    fn numbers(&self) -> Vec<f64> {
+        let means = self.means.iter().flatten().flatten().copied();
+        self.ladders.numbers().into_iter().chain(means).collect()
+    }
+
+    fn begin(&mut self, backend: &mut dyn Backend<T>, numbers: Option<&[f64]>) -> Result<()> {
+        let rows = backend.get(LADDERS).rows();
+        let ladders = rows / self.rungs;
+        (self.ladders, self.means) = (Ladders::of_rows(LADDERS, &even(self.rungs), ladders), None);
+        if let Some(numbers) = numbers {
+            let lie = || Error::Undefined("a checkpoint's ladders make no sense".into());
+            let own = self.ladders.numbers().len();
+            if numbers.len() < own || rows != ladders * self.rungs {
+                return Err(lie());
+            }
+            let (first, rest) = numbers.split_at(own);
+            self.ladders = Ladders::of_numbers(LADDERS, self.rungs, ladders, first).ok_or_else(lie)?;
+            self.means = means(backend.machine(), rest).ok_or_else(lie)?;
+        }
+        self.show(backend);
+        Ok(())
+    }
+}
+
+/// Running means from their numbers: none of them, or all. Outer `None` if they do not fit.
+#[allow(clippy::option_option)]
+fn means<T: Real>(machine: &Natural<T>, numbers: &[f64]) -> Option<Option<[Array2<f64>; 2]>> {
+    if numbers.is_empty() {
+        return Some(None);
+    }
+    let [v, h] = [machine.visible(), machine.hidden()].map(|side| (side.unit().n_stats(), side.columns()));
+    if numbers.len() != v.0 * v.1 + h.0 * h.1 {
+        return None;
+    }
+    let (first, rest) = numbers.split_at(v.0 * v.1);
+    let table = |shape, numbers: &[f64]| Array2::from_shape_vec(shape, numbers.to_vec()).ok();
+    Some(Some([table(v, first)?, table(h, rest)?]))
+}
