@@ -219,6 +219,7 @@ impl Run<'_> {
             _ => Axis::around(values.into_iter().chain(baseline), ""),
         }?;
         let unit = if y.is_log() { format!("{}, log scale", curve.unit) } else { curve.unit.into() };
+        let ends = (y.lo, y.hi);
         let mut layout = Layout::new(&curve.title, &unit, self.updates(), y);
         layout.above = self.epochs();
         layout.legend = self.legend(&lines, baseline);
@@ -230,7 +231,8 @@ impl Run<'_> {
             plot.line(&line.points, line.class);
             for (&(x, y), error) in line.points.iter().zip(&line.bars) {
                 if let Some(error) = error.filter(|_| y.is_finite()) {
-                    plot.line(&[(x, y - 2.0 * error), (x, y + 2.0 * error)], line.class);
+                    let [below, above] = [y - 2.0 * error, y + 2.0 * error].map(|end| end.clamp(ends.0, ends.1));
+                    plot.line(&[(x, below), (x, above)], line.class);
                 }
             }
         }
@@ -287,7 +289,8 @@ pub fn overlaid(runs: &[(&str, &[Event])]) -> Vec<Figure> {
     let runs: Vec<(&str, Run)> = runs.iter().map(|(name, events)| (*name, Run::new(events))).collect();
     let mut figures = Vec::new();
     for curve in learning() {
-        if !matches!(curve.value, Value::Rows(_)) {
+        // Free energies of different machines have nothing to do with each other.
+        if !matches!(curve.value, Value::Rows(name) if name != "free_energy") {
             continue;
         }
         figures.extend(["training rows", "held-out rows"].iter().filter_map(|rows| side_by_side(&runs, &curve, rows)));
@@ -307,12 +310,18 @@ fn side_by_side(runs: &[(&str, Run)], curve: &Curve, rows: &str) -> Option<Figur
     let y = if curve.positive { Axis::around_maybe_log(values, "") } else { Axis::around(values, "") }?;
     let last = runs.iter().map(|r| r.1.updates().hi).fold(1.0, f64::max);
     let unit = if y.is_log() { format!("{}, log scale", curve.unit) } else { curve.unit.into() };
-    let mut layout = Layout::new(&format!("{}, {rows}", curve.title), &unit, Axis::between(0.0, last, "updates"), y);
+    let mut layout = Layout::new(
+        &format!("{}, {}", curve.title, rows.trim_end_matches(" rows")),
+        &unit,
+        Axis::between(0.0, last, "updates"),
+        y,
+    );
     layout.legend = lines.iter().map(|(name, line)| Key { class: line.class, label: ended(name, line) }).collect();
     let mut plot = layout.plot();
     lines.iter().for_each(|(_, line)| plot.line(&line.points, line.class));
     let name = format!("{}-{}", curve.name, rows.replace(' ', "-"));
-    Some(Figure { name, caption: curve.about.clone(), svg: plot.finish(), png: None })
+    let caption = format!("{} of the {rows}, a line for every run.", curve.title);
+    Some(Figure { name, caption, svg: plot.finish(), png: None })
 }
 
 /// How the largest singular values of the weights grew.

@@ -111,7 +111,7 @@ fn free_energies(report: &Report) -> Option<Section> {
 /// Whether samples have the moments of the data, and lie where the data lie.
 fn statistics(report: &Report) -> Option<Section> {
     let tables = columns::Tables::new(report)?;
-    let figures = moments::figures(report, &tables).into_iter().chain(principal::figures(report, &tables));
+    let figures = principal::figures(report, &tables).into_iter().chain(moments::figures(report, &tables));
     together("Data against samples", figures.map(Some).collect())
 }
 

@@ -14,18 +14,18 @@ use ndarray::{Array2, Axis};
 use std::fmt::Write as _;
 
 /// Width of a logo, which may have a line of the page for itself.
-const WIDE: f64 = 640.0;
+const WIDE: f64 = 760.0;
 /// Letters side by side, and lines of them at most.
-const ACROSS: usize = 32;
+const ACROSS: usize = 40;
 const MOST_LINES: usize = 5;
 /// Hidden units shown at most, and lines of each.
 const MOST_UNITS: usize = 6;
 const UNIT_LINES: usize = 2;
 /// Room at the left, for the scale.
-const LEFT: f64 = 40.0;
+const LEFT: f64 = 66.0;
 /// Height of a line of letters, and of the numbers below it.
 const HEIGHT: f64 = 72.0;
-const BELOW: f64 = 18.0;
+const BELOW: f64 = 22.0;
 /// Height of a capital letter as a part of the font size; most fonts without serifs have 0.70 to 0.73.
 const CAPITAL: f64 = 0.72;
 /// A letter lower than this is not seen.
@@ -119,7 +119,7 @@ struct Logo<'a, 'b> {
 impl<'a, 'b> Logo<'a, 'b> {
     fn new(report: &'a Report<'b>, title: &str) -> Logo<'a, 'b> {
         let body = format!("<text x=\"0\" y=\"14\" class=\"title\">{}</text>\n", escape(title));
-        Logo { report, body, height: 24.0 }
+        Logo { report, body, height: 30.0 }
     }
 
     fn figure(self, name: &str, caption: String) -> Figure {
@@ -169,10 +169,10 @@ impl<'a, 'b> Logo<'a, 'b> {
     /// Every fifth site has its number below.
     fn position(&mut self, site: usize, x: f64) {
         if (site + 1).is_multiple_of(5) || site == 0 {
-            let y = self.height + HEIGHT + 12.0;
+            let y = self.height + HEIGHT + 14.0;
             let _ = writeln!(
                 self.body,
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\" font-size=\"10\" class=\"soft\">{}</text>",
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\" class=\"soft\">{}</text>",
                 site + 1
             );
         }

@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 
 /// Width of a character of tick labels, about.
 const CHARACTER: f64 = 6.7;
+/// Width of a character of words in wide fonts, so that a legend does not run into itself.
+const WIDEST: f64 = 7.3;
 /// Height of a line of text.
 const LINE: f64 = 16.0;
 /// More points than this are thinned to their extremes: two for every half pixel.
@@ -63,7 +65,7 @@ impl Layout {
     pub fn plot(self) -> Plot {
         let labels = self.y.ticks(5).into_iter().map(|t| t.label.chars().count()).max().unwrap_or(0);
         // "updates" and "epochs" stand in the left margin.
-        let left = (CHARACTER * labels as f64 + 10.0).max(58.0);
+        let left = (CHARACTER * labels as f64 + 10.0).max(66.0);
         let width = WIDTH - left - self.right;
         let height = self.height.unwrap_or(width);
         let mut body = format!("<text x=\"0\" y=\"13\" class=\"title\">{}", escape(&self.title));
@@ -84,7 +86,7 @@ impl Layout {
 fn legend(keys: &[Key], top: f64, body: &mut String) -> f64 {
     let (mut x, mut y) = (0.0, top);
     for key in keys {
-        let width = 22.0 + CHARACTER * key.label.chars().count() as f64 + 12.0;
+        let width = 22.0 + WIDEST * key.label.chars().count() as f64 + 12.0;
         if x > 0.0 && x + width > WIDTH {
             (x, y) = (0.0, y + LINE);
         }
@@ -109,8 +111,8 @@ impl Plot {
         let label = self.x.label.clone();
         if let Some(above) = above {
             self.horizontal_ticks(above, top, -3.0, top - 8.0);
-            self.soft_text(left - 8.0, top - 8.0, "end", &above.label);
-            self.soft_text(left - 8.0, bottom + LINE, "end", &label);
+            self.soft_text(left - 15.0, top - 8.0, "end", &above.label);
+            self.soft_text(left - 15.0, bottom + LINE, "end", &label);
         } else if !label.is_empty() {
             self.soft_text(0.5 * (left + right), bottom + 2.0 * LINE, "middle", &label);
             self.below += LINE;

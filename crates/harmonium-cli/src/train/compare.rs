@@ -33,6 +33,7 @@ struct Run {
 pub fn compare(dirs: &[PathBuf], output: Option<&Path>) -> Result<Report> {
     let runs: Vec<Run> = dirs.iter().map(|d| Run::read(d)).collect::<Result<_>>()?;
     let data = letters(&runs);
+    let comparable = data.windows(2).all(|pair| pair[0] == pair[1]);
     let table: Vec<Vec<String>> = runs.iter().zip(&data).map(|(run, data)| run.row(data)).collect();
     let notes = notes(&runs, &data);
     if let Some(output) = output {
@@ -41,7 +42,7 @@ pub fn compare(dirs: &[PathBuf], output: Option<&Path>) -> Result<Report> {
             notes: notes.clone(),
             header: HEADER,
             table: &table,
-            runs: runs.iter().map(Run::compared).collect(),
+            runs: runs.iter().zip(&data).map(|(run, data)| run.compared(data, comparable)).collect(),
         });
         atomic::write(output, |w| w.write_all(page.html.as_bytes()))?;
     }
@@ -49,7 +50,6 @@ pub fn compare(dirs: &[PathBuf], output: Option<&Path>) -> Result<Report> {
     let report = lines.into_iter().fold(Report::new(notes.join("\n")), |r, (name, line)| r.line(&name, line));
     let report = report.maybe("page", output.map(|o| format!("{} (open it in a browser)", o.display())));
     let each: Vec<Value> = runs.iter().zip(&data).map(|(run, data)| run.json(data)).collect();
-    let comparable = data.iter().all(|d| *d == data[0]);
     Ok(report
         .field("runs", each)
         .field("comparable", comparable)
@@ -176,13 +176,11 @@ impl Run {
         })
     }
 
-    fn compared(&self) -> Compared<'_> {
+    /// With the letter of its rows, where other runs have others.
+    fn compared(&self, data: &str, alone: bool) -> Compared<'_> {
+        let name = if alone { self.name.clone() } else { format!("{data}: {}", self.name) };
         let picture = |name: &&str| Some((name.replace('-', " "), bytes(&self.dir.file(&format!("{name}.png")))?));
-        Compared {
-            name: self.name.clone(),
-            events: &self.events,
-            pictures: PICTURES.iter().filter_map(picture).collect(),
-        }
+        Compared { name, events: &self.events, pictures: PICTURES.iter().filter_map(picture).collect() }
     }
 }
 
