@@ -49,6 +49,11 @@ struct Mask {
 }
 
 impl CellOptions {
+    /// Whether cells were named.
+    pub fn any(&self) -> bool {
+        self.free.is_some() || self.mask.is_some()
+    }
+
     /// Refuses columns and masks that do not fit rows of so many sites.
     pub fn open(&self, sites: usize) -> Result<Cells> {
         let mut free = vec![false; sites];

@@ -188,8 +188,14 @@ impl<T: Real> Natural<T> {
 
     /// The same machine in f64.
     pub fn widen(&self) -> Natural<f64> {
-        let side = |s: &Side<T>| Side::new(s.kind.clone(), s.eta.mapv(T::f64));
-        Natural::new(side(&self.visible), side(&self.hidden), self.weights.mapv(T::f64), self.constant)
+        self.cast()
+    }
+
+    /// The machine in another number type, rounded to nearest.
+    pub fn cast<S: Real>(&self) -> Natural<S> {
+        let to = |x: T| S::of(x.f64());
+        let side = |s: &Side<T>| Side::new(s.kind.clone(), s.eta.mapv(to));
+        Natural::new(side(&self.visible), side(&self.hidden), self.weights.mapv(to), self.constant)
     }
 
     /// From visible to hidden.

@@ -7,12 +7,12 @@ use crate::model::Model;
 use crate::progress::Meter;
 use crate::report::Report;
 use crate::stream::Stream;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use harmonium::Bits;
 use harmonium::conditional::{self, Conditional, Filled, Method};
 use harmonium::data::{Block, write_table};
+use harmonium::{Bits, Error};
 use ndarray::{Array2, Axis};
 use std::path::PathBuf;
 
@@ -79,12 +79,23 @@ impl Impute {
             seed: global.seed(),
         };
         let ask = Conditional::new(&model.file.rbm, settings)?;
-        let mut work =
-            Work { model: &model, ask, check: Check::new(&model), tally: Tally::default(), fill: &self.fill };
-        let (mut low, mut high, mut spread) = (Vec::new(), Vec::new(), Vec::new());
+        let mut work = Work {
+            model: &model,
+            ask,
+            check: Check::new(&model),
+            tally: Tally::default(),
+            fill: &self.fill,
+            data: &self.io.data,
+        };
+        let (mut low, mut high, mut spread, mut done) = (Vec::new(), Vec::new(), Vec::new(), 0);
         let table = model.notes.visible(model.machine.visible().sites(), stream.rows());
         let rows = write_table(&self.io.output, &table, &mut || {
-            let Some(block) = stream.read()? else { return Ok(None) };
+            let Some(block) = stream.read()? else {
+                // Here a complaint leaves no file behind.
+                cells.finish(done)?;
+                return work.something().map(|()| None);
+            };
+            done += block.values.nrows() as u64;
             let known = cells.known(&block)?;
             let (values, filled) = work.block(&block, &known)?;
             for filled in filled {
@@ -95,15 +106,11 @@ impl Impute {
             }
             Ok(Some(values))
         })?;
-        cells.finish(rows)?;
         for (path, blocks) in [(&self.low, low), (&self.high, high), (&self.spread, spread)] {
             let Some(path) = path else { continue };
             let mut blocks = blocks.into_iter();
             let table = model.notes.visible(model.machine.visible().sites(), Some(rows));
             write_table(path, &table, &mut || Ok(blocks.next()))?;
-        }
-        if work.tally.cells == 0 {
-            bail!("{}: has no unknown cells; name some with --free or --mask", self.io.data);
         }
         Ok(work.report(self.io.report(rows, "values")))
     }
@@ -126,6 +133,7 @@ struct Work<'a> {
     check: Check,
     tally: Tally,
     fill: &'a str,
+    data: &'a str,
 }
 
 impl Work<'_> {
@@ -152,6 +160,17 @@ impl Work<'_> {
             meter.tell(to as u64, Some(rows as u64));
         }
         Ok((values, all))
+    }
+
+    /// Refuses data that has nothing to fill.
+    fn something(&self) -> harmonium::Result<()> {
+        match self.tally.cells {
+            0 => Err(Error::Data {
+                path: self.data.into(),
+                problem: "has no unknown cells; name some with --free or --mask".into(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn count(&mut self, filled: &Filled, known: &Bits) {

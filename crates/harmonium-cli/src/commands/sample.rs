@@ -1,12 +1,14 @@
 //! `sample`: rows drawn from a machine, in the units of its data, with what speaks for them and against them.
 
 use crate::args::{DataOptions, Global, parse_output, samplers};
+use crate::cells::CellOptions;
 use crate::model::Model;
 use crate::progress::Meter;
 use crate::report::{Report, say};
 use crate::stream::Stream;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
+use harmonium::Natural;
 use harmonium::data::write_table;
 use harmonium::sample::{Drawn, Followed, Sampling, Settings, Start};
 use ndarray::{Array2, Axis};
@@ -20,7 +22,8 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:
   harmonium sample model.safetensors -n 100 -o samples.npy
-  harmonium sample model.safetensors -n 500 -o samples.npy --sampler gibbs --start data:data.npy --thin 20 --json")]
+  harmonium sample model.safetensors -n 500 -o samples.npy --sampler gibbs --start data:data.npy --thin 20 --json
+  harmonium sample model.safetensors -n 100 -o samples.npy --clamp data.npy --clamp-row 3 --free 1-2")]
 pub struct Sample {
     /// Model file (.safetensors)
     model: PathBuf,
@@ -56,6 +59,14 @@ pub struct Sample {
     /// Write means of the visible units given hidden ones, in place of samples; a Potts site gives its most probable code
     #[arg(long)]
     means: bool,
+    /// A row whose known cells are held fast; the others, which are no numbers or named by --free or --mask, are drawn given them
+    #[arg(long, value_name = "DATA")]
+    clamp: Option<String>,
+    /// Which row of --clamp, counted from 1; needed if there are several
+    #[arg(long, value_name = "N", requires = "clamp", value_parser = clap::value_parser!(u64).range(1..))]
+    clamp_row: Option<u64>,
+    #[command(flatten)]
+    cells: CellOptions,
     #[command(flatten)]
     options: DataOptions,
 }
@@ -77,6 +88,38 @@ fn parse_start(text: &str) -> Result<Begin, String> {
     }
 }
 
+/// A machine, and the cells of a row that it is about if it is not about all: values as they stand in the data, and which of them
+/// are given.
+struct Given {
+    machine: Natural<f64>,
+    known: Option<(Vec<f64>, Vec<bool>)>,
+}
+
+impl Given {
+    /// The columns of whole rows that the machine is about.
+    fn free_columns(&self, rows: &Array2<f64>) -> Array2<f64> {
+        let Some((_, known)) = &self.known else { return rows.clone() };
+        let width = self.machine.visible().unit().width();
+        let free: Vec<usize> = (0..rows.ncols()).filter(|c| !known[c / width]).collect();
+        rows.select(Axis(1), &free)
+    }
+
+    /// Rows of the machine with the given cells put in, in the units of the data.
+    fn whole(&self, model: &Model, rows: Array2<f64>) -> Array2<f64> {
+        let Some((raw, known)) = &self.known else {
+            let mut rows = rows;
+            model.file.preprocess.restore(&mut rows);
+            return rows;
+        };
+        let mut all = Array2::zeros((rows.nrows(), known.len()));
+        let free = (0..known.len()).filter(|i| !known[*i]);
+        free.enumerate().for_each(|(k, i)| all.column_mut(i).assign(&rows.column(k)));
+        model.file.preprocess.restore(&mut all);
+        (0..known.len()).filter(|i| known[*i]).for_each(|i| all.column_mut(i).fill(raw[i]));
+        all
+    }
+}
+
 /// Chains that can be compared with each other.
 const COMPARABLE: u64 = 20;
 
@@ -84,10 +127,12 @@ impl Sample {
     pub fn run(&self, global: &Global) -> Result<Report> {
         let model = Model::read(&self.model)?;
         let settings = self.settings(global.seed());
+        let given = self.given(&model, global)?;
         let rows = match &self.start {
             Begin::Data(data) => Some(self.first_rows(&model, data, settings.chains, global)?),
             _ => None,
         };
+        let rows = rows.map(|rows| given.free_columns(&rows));
         let start = match (&self.start, &rows) {
             (Begin::Hidden, _) => Start::Hidden,
             (Begin::Data(_), Some(rows)) => Start::Rows(rows),
@@ -97,17 +142,49 @@ impl Sample {
         let tell = |done, all| meter.tell(done, Some(all));
         let context = || self.model.display().to_string();
         let mut sampling =
-            Sampling::new(&model.file.rbm, Settings { start, ..settings }, &tell).with_context(context)?;
-        write_table(&self.output, &model.notes.visible(sampling.columns(), Some(self.n)), &mut || {
-            let mut block = sampling.block()?;
-            if let Some(rows) = &mut block {
-                model.file.preprocess.restore(rows);
-            }
-            Ok(block)
+            Sampling::of(given.machine.clone(), Settings { start, ..settings }, &tell).with_context(context)?;
+        let table = model.notes.visible(model.machine.visible().sites(), Some(self.n));
+        write_table(&self.output, &table, &mut || {
+            let block = sampling.block()?;
+            Ok(block.map(|rows| given.whole(&model, rows)))
         })?;
         let drawn = sampling.finish();
         drawn.warnings.iter().for_each(|w| meter.suspend(|| say("warning", w)));
         Ok(self.report(&drawn, &settings, model.machine.visible().sites()))
+    }
+
+    /// The machine to draw from: the whole, or that of the cells of one row that are not known.
+    fn given(&self, model: &Model, global: &Global) -> Result<Given> {
+        let Some(data) = &self.clamp else {
+            if self.cells.any() {
+                bail!("--free and --mask name cells of a row: give that row with --clamp");
+            }
+            return Ok(Given { machine: model.machine.clone(), known: None });
+        };
+        let mut stream = Stream::open(model, data, &self.options.with_missing(true), global)?;
+        let mut cells = self.cells.open(model.machine.visible().sites())?;
+        let (wanted, mut found, mut rows) = (self.clamp_row.unwrap_or(1), None, 0);
+        while let Some(block) = stream.read()? {
+            let known = cells.known(&block)?;
+            let (first, n) = (block.first, block.values.nrows() as u64);
+            rows = first + n - 1;
+            if (first..first + n).contains(&wanted) {
+                let r = (wanted - first) as usize;
+                let raw = block.raw.as_ref().unwrap_or(&block.values).row(r).to_vec();
+                let bits: Vec<bool> = (0..raw.len()).map(|i| known.get(r, i)).collect();
+                found = Some((block.columns.row(r).to_vec(), raw, bits));
+            }
+        }
+        if rows > 1 && self.clamp_row.is_none() {
+            bail!(
+                "{data}: has {rows} rows; choose one with --clamp-row, or fill all with harmonium impute --fill draw"
+            );
+        }
+        let Some((x, raw, known)) = found else { bail!("{data}: has {rows} rows, but row {wanted} is asked for") };
+        if known.iter().all(|k| *k) {
+            bail!("{data}: row {wanted} has no unknown cells; name some with --free or --mask");
+        }
+        Ok(Given { machine: model.machine.given(&x, |site| known[site]), known: Some((raw, known)) })
     }
 
     /// What was asked, without the rows that chains may begin at.

@@ -2,7 +2,7 @@
 
 use super::{Problem, Sampler};
 use crate::error::Result;
-use crate::exact::Exact;
+use crate::exact::Solved;
 use crate::rng::{Key, Purpose};
 use ndarray::{Array1, Array2, s};
 
@@ -10,7 +10,7 @@ use ndarray::{Array1, Array2, s};
 const NUMBERS: usize = 1 << 23;
 
 struct Independent {
-    exact: Exact,
+    exact: Solved,
     key: Key,
     chains: usize,
     /// Draws of all chains that are made at once.
@@ -20,7 +20,7 @@ struct Independent {
 }
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
-    let exact = Exact::with_progress(problem.rbm, problem.progress)?;
+    let exact = Solved::new(problem.machine.clone(), problem.progress)?;
     let columns = problem.machine.visible().columns() + problem.machine.hidden().columns();
     let needed = problem.settings.n.div_ceil(problem.chains as u64);
     let draws = ((NUMBERS / (columns * problem.chains)).max(1) as u64).min(needed) as usize;

@@ -19,7 +19,7 @@ struct Gibbs<T> {
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
     Ok(match problem.single() {
-        true => Box::new(Gibbs::<f32>::new(problem, problem.rbm.cast().lower())?),
+        true => Box::new(Gibbs::<f32>::new(problem, problem.machine.cast())?),
         false => Box::new(Gibbs::<f64>::new(problem, problem.machine.clone())?),
     })
 }

@@ -25,7 +25,7 @@ pub use tempering::Tempered;
 pub use watch::Followed;
 
 use crate::error::{Error, Result};
-use crate::exact::{Exact, Progress};
+use crate::exact::{Exact, Progress, Solved};
 use crate::model::Rbm;
 use crate::natural::Natural;
 use crate::real::Real;
@@ -164,7 +164,6 @@ pub const SAMPLERS: &[Entry] = &[
 
 /// What a sampler is made for.
 pub(crate) struct Problem<'a> {
-    rbm: &'a Rbm<f64>,
     machine: &'a Natural<f64>,
     settings: Settings<'a>,
     chains: usize,
@@ -222,17 +221,21 @@ pub struct Drawn {
 impl<'a> Sampling<'a> {
     /// Makes the chains; nothing is drawn yet.
     pub fn new(rbm: &Rbm<f64>, settings: Settings<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
+        Self::of(rbm.lower(), settings, progress)
+    }
+
+    /// The same for a lowered machine, such as that of the unknown cells of a row ([`Natural::given`]).
+    pub fn of(machine: Natural<f64>, settings: Settings<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
         settings.check()?;
-        let machine = rbm.lower();
         let entry = choose(settings.sampler, &machine)?;
         let settings = Settings { burn_in: if entry.independent { 0 } else { settings.burn_in }, ..settings };
         if machine.visible().unit().quadratic() && machine.hidden().unit().quadratic() {
             // A Gaussian in both layers may have no distribution; the factorisation tells.
-            Exact::new(rbm)?;
+            Solved::new(machine.clone(), progress)?;
         }
         settings.start.check(&machine)?;
         let (chains, key) = (settings.chains(), Key::root(settings.seed).of(Purpose::Sample));
-        let problem = Problem { rbm, machine: &machine, settings, chains, key, progress };
+        let problem = Problem { machine: &machine, settings, chains, key, progress };
         let sampler = (entry.make)(&problem)?;
         let watch = Watch::new(&machine, chains, settings.thin);
         Ok(Sampling { entry, sampler, machine, settings, chains, watch, given: 0, sweeps: 0, progress })

@@ -43,7 +43,7 @@ pub struct Tempered {
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
     Ok(match problem.single() {
-        true => Box::new(Tempering::<f32>::new(problem, problem.rbm.cast().lower())?),
+        true => Box::new(Tempering::<f32>::new(problem, problem.machine.cast())?),
         false => Box::new(Tempering::<f64>::new(problem, problem.machine.clone())?),
     })
 }

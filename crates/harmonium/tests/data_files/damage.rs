@@ -87,7 +87,8 @@ fn no_choice_of_columns_makes_a_reader_panic() {
     for round in 0..ROUNDS {
         let text = |seed: &[u8], n| String::from_utf8(damaged(seed, Key::root(round).step(n))).ok();
         let (columns, label_column) = (text(b"1-3,a,2,last,1-2", 1), text(b"last", 2).filter(|_| round % 3 == 0));
-        let options = ReadOptions { skip_rows: round % 5, columns, label_column, alphabet: None, ..ReadOptions::default() };
+        let options =
+            ReadOptions { skip_rows: round % 5, columns, label_column, alphabet: None, ..ReadOptions::default() };
         let _ = (survives(&csv, &options), survives(&svm, &options));
     }
 }
