@@ -3,7 +3,7 @@
 use crate::commands::Command;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser};
-use harmonium::data::{self, Binarize, ReadOptions, Source};
+use harmonium::data::{self, Binarize, ReadOptions, Source, Writer};
 use harmonium::{logz, sample};
 use std::path::PathBuf;
 
@@ -69,10 +69,10 @@ pub struct DataOptions {
     /// Lines of a text file to skip at the top
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 62))]
     pub skip_rows: Option<u64>,
-    /// Columns of a text file to take: numbers and ranges from 1, such as 1-4,7, or names of its header
+    /// Columns of a text or Parquet file to take: numbers and ranges from 1, such as 1-4,7, or names
     #[arg(long, value_name = "LIST")]
     pub columns: Option<String>,
-    /// Column of a text file to leave out: first, last, a number from 1, or a name of its header
+    /// Column of a text or Parquet file to leave out: first, last, a number from 1, or a name
     #[arg(long, value_name = "COLUMN")]
     pub label_column: Option<String>,
     /// The letters of sequences: those of the model, or what `train` was asked for.
@@ -126,10 +126,13 @@ pub fn parse_binarize(text: &str) -> Result<Asked, String> {
 /// A table to write; a name that promises another format is refused rather than broken.
 pub fn parse_output(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    match path.extension() {
-        Some(e) if !e.eq_ignore_ascii_case("npy") => Err("tables are written as .npy".into()),
-        _ => Ok(path),
-    }
+    Writer::of(&path).map(|_| path.clone()).map_err(|e| e.to_string())
+}
+
+/// What a table can be written as, for help.
+pub fn output_help() -> String {
+    let files = data::WRITERS.iter().map(|w| format!(".{}", w.extensions[0])).collect::<Vec<_>>().join(", ");
+    format!("File to write ({files})")
 }
 
 /// Options of every command that may have to estimate log Z.

@@ -1,7 +1,7 @@
 //! What a model file notes about the data it was made from, under `about.`, so that output looks like the input.
 
 use crate::train::settings::image_size;
-use harmonium::data::Alphabet;
+use harmonium::data::{Alphabet, Table};
 use harmonium::file::ModelFile;
 use std::collections::BTreeMap;
 
@@ -36,6 +36,12 @@ impl Notes {
             names: names.filter(|names| names.len() == sites),
             image: image.filter(|(h, w)| h.checked_mul(*w) == Some(sites)),
         }
+    }
+
+    /// A table of visible rows that looks like the data.
+    pub fn visible(&self, columns: usize, rows: Option<u64>) -> Table<'_> {
+        let (names, alphabet) = (self.names.as_deref(), self.alphabet.as_deref());
+        Table { columns, rows, names, alphabet, image: self.image, vector: false }
     }
 
     /// The notes as they stand in a file.

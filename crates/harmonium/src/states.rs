@@ -102,6 +102,15 @@ impl<T: Real> States<T> {
         }
     }
 
+    /// The number of the state of every site; none if they are not all states of finite units.
+    pub fn codes(&self) -> Option<Array2<u16>> {
+        match self {
+            States::Bits(b) => Some(Array2::from_shape_fn((b.rows(), b.sites), |(r, i)| u16::from(b.get(r, i)))),
+            States::Codes(c) => Some(c.clone()),
+            States::Real(_) => None,
+        }
+    }
+
     /// Number of sites.
     pub fn sites(&self) -> usize {
         match self {

@@ -7,11 +7,11 @@ use crate::report::{Report, say};
 use crate::stream::{Mapped, Stream};
 use anyhow::Result;
 use clap::Args;
-use harmonium::data::{RowCounts, npy};
+use harmonium::data::{RowCounts, Table, write_table};
 use harmonium::logz::LogZ;
 use ndarray::{Array2, Axis};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Mean log likelihood of data, in nats per row
 ///
@@ -29,7 +29,7 @@ pub struct Evaluate {
     /// How log Z is computed
     #[arg(long, default_value = "auto", value_name = "METHOD", value_parser = log_z_methods())]
     log_z: String,
-    /// Also write the log likelihood of every row (.npy; several models: one column each)
+    /// Also write the log likelihood of every row (.npy or .csv; several models: one column each)
     #[arg(long, value_name = "FILE", value_parser = parse_output)]
     per_row: Option<PathBuf>,
     #[command(flatten)]
@@ -48,10 +48,7 @@ impl Evaluate {
             scores.push(self.score(Model::read(path)?, global)?);
         }
         if let Some(path) = &self.per_row {
-            match scores.as_slice() {
-                [score] => npy::write(path, ndarray::ArrayView1::from(&score.log_likelihoods))?,
-                several => npy::write(path, columns(several).view())?,
-            }
+            write_per_row(path, &scores)?;
         }
         Ok(match scores.as_slice() {
             [score] => self.one(score),
@@ -184,7 +181,13 @@ fn mean(numbers: &[f64]) -> f64 {
 }
 
 /// One column per model.
-fn columns(scores: &[Score]) -> Array2<f64> {
+fn write_per_row(path: &Path, scores: &[Score]) -> harmonium::Result<u64> {
     let rows = scores.iter().map(|s| s.log_likelihoods.len()).min().unwrap_or(0);
-    Array2::from_shape_fn((rows, scores.len()), |(r, c)| scores[c].log_likelihoods[r])
+    let names: Vec<String> = scores.iter().map(|s| s.model.display().to_string()).collect();
+    let names = if names.len() == 1 { vec!["log_likelihood".into()] } else { names };
+    let (columns, vector) = (scores.len(), scores.len() == 1);
+    let table = Table { columns, rows: Some(rows as u64), vector, names: Some(&names), ..Table::default() };
+    let numbers = Array2::from_shape_fn((rows, columns), |(r, c)| scores[c].log_likelihoods[r]);
+    let mut block = Some(numbers);
+    write_table(path, &table, &mut || Ok(block.take()))
 }

@@ -7,8 +7,8 @@ use crate::report::Report;
 use crate::stream::Stream;
 use anyhow::Result;
 use clap::Args;
-use harmonium::data::npy;
-use ndarray::{ArrayView1, Axis};
+use harmonium::data::{Table, write_table};
+use ndarray::Axis;
 
 /// Write the free energy of every row
 ///
@@ -25,15 +25,18 @@ impl FreeEnergy {
         let model = Model::read(&self.io.model)?;
         let mut stream = Stream::open(&model, &self.io.data, &self.io.options, global)?;
         let up = model.machine.up();
-        let mut energies = Vec::new();
-        while let Some(mapped) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
-            energies.extend(mapped.result);
-        }
-        npy::write(&self.io.output, ArrayView1::from(&energies))?;
-        let mean = energies.iter().sum::<f64>() / energies.len() as f64;
+        let mut sum = 0.0;
+        let names = ["free_energy".to_string()];
+        let table = Table { columns: 1, rows: stream.rows(), vector: true, names: Some(&names), ..Table::default() };
+        let rows = write_table(&self.io.output, &table, &mut || {
+            let energies = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))?.map(|m| m.result);
+            energies.iter().flatten().for_each(|f| sum += f);
+            Ok(energies)
+        })?;
+        let mean = sum / rows as f64;
         Ok(self
             .io
-            .report(energies.len() as u64, "free energies")
+            .report(rows, "free energies")
             .line("mean", format!("{mean:.6} nats"))
             .field("mean_free_energy", mean))
     }

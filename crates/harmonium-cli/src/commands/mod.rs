@@ -1,6 +1,6 @@
 //! The commands. **To add one: write its file, add its line to `commands!` below.**
 
-use crate::args::{DataOptions, Global, data_help, parse_output};
+use crate::args::{DataOptions, Global, data_help, output_help, parse_output};
 use crate::report::Report as Answer;
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -53,8 +53,7 @@ struct RowsToFile {
     model: PathBuf,
     #[arg(help = data_help())]
     data: String,
-    /// File to write (.npy)
-    #[arg(short, long, value_name = "FILE", value_parser = parse_output)]
+    #[arg(short, long, value_name = "FILE", value_parser = parse_output, help = output_help())]
     output: PathBuf,
     #[command(flatten)]
     options: DataOptions,

@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::stream::{Mapped, Stream};
 use anyhow::Result;
 use clap::Args;
-use harmonium::data::npy;
+use harmonium::data::write_table;
 use ndarray::{Array2, Zip};
 
 /// Write what the machine makes of every row: visible to hidden means and back
@@ -28,7 +28,8 @@ impl Reconstruct {
         let (up, down) = (model.machine.up(), model.machine.down());
         let categorical = visible.unit().width() > 1;
         let mut sum = 0.0;
-        let rows = npy::write_blocks(&self.io.output, visible.sites(), stream.rows(), &mut || {
+        let table = model.notes.visible(visible.sites(), stream.rows());
+        let rows = write_table(&self.io.output, &table, &mut || {
             let Some(Mapped { block, result }) = stream.map(columns, |v| down.means(up.means(v).view()))? else {
                 return Ok(None);
             };

@@ -1,13 +1,13 @@
 //! `sample`: rows drawn from a machine, in the units of its data, with what speaks for them and against them.
 
-use crate::args::{DataOptions, Global, parse_output, samplers};
+use crate::args::{DataOptions, Global, output_help, parse_output, samplers};
 use crate::model::Model;
 use crate::progress::Meter;
 use crate::report::{Report, say};
 use crate::stream::Stream;
 use anyhow::{Context, Result};
 use clap::Args;
-use harmonium::data::npy;
+use harmonium::data::write_table;
 use harmonium::sample::{Drawn, Followed, Sampling, Settings, Start};
 use ndarray::{Array2, Axis};
 use serde_json::{Value, json};
@@ -27,8 +27,7 @@ pub struct Sample {
     /// Number of rows
     #[arg(short, value_name = "N", default_value_t = 1000)]
     n: u64,
-    /// File to write (.npy)
-    #[arg(short, long, value_name = "FILE", value_parser = parse_output)]
+    #[arg(short, long, value_name = "FILE", value_parser = parse_output, help = output_help())]
     output: PathBuf,
     /// How they are drawn
     #[arg(long, default_value = "auto", value_parser = samplers())]
@@ -98,7 +97,8 @@ impl Sample {
         let context = || self.model.display().to_string();
         let mut sampling =
             Sampling::new(&model.file.rbm, Settings { start, ..settings }, &tell).with_context(context)?;
-        npy::write_blocks(&self.output, sampling.columns(), Some(self.n), &mut || {
+        let table = model.notes.visible(sampling.columns(), Some(self.n));
+        write_table(&self.output, &table, &mut || {
             let mut block = sampling.block()?;
             if let Some(rows) = &mut block {
                 model.file.preprocess.restore(rows);

@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::stream::Stream;
 use anyhow::Result;
 use clap::Args;
-use harmonium::data::npy;
+use harmonium::data::{Table, write_table};
 
 /// Write the hidden means of every row
 ///
@@ -25,9 +25,10 @@ impl Transform {
         let mut stream = Stream::open(&model, &self.io.data, &self.io.options, global)?;
         let (rows, columns) = (stream.rows(), model.machine.hidden().columns());
         let up = model.machine.up();
-        let rows = npy::write_blocks(&self.io.output, columns, rows, &mut || {
-            Ok(stream.map(columns, |v| up.means(v))?.map(|m| m.result))
-        })?;
+        let names: Vec<String> = (1..=columns).map(|j| format!("h{j}")).collect();
+        let table = Table { columns, rows, names: Some(&names), ..Table::default() };
+        let rows =
+            write_table(&self.io.output, &table, &mut || Ok(stream.map(columns, |v| up.means(v))?.map(|m| m.result)))?;
         Ok(self.io.report(rows, &format!("{columns} hidden means")).field("columns", columns))
     }
 }

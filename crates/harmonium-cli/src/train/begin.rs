@@ -1,7 +1,7 @@
 //! Where a run begins: settings completed by what the data are, rows packed, the first machine made.
 
 use super::input::{self, Input, Shape};
-use super::settings::{Machine, Settings, default_hidden, default_updates, lookup};
+use super::settings::{Machine, SIMILAR, Settings, default_hidden, default_updates, lookup};
 use crate::notes::Notes;
 use crate::report::say;
 use anyhow::{Result, bail};
@@ -35,6 +35,9 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
     let shape = Shape::of(&settings.data.source, &settings.data.options()?)?;
     let columns = shape.columns;
     let image = input::image(settings, columns, shape.image)?;
+    // Sequences of a family are related: nobody who works with them counts them all.
+    let related = shape.alphabet.is_some() && settings.data.weights.is_none();
+    settings.data.weights = settings.data.weights.take().or(related.then(|| format!("similarity:{SIMILAR}")));
     settings.data.alphabet = settings.data.alphabet.take().or(shape.alphabet);
     match &init {
         Some(file) => take_over(settings, asked, &file.rbm, columns)?,
@@ -46,6 +49,15 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
         None => input::standardization(settings, &visible)?,
     };
     let input = input::read(settings, &visible, columns, &mut preprocess)?;
+    if related {
+        let (rows, weight) = (input.train.len(), input.train.weights().iter().map(|w| f64::from(*w)).sum::<f64>());
+        say(
+            "note",
+            &format!(
+                "sequences are weighted by similarity:{SIMILAR}, {rows} count as {weight:.1} (--weights none counts all)"
+            ),
+        );
+    }
     complete_training(&mut settings.train, asked, epochs, &input)?;
     let (config, n_hidden) = (&settings.train, settings.machine.n_hidden);
     let rbm = match init {

@@ -1,10 +1,11 @@
 //! From DATA to rows packed for the units, read block by block: first what must be known of all of them, then they.
 
-use super::settings::Settings;
+use super::settings::{Settings, Weights};
 use crate::args::DataOptions;
+use crate::progress::Meter;
 use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
-use harmonium::data::Preprocess;
+use harmonium::data::{Preprocess, similarity_weights};
 use harmonium::rng::{Key, Purpose};
 use harmonium::train::shuffled;
 use harmonium::units::{Kind, Options};
@@ -34,12 +35,13 @@ pub fn read(settings: &Settings, visible: &Kind, columns: usize, preprocess: &mu
     preprocess.binarize = options.binarize().or(preprocess.binarize);
     let (mut train, decided) = units.read(&data.source, &options, preprocess, seed)?;
     preprocess.binarize = preprocess.binarize.or(decided);
-    if let Some(weights) = &data.weights {
-        let numbers = one_column(weights)?;
-        train.set_weights(&numbers).map_err(|e| refused(weights, e))?;
-    }
+    weigh(&mut train, &data.weights()?, false)?;
     let (train, valid) = match (&data.valid, data.valid_fraction) {
-        (Some(valid), _) => (train, Some(units.read(valid, &options, preprocess, seed)?.0)),
+        (Some(valid), _) => {
+            let mut valid = units.read(valid, &options, preprocess, seed)?.0;
+            weigh(&mut valid, &data.weights()?, true)?;
+            (train, Some(valid))
+        }
         (None, Some(fraction)) => split(&train, fraction, seed)?,
         (None, None) => (train, None),
     };
@@ -136,6 +138,23 @@ fn suggestion(source: &str, options: &DataOptions, side: &Side<f64>) -> String {
     }
     let names: Vec<String> = kinds.iter().map(|k| format!("--visible {}", k.name())).collect();
     if names.is_empty() { String::new() } else { format!("; {} would fit this data", names.join(" or ")) }
+}
+
+/// Gives rows their weights. Those of a file belong to the rows to learn from; similarity is one of any rows.
+fn weigh(rows: &mut Dataset<f32>, weights: &Weights, held_out: bool) -> Result<()> {
+    match weights {
+        Weights::None => Ok(()),
+        Weights::File(_) if held_out => Ok(()),
+        Weights::File(file) => rows.set_weights(&one_column(file)?).map_err(|e| refused(file, e)),
+        Weights::Similarity(identity) => {
+            let Some(codes) = rows.states().codes() else {
+                bail!("weights: similarity is one of codes, but these rows are numbers");
+            };
+            let meter = Meter::new("similar rows");
+            let numbers = similarity_weights(codes.view(), *identity, &|done, all| meter.tell(done, Some(all)))?;
+            Ok(rows.set_weights(&numbers)?)
+        }
+    }
 }
 
 /// The numbers of a table of one column, or of one row.

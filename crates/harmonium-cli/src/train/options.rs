@@ -1,5 +1,6 @@
 //! What can be typed after `harmonium train`, and the key of config.toml that each option means.
 
+use super::settings::Weights;
 use crate::args::{DataOptions, Global, data_help};
 use anyhow::{Context, Result};
 use clap::Args;
@@ -46,8 +47,11 @@ pub struct TrainData {
     /// Letters of the codes: protein, rna, dna, or the letters in the order of the codes [default: those of a FASTA file]
     #[arg(long, value_name = "LETTERS", value_parser = parse_alphabet)]
     alphabet: Option<String>,
-    /// Weight of every row: a table of one column
-    #[arg(long, value_name = "FILE")]
+    /// Weight of every row: a table of one column, similarity, similarity:PART or none
+    ///
+    /// similarity:0.8 (or similarity) counts a row with all rows that have 80 % of their sites equal as one, and is the
+    /// default for FASTA files; none counts every row once.
+    #[arg(long, value_name = "FILE|HOW", value_parser = |text: &str| Weights::parse(text).map(|_| text.to_string()))]
     weights: Option<String>,
     /// Held-out rows to judge by
     #[arg(long, value_name = "FILE", conflicts_with = "valid_fraction")]

@@ -23,6 +23,8 @@ const CHUNK: usize = 256;
 /// How well a machine fits some rows, nats per row of the data as they were given.
 pub struct Fit {
     pub rows: usize,
+    /// Sum of the weights of the rows.
+    pub weight: f64,
     pub log_likelihood: Option<f64>,
     /// Standard error of that mean over the rows; log Z has its own.
     pub rows_std_err: f64,
@@ -72,6 +74,7 @@ impl<'a> Judge<'a> {
         let pseudo = self.pseudo(rows);
         Fit {
             rows: rows.len(),
+            weight: weights(rows).iter().sum(),
             log_likelihood: self.log_z.map(|z| self.jacobian - z.value - free.value),
             rows_std_err: free.std_err.unwrap_or(0.0),
             pseudo_log_likelihood: pseudo.map(|p| p.value),

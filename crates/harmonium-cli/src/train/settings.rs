@@ -143,6 +143,7 @@ impl Settings {
         }
         self.data.binarize()?;
         self.data.letters()?;
+        self.data.weights()?;
         self.image()?;
         // Settings are checked once more with the real number of rows; here a wrong one costs nobody any waiting.
         self.train.check(1, self.data.valid.is_some() || self.data.valid_fraction.is_some())?;
@@ -167,6 +168,12 @@ impl Data {
         parse_binarize(&self.binarize).map_err(|e| anyhow::anyhow!("binarize: {e}, found '{}'", self.binarize))
     }
 
+    /// The weights of its rows.
+    pub fn weights(&self) -> Result<Weights> {
+        let asked = self.weights.as_deref().map_or(Ok(Weights::None), Weights::parse);
+        asked.map_err(|problem| anyhow::anyhow!("weights: {problem}"))
+    }
+
     /// The letters that the codes stand for, if that is set.
     pub fn letters(&self) -> Result<Option<Alphabet>> {
         let alphabet = self.alphabet.as_deref().map(Alphabet::new).transpose();
@@ -182,6 +189,37 @@ impl Data {
             label_column: self.label_column.clone(),
             alphabet: self.alphabet.clone(),
         })
+    }
+}
+
+/// Weights of the rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Weights {
+    /// Every row counts once.
+    None,
+    /// A row counts as one with all that have this part of their sites equal.
+    Similarity(f64),
+    /// A file has one number per row.
+    File(String),
+}
+
+/// Identity from which sequences are relatives, unless asked otherwise.
+pub const SIMILAR: f64 = 0.8;
+
+impl Weights {
+    pub fn parse(text: &str) -> Result<Weights, String> {
+        let identity = match text.split_once(':') {
+            None if text == "similarity" => SIMILAR,
+            Some(("similarity", number)) => number.parse().unwrap_or(f64::NAN),
+            _ if text == "none" => return Ok(Weights::None),
+            _ => return Ok(Weights::File(text.into())),
+        };
+        match identity > 0.0 && identity <= 1.0 {
+            true => Ok(Weights::Similarity(identity)),
+            false => Err(format!(
+                "'{text}' should end with a part of the sites above 0 and at most 1, such as similarity:0.8"
+            )),
+        }
     }
 }
 

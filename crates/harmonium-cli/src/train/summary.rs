@@ -3,7 +3,7 @@
 use super::begin::machine_in_words;
 use super::directory::{EVENTS, MODEL, REPORT, RunDir};
 use super::outcome::Fit;
-use super::settings::Settings;
+use super::settings::{Settings, Weights};
 use super::{log, shell_word};
 use crate::report::Report;
 use anyhow::Result;
@@ -69,6 +69,10 @@ impl Summary<'_> {
         let mut facts = vec![("machine".to_string(), format!("{} units", machine_in_words(self.rbm)))];
         let mut add = |label: &str, text: String| facts.push((label.to_string(), text));
         let Some(fit) = &self.fit else { return facts };
+        if let Some(n) = self.effective() {
+            let how = self.settings.data.weights.as_deref().unwrap_or_default();
+            add("effective rows", format!("{n:.1} of {}, weighted by {how}", fit.rows));
+        }
         add("log likelihood", self.likelihood(fit));
         if let Some(text) = self.log_z.as_ref().and_then(LogZ::explanation) {
             add("verdict", text);
@@ -86,6 +90,12 @@ impl Summary<'_> {
         let gain = fit.log_likelihood.map_or(String::new(), |l| gain_in_words(l - fit.baseline));
         add("independent units", format!("{:.4} nats per row{gain}", fit.baseline));
         facts
+    }
+
+    /// The number of rows that related ones count as, if they are weighted so.
+    fn effective(&self) -> Option<f64> {
+        let weighted = matches!(self.settings.data.weights(), Ok(Weights::Similarity(_)));
+        self.fit.as_ref().filter(|_| weighted).map(|fit| fit.weight)
     }
 
     fn likelihood(&self, fit: &Fit) -> String {
@@ -131,6 +141,7 @@ impl Summary<'_> {
             .field("updates", self.update)
             .field("seconds", number(self.seconds))
             .field("rows", fit.map_or(0, |f| f.rows))
+            .field("effective_rows", number(self.effective()))
             .field("valid_rows", valid.map_or(0, |v| v.rows))
             .field("model", self.dir.join(MODEL).display().to_string())
             .field("reason", serde_json::to_value(self.reason).unwrap_or(Value::Null))

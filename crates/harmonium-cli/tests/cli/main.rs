@@ -10,5 +10,6 @@ mod readme;
 mod reports;
 mod run_directory;
 mod sample;
+mod sequences;
 mod train;
 mod train_bad_input;

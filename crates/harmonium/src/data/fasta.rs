@@ -245,7 +245,7 @@ impl Source for Alignment {
         let all = self.rows as f64 * self.sites() as f64;
         (count > 0).then(|| {
             let part = 100.0 * count as f64 / all;
-            format!("{count} letters ({part:.2} %) are not of the alphabet and read as gaps: {letters}")
+            format!("letters that are not of the alphabet are read as gaps: {letters}, {count} in all ({part:.2} %)")
         })
     }
 

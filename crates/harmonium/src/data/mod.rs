@@ -1,6 +1,6 @@
 //! Data: tables of numbers, one row per example, read in blocks so that a file may be larger than memory.
 //!
-//! **To add a format: write its file, add its line to [`FORMATS`].** A [`Source`] gives numbers as they stand in the
+//! **To add a format: write its file, add its line to [`FORMATS`], or to [`WRITERS`] for writing.** A [`Source`] gives numbers as they stand in the
 //! file; [`Rows`] prepares them (shift, scale, binarise) and encodes them for the units of a layer.
 
 mod alphabet;
@@ -23,7 +23,9 @@ mod options;
 mod parquet;
 mod prepare;
 mod rows;
+mod similarity;
 mod text;
+mod write;
 
 pub use alphabet::{ALPHABETS, Alphabet};
 pub use binarize::{Binarize, Binarizer, takes_probabilities};
@@ -33,6 +35,8 @@ pub use memory::Memory;
 pub use options::ReadOptions;
 pub use prepare::Preprocess;
 pub use rows::{Block, Rows};
+pub use similarity::similarity_weights;
+pub use write::{Blocks, Table, WRITERS, Writer, write_table};
 
 use crate::error::{Error, Result, shown};
 use ndarray::Array2;
@@ -74,6 +78,9 @@ pub trait Source: Send {
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>>;
 }
 
+/// Opens the table of this name in a file.
+pub type OpenMember = fn(&Path, &str, &ReadOptions) -> Result<Box<dyn Source>>;
+
 /// A file format.
 pub struct Format {
     /// Name for messages and documentation.
@@ -87,7 +94,7 @@ pub struct Format {
     /// Opens a file and reads as far as is needed to know its columns.
     pub open: fn(&Path, &ReadOptions) -> Result<Box<dyn Source>>,
     /// Opens one of several tables in a file by its name, if the format has such files.
-    pub open_member: Option<fn(&Path, &str, &ReadOptions) -> Result<Box<dyn Source>>>,
+    pub open_member: Option<OpenMember>,
 }
 
 /// The list.

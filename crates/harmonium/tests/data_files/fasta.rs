@@ -47,7 +47,7 @@ fn letters_of_no_alphabet_are_gaps_and_counted() {
     let path = folder.file("x.fasta", b">a\nWXZ*\n>b\nFYYX\n");
     assert_eq!(read(&path, 9).unwrap(), array![[19., 0., 0., 0.], [5., 20., 20., 0.]]);
     let note = data::open(&path).unwrap().note().unwrap();
-    assert_eq!(note, "4 letters (50.00 %) are not of the alphabet and read as gaps: *XZ");
+    assert_eq!(note, "letters that are not of the alphabet are read as gaps: *XZ, 4 in all (50.00 %)");
     assert_eq!(data::open(&folder.file("y.fasta", b">a\nWY\n")).unwrap().note(), None);
 }
 

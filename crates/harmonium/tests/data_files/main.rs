@@ -13,3 +13,4 @@ mod npy;
 mod packed;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod writers;

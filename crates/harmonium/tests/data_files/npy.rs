@@ -1,7 +1,7 @@
 //! .npy: written and read.
 
 use crate::common::{Folder, dict, npy, read};
-use harmonium::data::npy;
+use harmonium::data::{Table, npy, write_table};
 use harmonium::rng::Key;
 use ndarray::{Array2, Array3, Axis};
 use std::fs;
@@ -30,6 +30,10 @@ fn reading_what_was_written_is_the_identity_to_the_bit() {
     }
 }
 
+fn table_of(rows: Option<u64>) -> Table<'static> {
+    Table { columns: 3, rows, ..Table::default() }
+}
+
 #[test]
 fn blocks_write_the_same_file_whether_or_not_the_rows_are_known() {
     let folder = Folder::new();
@@ -38,14 +42,14 @@ fn blocks_write_the_same_file_whether_or_not_the_rows_are_known() {
     npy::write(&whole, table.view()).unwrap();
     for rows in [Some(10), None] {
         let mut blocks = table.axis_chunks_iter(Axis(0), 4).map(|b| b.to_owned());
-        assert_eq!(npy::write_blocks(&parts, 3, rows, &mut || Ok(blocks.next())).unwrap(), 10);
+        assert_eq!(write_table(&parts, &table_of(rows), &mut || Ok(blocks.next())).unwrap(), 10);
         assert_eq!(fs::read(&whole).unwrap(), fs::read(&parts).unwrap());
         fs::remove_file(&parts).unwrap();
     }
-    let too_few = npy::write_blocks(&parts, 3, Some(11), &mut || Ok(None)).unwrap_err().to_string();
+    let too_few = write_table(&parts, &table_of(Some(11)), &mut || Ok(None)).unwrap_err().to_string();
     assert!(too_few.contains("expected 11 rows"), "{too_few}");
     let mut failing = || Err(harmonium::Error::Undefined("no more".into()));
-    assert_eq!(npy::write_blocks(&parts, 3, Some(11), &mut failing).unwrap_err().to_string(), "no more");
+    assert_eq!(write_table(&parts, &table_of(Some(11)), &mut failing).unwrap_err().to_string(), "no more");
     assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 1);
 }
 

@@ -69,7 +69,7 @@ fn fill(file: &mut impl Read, bytes: &mut [u8]) -> Result<(), Refusal> {
 }
 
 /// The bytes of a header for little-endian f64 in C order.
-pub(super) fn to_bytes(shape: &[u64]) -> Vec<u8> {
+pub(in super::super) fn to_bytes(shape: &[u64]) -> Vec<u8> {
     let numbers: Vec<String> = shape.iter().map(u64::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };
     let shape = format!("({}{comma})", numbers.join(", "));

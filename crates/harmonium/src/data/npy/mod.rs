@@ -5,11 +5,11 @@
 
 mod dtype;
 mod fortran;
-mod header;
+pub(super) mod header;
 mod write;
 
 pub(super) use dtype::Dtype;
-pub use write::{Blocks, write, write_blocks};
+pub use write::write;
 
 use super::bytes::Bytes;
 use super::flat::{self, Extent, Flat};

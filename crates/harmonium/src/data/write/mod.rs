@@ -1,0 +1,147 @@
+//! Tables as files: the extension chooses the format, rows go to the file as they come, and half a file is never left.
+//!
+//! **To add a format: write its file, add its line to [`WRITERS`].**
+
+mod csv;
+mod fasta;
+mod idx;
+mod npy;
+
+use super::extension;
+use crate::error::{Error, Result};
+use crate::file::atomic;
+use ndarray::{Array2, ArrayView2};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// What is known of a table before its rows are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Table<'a> {
+    /// Numbers per row.
+    pub columns: usize,
+    /// Number of rows, if it is known.
+    pub rows: Option<u64>,
+    /// Whether it is one number per row and not a table of one column, where a format knows the difference.
+    pub vector: bool,
+    /// Names of the columns.
+    pub names: Option<&'a [String]>,
+    /// Height × width, if the rows are images.
+    pub image: Option<(usize, usize)>,
+    /// The letters of the codes, if the rows are sequences.
+    pub alphabet: Option<&'a str>,
+}
+
+/// A format that tables are written in.
+pub struct Writer {
+    /// Name for messages and documentation.
+    pub name: &'static str,
+    /// Endings of its files, in lower case, without the dot.
+    pub extensions: &'static [&'static str],
+    /// One line for help.
+    pub about: &'static str,
+    /// Whether its head says how many rows there are.
+    counts_rows: bool,
+    /// Refuses tables that it cannot hold, before any row is made.
+    check: fn(&Table) -> Outcome,
+    /// What stands before the rows.
+    head: fn(&Table, rows: u64, &mut Vec<u8>) -> Outcome,
+    /// Appends rows; the first of them has this number, counted from 1.
+    rows: fn(&Table, ArrayView2<f64>, first: u64, &mut Vec<u8>) -> Outcome,
+}
+
+/// A refusal is a sentence.
+type Outcome = std::result::Result<(), String>;
+
+/// The list; the first is for names without an extension.
+pub const WRITERS: &[Writer] = &[npy::WRITER, csv::WRITER, idx::WRITER, fasta::WRITER];
+
+/// What gives the blocks of a table one after the other, `None` at the end.
+pub type Blocks<'a> = &'a mut dyn FnMut() -> Result<Option<Array2<f64>>>;
+
+impl Writer {
+    /// The format that the name of a file asks for.
+    pub fn of(path: &Path) -> Result<&'static Writer> {
+        let extension = match path.extension() {
+            None if extension(path).is_empty() => WRITERS[0].extensions[0].into(),
+            _ => extension(path),
+        };
+        let packed = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
+        let found = WRITERS.iter().find(|w| w.extensions.contains(&extension.as_str()) && !packed);
+        found.ok_or_else(|| {
+            let known: Vec<String> = WRITERS.iter().map(|w| format!(".{}", w.extensions[0])).collect();
+            Error::Data { path: path.into(), problem: format!("tables are written as {}", known.join(", ")) }
+        })
+    }
+}
+
+/// Writes a table as `next` gives its blocks and returns the number of rows. If `next` fails, nothing is left.
+///
+/// If the head of the file says how many rows there are and that is not known, they are kept in memory until the last.
+pub fn write_table(path: &Path, table: &Table, next: Blocks) -> Result<u64> {
+    let writer = Writer::of(path)?;
+    (writer.check)(table).map_err(|problem| Error::Data { path: path.into(), problem })?;
+    if writer.counts_rows && table.rows.is_none() {
+        let mut blocks = Vec::new();
+        while let Some(block) = next()? {
+            blocks.push(block);
+        }
+        let rows = Some(blocks.iter().map(|b| b.nrows() as u64).sum());
+        let mut blocks = blocks.into_iter();
+        return write_table(path, &Table { rows, ..*table }, &mut || Ok(blocks.next()));
+    }
+    // The atomic writer knows only I/O errors: any other waits here while the file is thrown away.
+    let (mut failure, mut done) = (None, 0);
+    let written = atomic::write(path, |out| {
+        Streamed { path, writer, table }.write(out, next, &mut done).map_err(|e| match e {
+            Failure::Io(e) => e,
+            Failure::Other(e) => {
+                failure = Some(e);
+                io::Error::other("no rows to write")
+            }
+        })
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => written.map(|()| done),
+    }
+}
+
+enum Failure {
+    Io(io::Error),
+    Other(Error),
+}
+
+/// A table on its way into a file.
+struct Streamed<'a> {
+    path: &'a Path,
+    writer: &'static Writer,
+    table: &'a Table<'a>,
+}
+
+impl Streamed<'_> {
+    fn write(&self, out: &mut dyn Write, next: Blocks, done: &mut u64) -> std::result::Result<(), Failure> {
+        let mut bytes = Vec::new();
+        (self.writer.head)(self.table, self.table.rows.unwrap_or(0), &mut bytes).map_err(|e| self.refused(e))?;
+        while let Some(block) = next().map_err(Failure::Other)? {
+            self.expect("a block", "columns", self.table.columns as u64, block.ncols() as u64)?;
+            (self.writer.rows)(self.table, block.view(), *done + 1, &mut bytes).map_err(|e| self.refused(e))?;
+            *done += block.nrows() as u64;
+            out.write_all(&bytes).map_err(Failure::Io)?;
+            bytes.clear();
+        }
+        out.write_all(&bytes).map_err(Failure::Io)?;
+        self.expect("the output", "rows", self.table.rows.unwrap_or(*done), *done)
+    }
+
+    fn refused(&self, problem: String) -> Failure {
+        Failure::Other(Error::Data { path: self.path.into(), problem })
+    }
+
+    fn expect(&self, what: &str, unit: &str, expected: u64, found: u64) -> std::result::Result<(), Failure> {
+        if expected == found {
+            return Ok(());
+        }
+        let (expected, found) = (format!("{expected} {unit}"), found.to_string());
+        Err(Failure::Other(Error::Shape { what: what.into(), expected, found }))
+    }
+}
