@@ -78,17 +78,16 @@ impl Tables {
             return None;
         }
         let points: Vec<(f64, f64)> = found.iter().map(|(d, s)| (d.0, s.0)).collect();
-        let mean_square = |each: &dyn Fn(&((f64, f64), (f64, f64))) -> f64| {
-            found.iter().map(|f| each(f).powi(2)).sum::<f64>() / found.len() as f64
-        };
+        let mean_square = |each: &mut dyn Iterator<Item = f64>| each.map(|x| x * x).sum::<f64>() / found.len() as f64;
+        let difference = mean_square(&mut points.iter().map(|p| p.0 - p.1)).sqrt();
         let rows = 1.0 / self.data.nrows() as f64 + 1.0 / self.samples.nrows() as f64;
         let (name, title) = if covariances { ("covariances", "Covariances") } else { ("correlations", "Correlations") };
         let alike = agreement(&points).map_or(String::new(), |r| format!(" They correlate with r = {r:.3}."));
         let caption = self.caption(&format!("{} pairs of columns", found.len()))
             + &format!(
                 "{alike} The root mean square difference is {}; so few rows make about {} by chance.",
-                short(mean_square(&|f| f.0.0 - f.1.0).sqrt()),
-                short((mean_square(&|f| f.0.1) * rows).sqrt())
+                short(difference),
+                short((mean_square(&mut found.iter().map(|f| f.0.1)) * rows).sqrt())
             );
         scatter(name, title, &points, caption)
     }

@@ -1,6 +1,6 @@
 //! `sample`: rows drawn from a machine, in the units of its data, with what speaks for them and against them.
 
-use crate::args::{DataOptions, Global, parse_output, samplers};
+use crate::args::{DataOptions, Global, output_help, parse_output, samplers};
 use crate::cells::CellOptions;
 use crate::model::Model;
 use crate::progress::Meter;
@@ -30,8 +30,7 @@ pub struct Sample {
     /// Number of rows
     #[arg(short, value_name = "N", default_value_t = 1000)]
     n: u64,
-    /// File to write (.npy)
-    #[arg(short, long, value_name = "FILE", value_parser = parse_output)]
+    #[arg(short, long, value_name = "FILE", value_parser = parse_output, help = output_help())]
     output: PathBuf,
     /// How they are drawn
     #[arg(long, default_value = "auto", value_parser = samplers())]
