@@ -202,7 +202,8 @@ impl Sample {
         match self.steps {
             None => all,
             Some(steps) => {
-                let thin = steps.min(all.thin);
+                // A row of its own for every chain needs no thinning; this is how often they are looked at.
+                let thin = (steps / 20).clamp(1, all.thin);
                 let chains = Some(usize::try_from(self.n.max(COMPARABLE)).unwrap_or(usize::MAX));
                 Settings { chains, burn_in: steps - thin, thin, ..all }
             }

@@ -72,7 +72,7 @@ fn chains_that_do_not_mix_are_warned_about() {
     let json = folder.json(line);
     assert!(json["warnings"].as_array().unwrap().len() == 1 && json["r_hat"].as_f64().unwrap() > 2.0);
     let tempered = folder.run(&line.replace("gibbs", "tempering"));
-    assert!(tempered.err.is_empty() && tempered.out.contains("round trips"), "{}{}", tempered.err, tempered.out);
+    assert!(tempered.out.contains("round trips") && !tempered.err.contains("--sampler"), "{}", tempered.err);
 }
 
 #[test]
