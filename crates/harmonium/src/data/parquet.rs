@@ -1,8 +1,8 @@
 //! Parquet: columns of numbers in groups of rows, as pandas, Polars, DuckDB and Spark write them.
 //!
 //! A field is a column; a list of numbers that has the same length in every row is that many columns. A missing number is
-//! read as NaN. Read by column, a group of rows at a time, through the library's plain column readers: the Arrow half of
-//! the library would treble the time to build it.
+//! read as NaN. Read by column, a group of rows at a time, through the library's plain column readers, which need
+//! none of the Arrow crates.
 
 use super::bytes::{most_unpacked, seekable};
 use super::text::{arranged, places};
