@@ -21,15 +21,20 @@ pub struct Pilots {
     pub steps: usize,
     /// Times the speed is measured, each along the schedule that the last one gave.
     pub rounds: u64,
+    /// Whether means of finite units that may be chance are left out of the base. Of two modes of equal mass pilots see one more
+    /// often by chance, all units together, and fields that say so would bar the way to the other.
+    pub cautious: bool,
 }
 
 impl Pilots {
     /// Enough for a speed within some percent.
-    pub const MANY: Pilots = Pilots { chains: 200, steps: 100, rounds: 3 };
+    pub const MANY: Pilots = Pilots { chains: 200, steps: 100, rounds: 3, cautious: false };
     /// Enough where paths are short.
-    pub const SOME: Pilots = Pilots { chains: 64, steps: 50, rounds: 2 };
+    pub const SOME: Pilots = Pilots { chains: 64, steps: 50, rounds: 2, cautious: false };
     /// Enough for a schedule.
-    pub const FEW: Pilots = Pilots { chains: 32, steps: 50, rounds: 2 };
+    pub const FEW: Pilots = Pilots { chains: 32, steps: 50, rounds: 2, cautious: false };
+    /// Enough for a first ladder.
+    pub const FAIR: Pilots = Pilots { cautious: true, ..Pilots::SOME };
 }
 
 /// Least speed in a schedule, in units of the mean: no stretch is left out because the pilots saw nothing there.
@@ -67,7 +72,7 @@ impl<'a, T: Real> Path<'a, T> {
         let even = path.grid.clone();
         path.start(0, pilots.chains, key.of(Purpose::Base));
         path.anneal(0, &even, key.of(Purpose::Base), |_, _, _| ());
-        path.fit_base();
+        path.fit_base(pilots.cautious);
         for round in 0..pilots.rounds {
             path.measure_speed(pilots.chains, key.of(Purpose::Pilot).step(round));
         }
@@ -75,9 +80,16 @@ impl<'a, T: Real> Path<'a, T> {
     }
 
     /// Independent units with the mean statistics of the rows in slot 0.
-    fn fit_base(&mut self) {
+    fn fit_base(&mut self, cautious: bool) {
         let mut stats = Stats::zeros(self.backend.machine());
         self.backend.stats(0, None, None, &mut stats);
+        if cautious {
+            let (machine, states) = (self.backend.machine(), self.backend.get(0));
+            let x = states.columns(machine.visible().unit(), 0, states.rows());
+            let [visible, hidden] = machine.flat();
+            keep_significant(machine.visible(), &visible, &x, &mut stats.visible);
+            keep_significant(machine.hidden(), &hidden, &machine.up().means(x.view()), &mut stats.hidden);
+        }
         self.set_base(&stats.visible, &stats.hidden, stats.weight);
     }
 
@@ -183,6 +195,25 @@ impl<'a, T: Real> Path<'a, T> {
             now = next;
         }
         sums
+    }
+}
+
+/// Standard errors from which on a mean is not chance.
+const SIGNIFICANT: f64 = 3.0;
+
+/// Moves sums of the columns of `x` to the mean without a field, by how little they differ from it: d(1 − (3e/d)²) is left of a
+/// difference d with standard error e, and nothing of less than three errors. Other units than finite ones are left alone.
+fn keep_significant<T: Real>(side: &Side<T>, flat: &Array2<T>, x: &Array2<T>, sums: &mut Array2<T>) {
+    if side.unit().n_states().is_none() {
+        return;
+    }
+    let (n, mut none) = (x.nrows() as f64, vec![T::zero(); side.columns()]);
+    side.unit().means(flat.view(), &vec![T::zero(); side.columns()], &mut none);
+    for ((column, none), sum) in x.columns().into_iter().zip(&none).zip(sums.row_mut(0)) {
+        let values: Vec<f64> = column.iter().map(|x| x.f64()).collect();
+        let (error2, d) = (variance(&values) / n, sum.f64() / n - none.f64());
+        let kept = if d == 0.0 { 0.0 } else { (1.0 - SIGNIFICANT * SIGNIFICANT * error2 / (d * d)).max(0.0) };
+        *sum = T::of(n * (none.f64() + kept * d));
     }
 }
 

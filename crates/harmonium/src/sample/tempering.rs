@@ -52,7 +52,7 @@ impl<T: Real> Tempering<T> {
     fn new(problem: &Problem, machine: Natural<T>) -> Result<Tempering<T>> {
         let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(machine)?);
         let first = problem.settings.start.states(backend.as_mut(), problem.chains, problem.key);
-        let path = Path::new(backend, 2, Pilots::SOME, problem.key, &|_| ());
+        let path = Path::new(backend, 2, Pilots::FAIR, problem.key, &|_| ());
         let rungs = problem.settings.temperatures.unwrap_or(path.rungs().clamp(LEAST_RUNGS, MOST_RUNGS));
         let betas = path.schedule(rungs - 1);
         let mut backend = path.backend;
