@@ -22,15 +22,14 @@ fn name(key: &str) -> String {
 }
 
 /// A message without the command line's dashes.
-fn words(text: &str) -> String {
-    let word = |word: &str| match word.strip_prefix("--") {
-        None => word.to_string(),
-        Some(option) => {
-            let end = option.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(option.len());
-            name(&option[..end]) + &option[end..]
-        }
+pub fn words(text: &str) -> String {
+    let option = |rest: &str| {
+        let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(rest.len());
+        name(&rest[..end]) + &rest[end..]
     };
-    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    let mut parts = text.split("--");
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |all, rest| all + &option(rest))
 }
 
 /// What to do about a value that no unit has.
@@ -52,6 +51,7 @@ pub fn exception(error: Error) -> PyErr {
         }
         Error::Io { .. } => PyOSError::new_err(error.to_string()),
         Error::Domain { value, kind, .. } => PyValueError::new_err(format!("{error}{}", hint(*value, kind))),
+        Error::RowWeights(problem) => PyValueError::new_err(format!("sample_weight: {problem}")),
         Error::Diverged { .. } => PyArithmeticError::new_err(words(&error.to_string())),
         Error::Config { key, problem } => PyValueError::new_err(format!("{}: {}", name(key), words(problem))),
         _ => PyValueError::new_err(words(&error.to_string())),

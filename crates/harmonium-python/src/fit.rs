@@ -111,7 +111,11 @@ pub fn fit<'py>(
 ) -> PyResult<(Machine, Bound<'py, PyBytes>, Option<String>)> {
     let asked: Asked = parsed(asked)?;
     let (config, weights) = (asked.config()?, vector(weights));
-    let (machine, state, rule) = work::run(py, threads, |stop| {
+    // An update passes a few times over the batch and the chains.
+    let rows = (table.rows() + config.chains) as f64;
+    let products =
+        if asked.one_update { 6.0 * rows * (table.columns() * asked.n_hidden) as f64 } else { f64::INFINITY };
+    let (machine, state, rule) = work::run(py, threads, products, |stop| {
         let begun = begin(&table, &asked, config, weights.as_ref().and_then(|w| w.as_slice()), init, stop);
         let (mut trainer, preprocess) = begun.map_err(|e| table.exception(e))?;
         if let Some(bytes) = checkpoint {

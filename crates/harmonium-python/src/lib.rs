@@ -18,6 +18,13 @@ use pyo3::prelude::*;
 /// What `harmonium` is made of; see there.
 #[pymodule]
 mod _harmonium {
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
     #[pymodule_export]
     use super::fit::fit;
     #[pymodule_export]

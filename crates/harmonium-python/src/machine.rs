@@ -137,12 +137,12 @@ pub fn log_z<'py>(
     data: Option<Table>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let asked = format!("{method} {tolerance} {chains:?} {temperatures:?} {budget:?}");
+    let asked = format!("{method} {tolerance} {chains:?} {temperatures:?} {budget:?} {seed}");
     let known = || machine.solved.lock().unwrap_or_else(PoisonError::into_inner);
     let before = if data.is_none() { known().get(&asked).cloned() } else { None };
     let found = match before {
         Some(found) => found,
-        None => work::run(py, threads, |stop| {
+        None => work::run(py, threads, f64::INFINITY, |stop| {
             let rows = data.map(|table| columns(machine, &table)).transpose()?;
             let budget = budget.unwrap_or(logz::BUDGET);
             let settings = logz::Settings {

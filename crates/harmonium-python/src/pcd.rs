@@ -57,7 +57,7 @@ impl Pcd {
         let weights = components.as_array().t().to_owned();
         let (b, a, h) = (hidden.to_owned_array(), visible.to_owned_array(), chains.to_owned_array());
         let begin = Begin { weights, visible: a, hidden: b, chains: h, batch, rate, seed };
-        let made = work::run(py, None, |_| {
+        let made = work::run(py, None, 0.0, |_| {
             let made = match single {
                 true => Learner::new(begin, &table).map(Precise::Single),
                 false => Learner::new(begin, &table).map(Precise::Double),
@@ -69,7 +69,8 @@ impl Pcd {
 
     /// Takes every row once, in their order.
     fn epoch(&mut self, py: Python) -> PyResult<()> {
-        work::run(py, None, |stop| {
+        let products = either!(&self.0, l => l.products());
+        work::run(py, None, products, |stop| {
             either!(&mut self.0, l => l.epoch(&|| stop.leave()));
             Ok(())
         })
@@ -127,6 +128,12 @@ impl<T: Real + Element> Learner<T> {
         backend.put_hidden(CHAINS, &hidden);
         let (batch, rate, key) = (begin.batch, begin.rate, Key::root(begin.seed));
         Ok(Learner { rbm, backend, rows, batch, rate, key, sweep: 0, data, model })
+    }
+
+    /// Products that an epoch is, about: five passes over a batch and as many chains.
+    fn products(&self) -> f64 {
+        let rows = self.rows.rows().max(self.batch) as f64;
+        5.0 * rows * self.rbm.weights().len() as f64
     }
 
     fn epoch(&mut self, leave: &dyn Fn()) {

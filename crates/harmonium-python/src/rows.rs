@@ -17,6 +17,11 @@ use pyo3::types::PyDict;
 type Matrix<'py> = Bound<'py, PyArray2<f64>>;
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 
+/// Products of all rows with the weights.
+fn work_of(machine: &Machine, table: &Table) -> f64 {
+    table.rows() as f64 * machine.file.rbm.weights().len() as f64
+}
+
 /// Gives `f` every block of a table, prepared for the machine.
 fn each(
     machine: &Machine,
@@ -69,7 +74,9 @@ pub fn means<'py>(
     threads: Option<usize>,
 ) -> PyResult<Matrix<'py>> {
     let width = machine.file.rbm.hidden().columns();
-    let out = work::run(py, threads, |stop| mapped(machine, &table, seed, stop, width, |m, x| m.up().means(x)))?;
+    let out = work::run(py, threads, work_of(machine, &table), |stop| {
+        mapped(machine, &table, seed, stop, width, |m, x| m.up().means(x))
+    })?;
     Ok(out.into_pyarray(py))
 }
 
@@ -83,7 +90,7 @@ pub fn reconstructions<'py>(
     threads: Option<usize>,
 ) -> PyResult<Matrix<'py>> {
     let width = machine.file.rbm.visible().sites();
-    let out = work::run(py, threads, |stop| {
+    let out = work::run(py, threads, work_of(machine, &table), |stop| {
         let mut out = mapped(machine, &table, seed, stop, width, |m, x| {
             m.visible().decode(m.down().means(m.up().means(x).view()).view())
         })?;
@@ -105,30 +112,31 @@ pub fn free_energies<'py>(
     threads: Option<usize>,
 ) -> PyResult<(Vector<'py>, Vector<'py>, Vector<'py>)> {
     let (kind, preprocess) = (machine.file.rbm.visible().kind(), &machine.file.preprocess);
-    let [energies, errors, jacobians] = work::run(py, threads, |stop| {
-        let settings = conditional::Settings { seed, ..Default::default() };
-        let mut ask = Conditional::new(&machine.file.rbm, settings).map_err(exception)?;
-        let [mut energies, mut errors, mut jacobians] = [Vec::new(), Vec::new(), Vec::new()];
-        each(machine, &table, missing, seed, stop, |lowered, block| {
-            let rows = block.values.nrows();
-            let Some(known) = &block.known else {
-                let part = block.map(1, |x| lowered.up().free_energy(x).insert_axis(Axis(1)))?;
-                energies.extend(part);
-                errors.extend(std::iter::repeat_n(0.0, rows));
-                jacobians.extend(std::iter::repeat_n(preprocess.log_jacobian(kind), rows));
-                return Ok(());
-            };
-            let scores = ask.scores(block.columns.view(), known, block.first)?;
-            energies.extend(scores.rows.iter().map(|s| -s.value));
-            errors.extend(scores.rows.iter().map(|s| s.std_err));
-            jacobians.extend((0..rows).map(|r| {
-                let known: Vec<f64> = (0..known.sites()).map(|i| f64::from(u8::from(known.get(r, i)))).collect();
-                preprocess.mean_log_jacobian(kind, &known)
-            }));
-            Ok(())
+    let [energies, errors, jacobians] =
+        work::run(py, threads, if missing { f64::INFINITY } else { work_of(machine, &table) }, |stop| {
+            let settings = conditional::Settings { seed, ..Default::default() };
+            let mut ask = Conditional::new(&machine.file.rbm, settings).map_err(exception)?;
+            let [mut energies, mut errors, mut jacobians] = [Vec::new(), Vec::new(), Vec::new()];
+            each(machine, &table, missing, seed, stop, |lowered, block| {
+                let rows = block.values.nrows();
+                let Some(known) = &block.known else {
+                    let part = block.map(1, |x| lowered.up().free_energy(x).insert_axis(Axis(1)))?;
+                    energies.extend(part);
+                    errors.extend(std::iter::repeat_n(0.0, rows));
+                    jacobians.extend(std::iter::repeat_n(preprocess.log_jacobian(kind), rows));
+                    return Ok(());
+                };
+                let scores = ask.scores(block.columns.view(), known, block.first)?;
+                energies.extend(scores.rows.iter().map(|s| -s.value));
+                errors.extend(scores.rows.iter().map(|s| s.std_err));
+                jacobians.extend((0..rows).map(|r| {
+                    let known: Vec<f64> = (0..known.sites()).map(|i| f64::from(u8::from(known.get(r, i)))).collect();
+                    preprocess.mean_log_jacobian(kind, &known)
+                }));
+                Ok(())
+            })?;
+            Ok([energies, errors, jacobians])
         })?;
-        Ok([energies, errors, jacobians])
-    })?;
     Ok((energies.into_pyarray(py), errors.into_pyarray(py), jacobians.into_pyarray(py)))
 }
 
@@ -142,7 +150,7 @@ pub fn pseudo_log_likelihoods<'py>(
     threads: Option<usize>,
 ) -> PyResult<Vector<'py>> {
     let jacobian = machine.file.preprocess.log_jacobian(machine.file.rbm.visible().kind());
-    let out = work::run(py, threads, |stop| {
+    let out = work::run(py, threads, work_of(machine, &table) * machine.file.rbm.visible().columns() as f64, |stop| {
         let mut all = Vec::new();
         each(machine, &table, false, seed, stop, |lowered, block| {
             let none = || harmonium::Error::Undefined("pseudo-likelihoods need finite or gaussian units".into());
@@ -166,7 +174,7 @@ pub fn gradient<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let weights = crate::table::vector(weights).unwrap_or_else(|| Array1::ones(table.rows()));
-    let gradient = work::run(py, threads, |stop| {
+    let gradient = work::run(py, threads, f64::INFINITY, |stop| {
         let mut blocks = Vec::new();
         each(machine, &table, false, seed, stop, |_, block| {
             blocks.push(block.values);

@@ -1,6 +1,6 @@
 //! Rows drawn from a machine, and unknown cells filled.
 
-use crate::errors::exception;
+use crate::errors::{exception, words};
 use crate::machine::{Machine, columns};
 use crate::table::Table;
 use crate::work;
@@ -47,7 +47,7 @@ pub fn sample<'py>(
     threads: Option<usize>,
 ) -> PyResult<(Matrix<'py>, Bound<'py, PyDict>)> {
     let asked: Asked = parsed(asked)?;
-    let (rows, drawn) = work::run(py, threads, |stop| {
+    let (rows, drawn) = work::run(py, threads, f64::INFINITY, |stop| {
         let given = match &clamp {
             Some(row) => clamped(machine, row, asked.seed)?,
             None => Given::nothing(&machine.file.rbm.lower()),
@@ -110,7 +110,7 @@ fn told<'py>(py: Python<'py>, drawn: &Drawn) -> PyResult<Bound<'py, PyDict>> {
     all.set_item("chains", drawn.chains)?;
     all.set_item("r_hat", drawn.r_hat)?;
     all.set_item("ess", drawn.ess)?;
-    all.set_item("warnings", &drawn.warnings)?;
+    all.set_item("warnings", drawn.warnings.iter().map(|w| words(w)).collect::<Vec<_>>())?;
     Ok(all)
 }
 
@@ -148,7 +148,7 @@ pub fn impute<'py>(
     let interval = asked.interval.or((fill == Fill::Draw).then_some(0.5));
     let Filling { chains, burn_in, steps, seed, .. } = asked;
     let settings = conditional::Settings { method, chains, burn_in, steps, interval, seed };
-    let parts = work::run(py, threads, |stop| {
+    let parts = work::run(py, threads, f64::INFINITY, |stop| {
         let (lowered, preprocess) = (machine.file.rbm.lower(), &machine.file.preprocess);
         let mut parts = vec![Array2::zeros((0, table.columns())); if asked.interval.is_some() { 5 } else { 2 }];
         let mut read = || {

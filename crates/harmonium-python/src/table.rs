@@ -84,7 +84,7 @@ impl Source for Reader {
         }
         let block = Python::attach(|py| -> PyResult<Array2<f64>> {
             let block = self.read.call1(py, (first, last))?;
-            let block: PyReadonlyArray2<f64> = block.extract(py).map_err(PyErr::from)?;
+            let block: PyReadonlyArray2<f64> = block.extract(py)?;
             Ok(block.as_array().to_owned())
         });
         match block {

@@ -1,13 +1,13 @@
 //! Work on threads of its own, while Python's thread waits, lets other Python threads run, and listens for Ctrl-C.
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How long Ctrl-C may wait.
@@ -51,9 +51,32 @@ fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     Ok(pool)
 }
 
-/// Does `job` on so many threads, or on all; raises what a signal raises.
-pub fn run<R: Send>(py: Python, threads: Option<usize>, job: impl FnOnce(&Stop) -> PyResult<R> + Send) -> PyResult<R> {
-    let (pool, stop) = (pool(threads)?, Stop::default());
+/// Products up to which work is done at once by the thread that asks: some milliseconds, less than waking others may take.
+const SMALL: f64 = 1e7;
+
+/// The process that has worked first.
+static FIRST: OnceLock<u32> = OnceLock::new();
+
+/// More threads than this are a mistake.
+const MOST_THREADS: usize = 1024;
+
+/// Does `job` on so many threads, or on all; raises what a signal raises. `products` is about how much it is.
+pub fn run<R: Send>(
+    py: Python,
+    threads: Option<usize>,
+    products: f64,
+    job: impl FnOnce(&Stop) -> PyResult<R> + Send,
+) -> PyResult<R> {
+    if let Some(n) = threads.filter(|n| !(1..=MOST_THREADS).contains(n)) {
+        return Err(PyValueError::new_err(format!("n_threads: is {n}, but must be 1 to {MOST_THREADS}")));
+    }
+    let stop = Stop::default();
+    // Small work may still use the threads that all share, which a forked process does not have.
+    if products <= SMALL && *FIRST.get_or_init(std::process::id) == std::process::id() {
+        return py.detach(|| job(&stop));
+    }
+    let _ = FIRST.get_or_init(std::process::id);
+    let pool = pool(threads)?;
     let (ended, signal) = py.detach(|| {
         std::thread::scope(|scope| {
             let (tell, told) = channel::<()>();

@@ -214,6 +214,6 @@ pub(crate) fn check_weights(rows: usize, weights: impl ExactSizeIterator<Item = 
     }
     match sum > 0.0 {
         true => Ok(()),
-        false => Err(Error::RowWeights("their sum is 0".into())),
+        false => Err(Error::RowWeights("all of them are zero".into())),
     }
 }

@@ -4,8 +4,8 @@
 ``harmonium.sklearn.BernoulliRBM`` is a drop-in for scikit-learn's class of that name. scikit-learn itself is optional.
 """
 
+from ._harmonium import __version__
 from ._plots import plot_density_2d, plot_filters, plot_learning
 from ._rbm import RBM, LogZ
 
-__all__ = ["RBM", "LogZ", "plot_density_2d", "plot_filters", "plot_learning"]
-__version__ = "0.1.0"
+__all__ = ["RBM", "LogZ", "__version__", "plot_density_2d", "plot_filters", "plot_learning"]

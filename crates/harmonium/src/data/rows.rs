@@ -34,9 +34,18 @@ impl Block {
     /// its row.
     pub fn map(&self, columns: usize, f: impl Fn(ArrayView2<f64>) -> Array2<f64> + Sync) -> Result<Array2<f64>> {
         let mut result = Array2::zeros((self.columns.nrows(), columns));
+        if self.columns.nrows() <= CHUNK_ROWS {
+            result.assign(&f(self.columns.view()));
+            return self.finite(result);
+        }
         let chunks = self.columns.axis_chunks_iter(Axis(0), CHUNK_ROWS);
         let work: Vec<_> = result.axis_chunks_iter_mut(Axis(0), CHUNK_ROWS).zip(chunks).collect();
         work.into_par_iter().for_each(|(mut result, x)| result.assign(&f(x)));
+        self.finite(result)
+    }
+
+    /// A result for every row, if it is finite.
+    fn finite(&self, result: Array2<f64>) -> Result<Array2<f64>> {
         match result.indexed_iter().find(|(_, x)| !x.is_finite()) {
             None => Ok(result),
             Some(((row, _), x)) => Err(Error::Undefined(format!(

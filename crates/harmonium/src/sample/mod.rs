@@ -44,6 +44,8 @@ pub const MOST_CHAINS: usize = 1 << 20;
 const BLOCK: usize = 4096;
 /// Weights from which on chains are run in f32: finite units whose energies are sums of many terms.
 const LARGE: usize = 4096;
+/// Sweeps after which progress is told at the latest.
+const TOLD: u64 = 50;
 /// Times that a sampler is tuned during the first half of the burn-in.
 const TUNINGS: u64 = 4;
 
@@ -307,9 +309,12 @@ impl<'a> Sampling<'a> {
     fn advance(&mut self, sweeps: u64) {
         let draws = self.settings.n.div_ceil(self.chains as u64);
         let all = self.settings.burn_in + draws * self.settings.thin;
-        self.sampler.advance(sweeps);
-        self.sweeps += sweeps;
-        (self.progress)(self.sweeps, all);
+        for first in (0..sweeps).step_by(TOLD as usize) {
+            let some = (sweeps - first).min(TOLD);
+            self.sampler.advance(some);
+            self.sweeps += some;
+            (self.progress)(self.sweeps, all);
+        }
     }
 
     /// Rows of columns as data values: the states, or means one round on.
