@@ -7,7 +7,20 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__: list[str]
+__all__ = [
+    "Machine",
+    "Pcd",
+    "__version__",
+    "fit",
+    "free_energies",
+    "gradient",
+    "impute",
+    "log_z",
+    "means",
+    "pseudo_log_likelihoods",
+    "reconstructions",
+    "sample",
+]
 __version__: str
 
 class _Table(Protocol):
