@@ -5,11 +5,13 @@
 //! cargo run --release -p harmonium --example online_log_z -- train-images-idx3-ubyte.gz 500 10000 1000
 //! ```
 //!
-//! DATA (binary, or thresholded at a half), hidden units, updates, fewest updates between stops, learning rate. Where learning is
-//! fast a likelihood is told now and then only; the run stops there.
+//! DATA (binary, or thresholded at a half), hidden units, updates, fewest updates between stops, learning rate, and
+//! a folder that gets the machine of every stop. Where learning is fast a likelihood is told now and then only; the run stops
+//! there.
 
 use harmonium::data::{self, Binarize, Preprocess, ReadOptions};
 use harmonium::events::{Event, Flow, Observer, Progress, Reason};
+use harmonium::file::ModelFile;
 use harmonium::logz::{self, Settings};
 use harmonium::train::initial_machine;
 use harmonium::units::Kind;
@@ -84,6 +86,10 @@ fn main() -> Result<()> {
         let reason = trainer.run(&mut stops)?;
         if let Some(told) = stops.told {
             next = told.update + every;
+            if let Some(folder) = args.get(6) {
+                let path = std::path::Path::new(folder).join(format!("{}.safetensors", told.update));
+                ModelFile::new(trainer.rbm()).write(path)?;
+            }
             let machine = trainer.rbm().lower();
             let rows = trainer.data().select(&some).states().columns(machine.visible().unit(), 0, some.len());
             let wide = trainer.rbm().cast::<f64>();

@@ -107,7 +107,7 @@ impl Summary<'_> {
                 format!("{l:.4} nats per row, exact")
             }
             (Some(l), Some(z)) => {
-                format!("{l:.4} ± {:.4} nats per row, log Z {}", z.std_err.hypot(fit.std_err), z.verdict)
+                format!("{l:.4} ± {:.4} nats per row, {}", z.std_err.hypot(fit.std_err), z.verdict)
             }
             _ => "not computed (--likelihood none)".into(),
         }
