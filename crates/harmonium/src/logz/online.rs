@@ -39,8 +39,11 @@ const HOPELESS: f64 = 8.0;
 /// Fewest and most temperatures of an anchor, and its chains.
 const TEMPERATURES: (usize, usize) = (200, 1600);
 const ANNEALED: usize = 32;
-/// Weights of an anchor that must count: with fewer, both directions can be low by the same many nats (DESIGN.md).
-const COUNT: f64 = 4.0;
+/// Variance of log weights that an anchor's temperatures are chosen for.
+const ANCHOR_SPREAD: f64 = 3.0;
+/// Weights of an anchor that must count: with fewer, both directions can be low by the same many nats (DESIGN.md). Its error is at
+/// least this many nats over the weights that count.
+const COUNT: f64 = 2.0;
 /// Sweeps of chains before they are annealed down.
 const SETTLE: u64 = 10;
 /// Error from which on the chains are anchored anew, in nats.
@@ -134,22 +137,17 @@ impl<T: Real> Follower<T> {
         Estimate { std_err: found.std_err.hypot(self.state.shared), ..found }
     }
 
-    /// Anneals from independent units, and begins anew from there if that is more certain. If too few weights count the next
-    /// attempt takes more temperatures, and waits until they are paid for.
+    /// Anneals from independent units, and begins anew from there if enough weights count and it is more certain. The next
+    /// attempt takes as many temperatures as the length of this path asks for, and waits until they are paid for.
     fn anchor(&mut self, rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> Result<()> {
         let temperatures = self.state.temperatures;
         let (state, found) = anchored(rbm, persistent, temperatures, key)?;
         let (credit, pace) = (self.state.credit - anchor_rows(temperatures), self.state.pace);
-        let counts = found.ess >= COUNT;
-        if counts && (self.state.lost || found.std_err < self.estimate().std_err) {
+        let temperatures = state.temperatures;
+        if found.ess >= COUNT && (self.state.lost || found.std_err < self.estimate().std_err) {
             self.state = Online { pace, ..state };
         }
-        self.state.credit = credit;
-        self.state.temperatures = match counts {
-            false => (2 * temperatures).min(TEMPERATURES.1),
-            true if found.ess > 4.0 * COUNT => (temperatures / 2).max(TEMPERATURES.0),
-            true => temperatures,
-        };
+        (self.state.credit, self.state.temperatures) = (credit, temperatures);
         Ok(())
     }
 
@@ -242,6 +240,8 @@ fn anchored<T: Real>(
         let side = path.backend.machine().visible();
         pool.push(side, states.columns(side.unit(), 0, ANNEALED).view());
     }
+    found.std_err = found.std_err.max(COUNT / found.ess);
+    let wanted = (path.length * path.length / ANCHOR_SPREAD) as usize;
     let sources = systematic(&weights, ALL, key.of(Purpose::Resample).uniforms::<f64>(0, 0)[0]);
     // Copies of one chain go to different islands.
     let spread: Vec<usize> = (0..ALL).map(|k| sources[k % CHAINS * ISLANDS + k / CHAINS]).collect();
@@ -252,7 +252,7 @@ fn anchored<T: Real>(
         shared: found.std_err,
         credit: 0.0,
         pace: 0.0,
-        temperatures,
+        temperatures: wanted.clamp(TEMPERATURES.0, TEMPERATURES.1),
         lost: false,
     };
     Ok((state, found))
