@@ -37,13 +37,13 @@ const STEPS: (f64, f64) = (5.0, 1000.0);
 const SPREAD: f64 = 0.25;
 const HOPELESS: f64 = 8.0;
 /// Fewest and most temperatures of an anchor, and its chains.
-const TEMPERATURES: (usize, usize) = (200, 1600);
+const TEMPERATURES: (usize, usize) = (200, 2400);
 const ANNEALED: usize = 32;
 /// Variance of log weights that an anchor's temperatures are chosen for.
-const ANCHOR_SPREAD: f64 = 3.0;
+const ANCHOR_SPREAD: f64 = 2.0;
 /// Weights of an anchor that must count: with fewer, both directions can be low by the same many nats (DESIGN.md). Its error is at
 /// least this many nats over the weights that count.
-const COUNT: f64 = 2.0;
+const COUNT: f64 = 4.0;
 /// Sweeps of chains before they are annealed down.
 const SETTLE: u64 = 10;
 /// Error from which on the chains are anchored anew, in nats.
