@@ -184,7 +184,7 @@ def test_the_command_line_says_the_same(tmp_path, digits):
     np.testing.assert_allclose(np.load(out), rbm.transform(digits), atol=1e-12)
     run("sample", model, "-n", "50", "-o", out, "--seed", "3")
     np.testing.assert_array_equal(np.load(out), rbm.sample(50, random_state=3))
-    run("train", data, "-o", str(tmp_path / "run"), "--n-hidden", "10", "--epochs", "3", "--seed", "0")
+    run("train", data, "-o", str(tmp_path / "run"), "--n-hidden", "10", "--epochs", "3", "--seed", "0", "--method", "pcd")
     assert RBM.load(tmp_path / "run" / "model.safetensors").weights_.tobytes() == rbm.weights_.tobytes()
 
 

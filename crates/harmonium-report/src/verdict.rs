@@ -266,10 +266,10 @@ impl Evidence {
             }
             Outcome::LearnedLittle if self.rising() => "Next: the likelihood still rises, so train longer (--updates).",
             Outcome::LearnedLittle => {
-                "Next: try a larger --lr, more hidden units or more --updates; if nothing helps, the columns may be independent."
+                "Next: try --method pt, more hidden units or more --updates; if nothing helps, the columns may be independent."
             }
             Outcome::NotMixed => {
-                "Next: take more --gibbs-steps, a smaller --lr or --method pt; do not trust samples of short chains."
+                "Next: draw rows with harmonium sample, which tempers its chains or enumerates; --method pt, more --gibbs-steps or a smaller --lr learn with better chains."
             }
             Outcome::Recovered => "Next: begin with a smaller --lr, and the run will not need mending.",
             Outcome::Learned if self.rising() => {

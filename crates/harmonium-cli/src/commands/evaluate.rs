@@ -8,16 +8,20 @@ use crate::report::{Report, say};
 use crate::stream::{Mapped, Stream};
 use anyhow::Result;
 use clap::Args;
-use harmonium::Bits;
+use harmonium::backend::Cpu;
 use harmonium::conditional::{self, Conditional};
 use harmonium::data::{Block, RowCounts, Table, write_table};
 use harmonium::logz::LogZ;
+use harmonium::rng::{Key, Purpose};
+use harmonium::{Bits, Dataset};
 use ndarray::{Array2, Axis};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// Rows whose unknown cells are summed over at a time.
 const PIECE: usize = 100;
+/// Sweeps that fill unknown cells.
+const FILL: u64 = 40;
 
 /// Mean log likelihood of data, in nats per row
 ///
@@ -137,7 +141,8 @@ impl Unknown {
             true => "summed over exactly".into(),
             false => format!("annealed in {} rows, a little low on average, else summed over exactly", rows - exact),
         };
-        (cells > 0).then(|| format!("{cells} in {rows} rows, {how}: the likelihood is that of the known ones"))
+        let what = "the likelihood is that of the known ones, measures take draws in their place";
+        (cells > 0).then(|| format!("{cells} in {rows} rows, {how}: {what}"))
     }
 }
 
@@ -155,16 +160,29 @@ impl DataPass {
                 let known: Vec<f64> = (0..sites).map(|i| f64::from(u8::from(known(r, i)))).collect();
                 model.file.preprocess.mean_log_jacobian(kind, &known)
             }));
-            if let Some(known) = &block.known {
-                unknown.sum_over(&mut ask, &block, known, &mut result)?;
+            match &block.known {
+                None => sample.add(&block.columns, result),
+                Some(known) => {
+                    unknown.sum_over(&mut ask, &block, known, &mut result)?;
+                    sample.add(&filled(model, &block, known, seed)?, result);
+                }
             }
-            sample.add(&block.columns, result);
         }
         if unit.n_states().is_some() && !counts.all_states() {
             say("note", "grey values are taken as probabilities: log likelihoods are -F(v) - log Z, not probabilities");
         }
         Ok(DataPass { sample, entropy: counts.entropy(), jacobians, unknown })
     }
+}
+
+/// The columns of a block with unknown cells drawn given the others, for measures that need whole rows.
+fn filled(model: &Model, block: &Block, known: &Bits, seed: u64) -> harmonium::Result<Array2<f64>> {
+    let side = model.machine.visible();
+    let mut rows = Dataset::new(side);
+    rows.push_known(side, block.columns.view(), Some(known));
+    let key = Key::root(seed).of(Purpose::Missing).step(block.first);
+    let rows = conditional::filled(&mut Cpu::new(model.machine.clone())?, 0, &rows, FILL, key);
+    Ok(rows.states().columns(side.unit(), 0, rows.len()))
 }
 
 impl Unknown {

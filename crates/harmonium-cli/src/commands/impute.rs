@@ -24,7 +24,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:
   harmonium impute model.safetensors data.npy --free 1-2 -o filled.npy
-  harmonium impute model.safetensors data.npy --mask mask.npy -o filled.npy --interval 0.9 --low low.npy --high high.npy")]
+  harmonium impute model.safetensors data.npy --free 3 -o filled.npy --low low.npy --high high.npy")]
 pub struct Impute {
     #[command(flatten)]
     io: RowsToFile,

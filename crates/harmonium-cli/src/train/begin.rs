@@ -9,9 +9,13 @@ use harmonium::data::{Alphabet, Preprocess, find_builtin};
 use harmonium::file::ModelFile;
 use harmonium::train::{adopted_machine, default_hidden, default_updates};
 use harmonium::units::Kind;
-use harmonium::{Error, Rbm, States, TrainConfig, initial_machine};
+use harmonium::{Error, Exact, Rbm, States, TrainConfig, initial_machine};
 use sha2::{Digest, Sha256};
 use toml::Table;
+
+/// States times columns up to which the gradient is exact unless asked otherwise: an update then takes below a millisecond. Chains of
+/// machines as small as this often do not mix, see DESIGN.md.
+const TINY: f64 = 5e4;
 
 /// Everything a run begins with.
 pub struct Begin {
@@ -63,6 +67,9 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
         Some(file) => adopted_machine(&file.rbm.cast(), &input.train, config.centering)?,
         None => initial_machine(&visible, &hidden, n_hidden, &input.train, config.centering, config.seed)?,
     };
+    if lookup(asked, "train.method").is_none() && Exact::cost(&rbm.lower()).is_some_and(|cost| cost <= TINY) {
+        settings.train.method = "exact".into();
+    }
     let digest = digest(&input, &rbm);
     let alphabet = settings.data.alphabet.clone().filter(|_| settings.machine.visible == "potts");
     let notes = Notes { alphabet, names: shape.names, image };

@@ -131,7 +131,8 @@ impl<'a> Ending<'a> {
                 .map(|why| format!("Verdict of log Z: {why}.")),
             fall: curves.fall().filter(|_| self.end().is_none_or(|(reason, _)| reason != Reason::EarlyStop)),
             rise: curves.rise(),
-            r_hat: watched.r_hat,
+            // An exact gradient does not depend on chains.
+            r_hat: watched.r_hat.filter(|_| self.settings.train.method != "exact"),
             ess: watched.ess,
             hidden: self.page.rbm.hidden().sites(),
             idle: curves.idle(),

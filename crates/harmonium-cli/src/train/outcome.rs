@@ -128,7 +128,8 @@ impl<'a> Judge<'a> {
         };
         let how = match exact == which.len() {
             true => format!("summed over exactly, in {of}"),
-            false => format!("annealed in {} rows of {of}, summed over exactly in the others", which.len() - exact),
+            false if exact == 0 => format!("annealed, in {of}"),
+            false => format!("annealed in {} and summed over exactly in {exact} rows, of {of}", which.len() - exact),
         };
         let weights = weights(&rows.select(&which));
         let squares: f64 = all.iter().zip(&weights).map(|(s, w)| (w * s.std_err).powi(2)).sum();

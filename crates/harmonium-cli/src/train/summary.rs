@@ -68,6 +68,9 @@ impl Summary<'_> {
     pub fn facts(&self) -> Vec<(String, String)> {
         let mut facts = vec![("machine".to_string(), format!("{} units", machine_in_words(self.rbm)))];
         let mut add = |label: &str, text: String| facts.push((label.to_string(), text));
+        if self.settings.train.method == "exact" {
+            add("gradient", "exact, by enumeration; --method pcd would learn by chains".into());
+        }
         let Some(fit) = &self.fit else { return facts };
         if let Some(n) = self.effective() {
             let how = self.settings.data.weights.as_deref().unwrap_or_default();
@@ -107,7 +110,7 @@ impl Summary<'_> {
                 format!("{l:.4} nats per row, exact")
             }
             (Some(l), Some(z)) => {
-                format!("{l:.4} ± {:.4} nats per row, log Z {}", z.std_err.hypot(fit.std_err), z.verdict)
+                format!("{l:.4} ± {:.4} nats per row, {}", z.std_err.hypot(fit.std_err), z.verdict)
             }
             _ => "not computed (--likelihood none)".into(),
         }

@@ -43,7 +43,7 @@ fn the_page_of_a_finished_run_is_made_again_to_the_byte() {
 #[test]
 fn a_run_says_in_words_what_became_of_it() {
     let folder = Folder::new();
-    let json = folder.json("train builtin:bars:2 -o run --n-hidden 8 --updates 2000");
+    let json = folder.json("train builtin:bars:2 -o run --n-hidden 8 --updates 2000 --method pcd");
     assert_eq!(json["outcome"], "learned");
     let words = json["summary"].as_str().unwrap();
     assert!(words.starts_with("Learned. The log likelihood of the training rows is −"), "{words}");

@@ -36,13 +36,16 @@ const STEPS: (f64, f64) = (5.0, 1000.0);
 /// Variance of log weights that a line should have, and the largest that it may have.
 const SPREAD: f64 = 0.25;
 const HOPELESS: f64 = 8.0;
-/// Temperatures and chains of an anchor.
-const TEMPERATURES: usize = 200;
+/// Fewest and most temperatures of an anchor, and its chains.
+const TEMPERATURES: (usize, usize) = (200, 2400);
 const ANNEALED: usize = 32;
+/// Variance of log weights that an anchor's temperatures are chosen for.
+const ANCHOR_SPREAD: f64 = 2.0;
+/// Weights of an anchor that must count: with fewer, both directions can be low by the same many nats (DESIGN.md). Its error is at
+/// least this many nats over the weights that count.
+const COUNT: f64 = 4.0;
 /// Sweeps of chains before they are annealed down.
 const SETTLE: u64 = 10;
-/// Products that an anchor takes: three for each chain and temperature, up and down, pilots included.
-const ANCHOR_ROWS: f64 = (3 * ANNEALED * (2 * TEMPERATURES + 150)) as f64;
 /// Error from which on the chains are anchored anew, in nats.
 const LARGE: f64 = 0.3;
 
@@ -61,6 +64,8 @@ pub struct Online<T> {
     pub credit: f64,
     /// Variance of log weights of a line, times its steps.
     pub pace: f64,
+    /// Temperatures of the next anchor.
+    pub temperatures: usize,
     /// Whether the machine has left them behind.
     pub lost: bool,
 }
@@ -69,7 +74,9 @@ impl<T: Real> Online<T> {
     /// Refuses a state that this program could not have written.
     pub fn check(&self, side: &Side<T>) -> Result<()> {
         self.chains.check(side)?;
-        let sizes = self.chains.rows() == ALL && self.log_z.len() == ISLANDS;
+        let sizes = self.chains.rows() == ALL
+            && self.log_z.len() == ISLANDS
+            && (TEMPERATURES.0..=TEMPERATURES.1).contains(&self.temperatures);
         match sizes && [self.shared, self.credit, self.pace].iter().all(|x| *x >= 0.0) {
             true => Ok(()),
             false => Err(Error::Undefined("a checkpoint's chains for log Z do not fit".into())),
@@ -91,7 +98,7 @@ impl<T: Real> Follower<T> {
     /// measurements.
     pub fn new(rbm: &Rbm<T>, rows: f64, key: Key) -> Result<Follower<T>> {
         let key = key.of(Purpose::Online);
-        let (state, _) = anchored(rbm, None, key)?;
+        let (state, _) = anchored(rbm, None, TEMPERATURES.0, key)?;
         Ok(Follower { backend: Cpu::new(rbm.lower())?, state, rows, key })
     }
 
@@ -117,7 +124,8 @@ impl<T: Real> Follower<T> {
             // After a while it is worth another try.
             (state.lost, state.pace) = (true, 0.7 * state.pace);
         }
-        if (self.state.lost || self.estimate().std_err > LARGE) && self.state.credit >= ANCHOR_ROWS {
+        let price = anchor_rows(self.state.temperatures);
+        if (self.state.lost || self.estimate().std_err > LARGE) && self.state.credit >= price {
             self.anchor(rbm, persistent, key)?;
         }
         Ok((!self.state.lost).then(|| self.estimate()))
@@ -129,14 +137,17 @@ impl<T: Real> Follower<T> {
         Estimate { std_err: found.std_err.hypot(self.state.shared), ..found }
     }
 
-    /// Anneals from independent units, and begins anew from there if that is more certain.
+    /// Anneals from independent units, and begins anew from there if enough weights count and it is more certain. The next
+    /// attempt takes as many temperatures as the length of this path asks for, and waits until they are paid for.
     fn anchor(&mut self, rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> Result<()> {
-        let (state, found) = anchored(rbm, persistent, key)?;
-        let (credit, pace) = (self.state.credit - ANCHOR_ROWS, self.state.pace);
-        if self.state.lost || found.std_err < self.estimate().std_err {
+        let temperatures = self.state.temperatures;
+        let (state, found) = anchored(rbm, persistent, temperatures, key)?;
+        let (credit, pace) = (self.state.credit - anchor_rows(temperatures), self.state.pace);
+        let temperatures = state.temperatures;
+        if found.ess >= COUNT && (self.state.lost || found.std_err < self.estimate().std_err) {
             self.state = Online { pace, ..state };
         }
-        self.state.credit = credit;
+        (self.state.credit, self.state.temperatures) = (credit, temperatures);
         Ok(())
     }
 
@@ -195,11 +206,21 @@ impl<T: Real> Follower<T> {
     }
 }
 
+/// Products of a row with the weights that an anchor takes: three for each chain and temperature, up and down, pilots included.
+fn anchor_rows(temperatures: usize) -> f64 {
+    (3 * ANNEALED * (2 * temperatures + 150)) as f64
+}
+
 /// Annealed chains at a machine, and others that were there before.
-fn anchored<T: Real>(rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> Result<(Online<T>, Estimate)> {
+fn anchored<T: Real>(
+    rbm: &Rbm<T>,
+    persistent: Option<&States<T>>,
+    temperatures: usize,
+    key: Key,
+) -> Result<(Online<T>, Estimate)> {
     let tell = |_| ();
     let mut path = Path::new(Box::new(Cpu::new(rbm.lower())?), 2, Pilots::FEW, key, &tell);
-    let mut betas = path.schedule(TEMPERATURES);
+    let mut betas = path.schedule(temperatures);
     path.start(SLOT, ANNEALED, key.of(Purpose::Forward));
     let up = path.anneal(SLOT, &betas, key.of(Purpose::Forward), |_, _, _| ());
     let mut pool = path.backend.get(SLOT);
@@ -219,6 +240,8 @@ fn anchored<T: Real>(rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> 
         let side = path.backend.machine().visible();
         pool.push(side, states.columns(side.unit(), 0, ANNEALED).view());
     }
+    found.std_err = found.std_err.max(COUNT / found.ess);
+    let wanted = (path.length * path.length / ANCHOR_SPREAD) as usize;
     let sources = systematic(&weights, ALL, key.of(Purpose::Resample).uniforms::<f64>(0, 0)[0]);
     // Copies of one chain go to different islands.
     let spread: Vec<usize> = (0..ALL).map(|k| sources[k % CHAINS * ISLANDS + k / CHAINS]).collect();
@@ -229,6 +252,7 @@ fn anchored<T: Real>(rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> 
         shared: found.std_err,
         credit: 0.0,
         pace: 0.0,
+        temperatures: wanted.clamp(TEMPERATURES.0, TEMPERATURES.1),
         lost: false,
     };
     Ok((state, found))

@@ -37,6 +37,7 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
     }
     if let Some(online) = &state.online {
         metadata.insert("online.lost".into(), text(&u64::from(online.lost)));
+        metadata.insert("online.temperatures".into(), text(&online.temperatures));
         for (name, x) in [("shared", online.shared), ("credit", online.credit), ("pace", online.pace)] {
             metadata.insert(format!("online.{name}"), text(&x.to_bits()));
         }
@@ -140,6 +141,7 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
                 shared: f64::from_bits(number("online.shared")?),
                 credit: f64::from_bits(number("online.credit")?),
                 pace: f64::from_bits(number("online.pace")?),
+                temperatures: number("online.temperatures")? as usize,
                 lost: number("online.lost")? == 1,
             }),
         },

@@ -1,5 +1,6 @@
 //! What several laws share: reading the oracle's machines, random machines, and finite differences.
 
+use harmonium::events::{Event, Flow, Observer};
 use harmonium::rng::{Key, normal};
 use harmonium::units::{Kind, Options};
 use harmonium::{Exact, Gradient, Layer, Rbm};
@@ -174,4 +175,17 @@ pub fn derivative(f: impl Fn(f64) -> f64, h: f64) -> f64 {
     let (a, b, c) = (d(h), d(h / 2.0), d(h / 4.0));
     let (ab, bc) = ((4.0 * b - a) / 3.0, (4.0 * c - b) / 3.0);
     (16.0 * bc - ab) / 15.0
+}
+
+/// Says stop after so many polls.
+pub struct StopAfter(pub u64);
+
+impl Observer for StopAfter {
+    fn on(&mut self, _: &Event) -> Flow {
+        Flow::Continue
+    }
+    fn poll(&mut self) -> Flow {
+        self.0 = self.0.saturating_sub(1);
+        if self.0 == 0 { Flow::Stop } else { Flow::Continue }
+    }
 }

@@ -1,6 +1,6 @@
 //! The same seed gives the same bits: twice, on any number of threads, and however often it is interrupted.
 
-use crate::common::{Numbers, machine, pairs, random_rows};
+use crate::common::{Numbers, StopAfter, machine, pairs, random_rows};
 use harmonium::events::{Event, Flow, Observer, Reason};
 use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
@@ -33,19 +33,6 @@ fn trainer(config: &TrainConfig, visible: &Kind) -> Trainer<f32> {
 
 fn bytes(rbm: &Rbm<f32>) -> Vec<u8> {
     ModelFile::new(rbm).to_bytes()
-}
-
-/// Says stop after so many polls, and counts the checkpoints it was told of.
-struct StopAfter(u64);
-
-impl Observer for StopAfter {
-    fn on(&mut self, _: &Event) -> Flow {
-        Flow::Continue
-    }
-    fn poll(&mut self) -> Flow {
-        self.0 = self.0.saturating_sub(1);
-        if self.0 == 0 { Flow::Stop } else { Flow::Continue }
-    }
 }
 
 /// Machines large enough for every part of an update to be shared by threads: products, draws, and passes over the weights.

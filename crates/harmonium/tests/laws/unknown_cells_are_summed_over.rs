@@ -1,7 +1,7 @@
 //! Training on rows of which some cells are not known: what stands in those cells never matters, runs go on to the same bits, and
 //! what is learned is what the known cells tell.
 
-use crate::common::Numbers;
+use crate::common::{Numbers, StopAfter};
 use harmonium::events::{Event, Flow, Observer, Progress, Reason};
 use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
@@ -74,18 +74,6 @@ fn what_stands_in_unknown_cells_does_not_matter() {
             bytes(t.rbm())
         };
         assert_eq!(run(0), run(1), "{name}");
-    }
-}
-
-struct StopAfter(u64);
-
-impl Observer for StopAfter {
-    fn on(&mut self, _: &Event) -> Flow {
-        Flow::Continue
-    }
-    fn poll(&mut self) -> Flow {
-        self.0 = self.0.saturating_sub(1);
-        if self.0 == 0 { Flow::Stop } else { Flow::Continue }
     }
 }
 
