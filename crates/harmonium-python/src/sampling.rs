@@ -5,7 +5,9 @@ use crate::machine::{Machine, columns};
 use crate::table::Table;
 use crate::work;
 use harmonium::conditional::{self, Conditional, Fill, Method};
+use harmonium::data::{Block, Preprocess, Rows};
 use harmonium::sample::{Drawn, Given, Sampling, Settings, Start};
+use harmonium::{Bits, Natural};
 use ndarray::{Array2, Axis};
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -134,7 +136,50 @@ fn find<T: Copy>(what: &str, name: &str, list: &[(&'static str, T)]) -> PyResult
     found.ok_or_else(|| PyValueError::new_err(format!("{what}: '{name}' is not one of {}", known())))
 }
 
-/// Rows with their NaN cells filled; if intervals are asked for, also their ends and the spreads; and the Monte Carlo errors.
+/// Values, Monte Carlo errors, low ends, high ends and spreads of rows; the last three only if intervals are asked for.
+type Parts = [Array2<f64>; 5];
+
+/// A machine that fills cells.
+struct Imputer<'a> {
+    ask: Conditional,
+    machine: &'a Natural<f64>,
+    preprocess: &'a Preprocess,
+    fill: Fill,
+}
+
+impl Imputer<'_> {
+    /// Fills all rows, and hands them on some at a time.
+    fn each(&mut self, mut rows: Rows, mut f: impl FnMut(Parts)) -> harmonium::Result<()> {
+        while let Some(block) = rows.read()? {
+            let numbers: Vec<usize> = (0..block.values.nrows()).collect();
+            for some in numbers.chunks(self.ask.rows_at_once()) {
+                f(self.some(&block, some)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn some(&mut self, block: &Block, rows: &[usize]) -> harmonium::Result<Parts> {
+        let (x, sites) = (block.columns.select(Axis(0), rows), self.machine.visible().sites());
+        let mut known = Bits::new(sites);
+        for &r in rows {
+            known.push((0..sites).map(|i| block.known.as_ref().is_none_or(|k| k.get(r, i))));
+        }
+        let mut filled = self.ask.fill(x.view(), &known, block.first + rows[0] as u64)?;
+        filled.choose(self.fill, self.machine.visible().unit());
+        filled.restore(self.preprocess);
+        let raw = block.raw.as_ref().unwrap_or(&block.values).select(Axis(0), rows);
+        let [mut low, mut high] = filled.interval.unwrap_or_default();
+        for part in [&mut filled.values, &mut low, &mut high] {
+            // Known cells are what they were, to the bit.
+            let cells = part.indexed_iter_mut().filter(|((r, i), _)| known.get(*r, *i));
+            cells.for_each(|(place, cell)| *cell = raw[place]);
+        }
+        Ok([filled.values, filled.std_err, low, high, filled.spread.unwrap_or_default()])
+    }
+}
+
+/// Rows with their NaN cells filled, and the Monte Carlo errors; if intervals are asked for, also their ends and the spreads.
 #[pyfunction]
 pub fn impute<'py>(
     py: Python<'py>,
@@ -148,49 +193,21 @@ pub fn impute<'py>(
     let interval = asked.interval.or((fill == Fill::Draw).then_some(0.5));
     let Filling { chains, burn_in, steps, seed, .. } = asked;
     let settings = conditional::Settings { method, chains, burn_in, steps, interval, seed };
+    let wanted = if asked.interval.is_some() { 5 } else { 2 };
     let parts = work::run(py, threads, f64::INFINITY, |stop| {
         let (lowered, preprocess) = (machine.file.rbm.lower(), &machine.file.preprocess);
-        let mut parts = vec![Array2::zeros((0, table.columns())); if asked.interval.is_some() { 5 } else { 2 }];
-        let mut read = || {
-            let mut ask = Conditional::new(&machine.file.rbm, settings)?;
-            let mut rows = table.prepared(lowered.visible(), preprocess, None, seed)?.with_missing();
-            while let Some(block) = rows.read()? {
-                let raw = block.raw.as_ref().unwrap_or(&block.values);
-                let Some(known) = &block.known else {
-                    (0..parts.len()).for_each(|k| {
-                        let whole = if k == 1 || k == 4 { Array2::zeros(raw.dim()) } else { raw.clone() };
-                        let _ = parts[k].append(Axis(0), whole.view());
-                    });
-                    continue;
-                };
-                let step = ask.rows_at_once();
-                for from in (0..raw.nrows()).step_by(step) {
-                    stop.leave();
-                    let some: Vec<usize> = (from..(from + step).min(raw.nrows())).collect();
-                    let known = known.select(&some);
-                    let x = block.columns.select(Axis(0), &some);
-                    let mut filled = ask.fill(x.view(), &known, block.first + from as u64)?;
-                    filled.choose(fill, lowered.visible().unit());
-                    filled.restore(preprocess);
-                    let [low, high] = filled.interval.unwrap_or_default();
-                    let spread = filled.spread.unwrap_or_default();
-                    for (k, part) in [filled.values, filled.std_err, low, high, spread].into_iter().enumerate() {
-                        let Some(all) = parts.get_mut(k) else { break };
-                        let mut part = part;
-                        if k != 1 && k != 4 {
-                            // Known cells are what they were, to the bit.
-                            let cells = part.indexed_iter_mut().filter(|((r, i), _)| known.get(*r, *i));
-                            cells.for_each(|((r, i), cell)| *cell = raw[[from + r, i]]);
-                        }
-                        // All have one column per site, so they fit.
-                        let _ = all.append(Axis(0), part.view());
-                    }
-                }
-            }
-            Ok(())
+        let mut all = vec![Array2::zeros((0, table.columns())); wanted];
+        let mut fill_all = || {
+            let ask = Conditional::new(&machine.file.rbm, settings)?;
+            let rows = table.prepared(lowered.visible(), preprocess, None, seed)?.with_missing();
+            Imputer { ask, machine: &lowered, preprocess, fill }.each(rows, |parts| {
+                stop.leave();
+                // All have one column per site, so they fit.
+                all.iter_mut().zip(parts).for_each(|(all, part)| _ = all.append(Axis(0), part.view()));
+            })
         };
-        read().map_err(|e| table.exception(e))?;
-        Ok(parts)
+        fill_all().map_err(|e| table.exception(e))?;
+        Ok(all)
     })?;
     Ok(parts.into_iter().map(|p| p.into_pyarray(py)).collect())
 }

@@ -90,8 +90,9 @@ def test_every_function_has_documentation_with_an_example():
     public = [harmonium.plot_filters, harmonium.plot_learning, harmonium.plot_density_2d]
     for cls in (RBM, BernoulliRBM):
         public.append(cls)
-        own = [f for name, f in vars(cls).items() if not name.startswith("_")]
+        own = [f for base in cls.__mro__ if base.__module__.startswith("harmonium") for n, f in vars(base).items() if n[0] != "_"]
         public += [f for f in (getattr(f, "__func__", f) for f in own) if inspect.isfunction(f)]
+    assert len(public) > 25
     for thing in public:
         text = inspect.getdoc(thing) or ""
         assert ">>>" in text and "Examples\n--------" in text, thing

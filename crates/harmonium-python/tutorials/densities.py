@@ -34,8 +34,9 @@ def moons(n):
 figure, axes = plt.subplots(1, 3, figsize=(12, 4))
 for ax, make in zip(axes, [mixture, ring, moons], strict=True):
     train, test = make(2000), make(1000)
-    # 16 hidden units: the density is a mixture of 2¹⁶ Gaussians, and log Z their exact sum.
-    rbm = RBM(n_hidden=16, visible="gaussian", epochs=500, random_state=0).fit(train)
+    # 16 hidden units: the density is a mixture of 2¹⁶ Gaussians, and log Z their exact sum. Plain chains seldom cross from
+    # blob to blob, and the blobs would get unequal weights; tempered chains ("pt") do.
+    rbm = RBM(n_hidden=16, visible="gaussian", method="pt", n_chains=20, epochs=500, random_state=0).fit(train)
     # A single Gaussian fitted to the same rows; its log density is a formula.
     mean, covariance = train.mean(axis=0), np.cov(train.T)
     off = test - mean

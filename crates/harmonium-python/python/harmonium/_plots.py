@@ -140,7 +140,7 @@ def plot_density_2d(rbm, X=None, bounds=None, resolution=100, ax=None):
     grid = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
     density = np.exp(rbm.score_samples(grid)).reshape(resolution, resolution)
     ax = _axes(ax)
-    ax.imshow(density, origin="lower", extent=bounds, aspect="auto", cmap="viridis")
+    ax.imshow(density, origin="lower", extent=bounds, aspect="equal", cmap="viridis")
     if X is not None:
         ax.plot(*np.asarray(X)[:1000].T, ".", color="white", markersize=1, alpha=0.6)
     ax.set_title("density")
