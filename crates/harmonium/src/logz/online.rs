@@ -41,9 +41,10 @@ const TEMPERATURES: (usize, usize) = (200, 2400);
 const ANNEALED: usize = 32;
 /// Variance of log weights that an anchor's temperatures are chosen for.
 const ANCHOR_SPREAD: f64 = 2.0;
-/// Weights of an anchor that must count: with fewer, both directions can be low by the same many nats (DESIGN.md). Its error is at
-/// least this many nats over the weights that count.
+/// Weights of an anchor that must count: with fewer, both directions can be low by the same many nats (DESIGN.md).
 const COUNT: f64 = 4.0;
+/// An anchor's error is at least this many nats over the weights that count: six of 64 have been 2.4 nats off.
+const DOUBT: f64 = 16.0;
 /// Sweeps of chains before they are annealed down.
 const SETTLE: u64 = 10;
 /// Error from which on the chains are anchored anew, in nats.
@@ -240,7 +241,7 @@ fn anchored<T: Real>(
         let side = path.backend.machine().visible();
         pool.push(side, states.columns(side.unit(), 0, ANNEALED).view());
     }
-    found.std_err = found.std_err.max(COUNT / found.ess);
+    found.std_err = found.std_err.max(DOUBT / found.ess);
     let wanted = (path.length * path.length / ANCHOR_SPREAD) as usize;
     let sources = systematic(&weights, ALL, key.of(Purpose::Resample).uniforms::<f64>(0, 0)[0]);
     // Copies of one chain go to different islands.
