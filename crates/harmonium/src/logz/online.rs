@@ -43,7 +43,7 @@ const ANNEALED: usize = 32;
 const ANCHOR_SPREAD: f64 = 2.0;
 /// Weights of an anchor that must count: with fewer, both directions can be low by the same many nats (DESIGN.md).
 const COUNT: f64 = 4.0;
-/// An anchor's error is at least this many nats over the weights that count: six of 64 have been 2.4 nats off.
+/// An anchor's error is at least this many nats times 1/(weights that count) − 1/(all that could): six of 16 have been 2.4 nats off.
 const DOUBT: f64 = 16.0;
 /// Sweeps of chains before they are annealed down.
 const SETTLE: u64 = 10;
@@ -225,7 +225,7 @@ fn anchored<T: Real>(
     path.start(SLOT, ANNEALED, key.of(Purpose::Forward));
     let up = path.anneal(SLOT, &betas, key.of(Purpose::Forward), |_, _, _| ());
     let mut pool = path.backend.get(SLOT);
-    let (mut found, mut weights) = (log_mean_exp(&up), up.clone());
+    let (mut found, mut weights, mut all) = (log_mean_exp(&up), up.clone(), ANNEALED as f64);
     if let Some(rows) = persistent.filter(|p| p.rows() > 0) {
         let some: Vec<usize> = (0..ANNEALED).map(|k| k * rows.rows() / ANNEALED).collect();
         path.backend.put(SLOT, rows, Some(&some));
@@ -235,13 +235,15 @@ fn anchored<T: Real>(
         let down = path.anneal(SLOT, &betas, key.of(Purpose::Backward), |_, _, _| ());
         let down: Vec<f64> = down.iter().map(|w| -w).collect();
         found = checked(&up, &down);
+        // Where both directions agree each path counts one half.
+        all = 0.5 * ANNEALED as f64;
         // A path of log weight w counts as p_down/(n p_up + n p_down), whichever way it was made.
         weights.extend(&down);
         weights.iter_mut().for_each(|w| *w = -softplus(found.value - *w));
         let side = path.backend.machine().visible();
         pool.push(side, states.columns(side.unit(), 0, ANNEALED).view());
     }
-    found.std_err = found.std_err.max(DOUBT / found.ess);
+    found.std_err = found.std_err.max(DOUBT * (found.ess.recip() - all.recip()));
     let wanted = (path.length * path.length / ANCHOR_SPREAD) as usize;
     let sources = systematic(&weights, ALL, key.of(Purpose::Resample).uniforms::<f64>(0, 0)[0]);
     // Copies of one chain go to different islands.
