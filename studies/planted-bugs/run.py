@@ -83,7 +83,7 @@ BUGS = [
     ("backend/cpu/epilogue.rs", "p.0[c] *= weights[first + k];", "p.0[c] *= weights[k];", "means: weights of other rows"),
     ("backend/cpu/lowered.rs", "T::of(low.f64() * s)", "T::of(-low.f64() * s)", "spins as bits: sign of the low value's field"),
     ("backend/cpu/statistics.rs", "d * e * *x + d * k * *b + l * e * *c + l * k * w", "d * e * *x + d * k * *b + l * e * *c", "spins as bits: constant term of Σ v hᵀ forgotten"),
-    ("backend/cpu/statistics.rs", "input.iter_mut().for_each(|x| *x /= up.gain);", "", "free energy: inputs of spins not rescaled"),
+    ("backend/cpu/marginal.rs", "*x *= scale / up.gain", "*x *= scale", "free energy: inputs of spins not rescaled"),
     ("backend/cpu/sweep.rs", "chains.waiting = false;", "", "chains: hidden rows that wait are used for ever"),
     ("backend/cpu/sweep.rs", "buffer.input.iter_mut().for_each(|x| *x *= beta);", "", "tempering: the coupling of other units not scaled"),
     ("rng.rs", "group.wrapping_mul(LANES as u32).wrapping_add(lane as u32)", "group.wrapping_mul(4).wrapping_add(lane as u32)", "random numbers: neighbouring groups share hashes"),
