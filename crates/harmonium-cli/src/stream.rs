@@ -6,12 +6,8 @@ use crate::progress::Meter;
 use crate::report::say;
 use harmonium::data::{self, Binarize, Block, Preprocess, Rows};
 use harmonium::{Error, Result, Side};
-use ndarray::{Array2, ArrayView2, Axis};
-use rayon::prelude::*;
+use ndarray::{Array2, ArrayView2};
 use std::path::{Path, PathBuf};
-
-/// Rows that one thread takes at a time. It is fixed, so that results do not depend on the number of threads.
-const CHUNK_ROWS: usize = 128;
 
 /// The rows of a data file as a model sees them.
 pub struct Stream<'a> {
@@ -80,12 +76,8 @@ impl<'a> Stream<'a> {
     /// Applies `f` to the columns of every block; `f` takes rows to rows of `columns` numbers.
     pub fn map(&mut self, columns: usize, f: impl Fn(ArrayView2<f64>) -> Array2<f64> + Sync) -> Result<Option<Mapped>> {
         let Some(block) = self.read()? else { return Ok(None) };
-        let result = by_chunks(block.columns.view(), columns, f);
-        if let Some(((row, _), x)) = result.indexed_iter().find(|(_, x)| !x.is_finite()) {
-            let row = block.first + row as u64;
-            let problem = format!("data row {row}: the result is {x}, its values are too large for the machine");
-            return Err(Error::Data { path: self.path.clone(), problem });
-        }
+        let refused = |e: Error| Error::Data { path: self.path.clone(), problem: e.to_string() };
+        let result = block.map(columns, f).map_err(refused)?;
         Ok(Some(Mapped { block, result }))
     }
 }
@@ -94,15 +86,6 @@ impl<'a> Stream<'a> {
 pub struct Mapped {
     pub block: Block,
     pub result: Array2<f64>,
-}
-
-/// Applies `f` to chunks of rows on all threads.
-fn by_chunks(x: ArrayView2<f64>, columns: usize, f: impl Fn(ArrayView2<f64>) -> Array2<f64> + Sync) -> Array2<f64> {
-    let mut result = Array2::zeros((x.nrows(), columns));
-    let chunks = x.axis_chunks_iter(Axis(0), CHUNK_ROWS);
-    let work: Vec<_> = result.axis_chunks_iter_mut(Axis(0), CHUNK_ROWS).zip(chunks).collect();
-    work.into_par_iter().for_each(|(mut result, x)| result.assign(&f(x)));
-    result
 }
 
 /// Names the file in errors that know only a row or a number of columns; a number outside the domain gets a hint.

@@ -1,9 +1,12 @@
 //! A data set in memory: packed rows and their weights.
 
+use crate::data::Block;
 use crate::error::{Error, Result};
 use crate::natural::Side;
 use crate::real::Real;
+use crate::rng::{Key, Purpose};
 use crate::states::{Bits, States};
+use crate::train::shuffled;
 use crate::units::Kind;
 use ndarray::{Array2, ArrayView2, s};
 
@@ -79,6 +82,33 @@ impl<T: Real> Dataset<T> {
             let cell = |r: usize, i: usize| known.is_none_or(|k| k.get(r, i));
             (0..columns.nrows()).for_each(|r| all.push((0..side.sites()).map(|i| cell(r, i))));
         }
+    }
+
+    /// Appends a block of prepared rows; refuses by its row what is not finite in this number type.
+    pub fn push_block(&mut self, side: &Side<T>, block: &Block) -> Result<()> {
+        let columns = block.columns.mapv(T::of);
+        if let Some(((r, _), x)) = columns.indexed_iter().find(|(_, x)| !x.is_finite()) {
+            let row = block.first + r as u64;
+            return Err(Error::Undefined(format!("data row {row}: a value is {} in single precision", x.f64())));
+        }
+        self.push_known(side, columns.view(), block.known.as_ref());
+        Ok(())
+    }
+
+    /// Rows to learn from and a part of them to judge by, chosen by seed; each keeps the order of the rows.
+    pub fn split(&self, fraction: f64, seed: u64) -> Result<(Dataset<T>, Dataset<T>)> {
+        let n = self.len();
+        let held_out = (fraction * n as f64).round() as usize;
+        if !(fraction > 0.0 && fraction < 1.0) || held_out == 0 || held_out == n {
+            let problem = format!("{fraction} of {n} rows holds out {held_out}, but both parts must have rows");
+            return Err(Error::Config { key: "valid-fraction", problem });
+        }
+        // Epochs are shuffled under their own numbers, of which this is one that no run reaches.
+        let mut order = shuffled(n, Key::root(seed).of(Purpose::Shuffle).step(u64::MAX));
+        let mut judge = order.split_off(n - held_out);
+        order.sort_unstable();
+        judge.sort_unstable();
+        Ok((self.select(&order), self.select(&judge)))
     }
 
     /// Which cells are known, one bit per site, if some are not.
@@ -184,6 +214,6 @@ pub(crate) fn check_weights(rows: usize, weights: impl ExactSizeIterator<Item = 
     }
     match sum > 0.0 {
         true => Ok(()),
-        false => Err(Error::RowWeights("their sum is 0".into())),
+        false => Err(Error::RowWeights("all of them are zero".into())),
     }
 }

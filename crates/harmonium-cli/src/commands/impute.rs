@@ -10,7 +10,7 @@ use crate::stream::Stream;
 use anyhow::Result;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use harmonium::conditional::{self, Conditional, Filled, Method};
+use harmonium::conditional::{self, Conditional, Fill, Filled, Method};
 use harmonium::data::{Block, write_table};
 use harmonium::{Bits, Error};
 use ndarray::{Array2, Axis};
@@ -31,7 +31,7 @@ pub struct Impute {
     #[command(flatten)]
     cells: CellOptions,
     /// What a cell gets: its mean, its best state, or a draw
-    #[arg(long, default_value = "mean", value_parser = ["mean", "best", "draw"])]
+    #[arg(long, default_value = "mean", value_parser = PossibleValuesParser::new(Fill::LIST.map(|f| f.0)))]
     fill: String,
     /// How conditionals are found: exact where that takes up to some 50 ms per row, else by chains
     #[arg(long, default_value = "auto", value_parser = methods())]
@@ -68,7 +68,8 @@ impl Impute {
         let model = Model::read(&self.io.model)?;
         let mut stream = Stream::open(&model, &self.io.data, &self.io.options.with_missing(true), global)?;
         let mut cells = self.cells.open(model.machine.visible().sites())?;
-        let wants = [&self.low, &self.high, &self.spread].iter().any(|f| f.is_some()) || self.fill == "draw";
+        let fill = Fill::LIST.iter().find(|f| f.0 == self.fill).map_or(Fill::Mean, |f| f.1);
+        let wants = [&self.low, &self.high, &self.spread].iter().any(|f| f.is_some()) || fill == Fill::Draw;
         let method = Method::LIST.iter().find(|m| m.0 == self.method).map_or(Method::Auto, |m| m.1);
         let settings = conditional::Settings {
             method,
@@ -79,14 +80,8 @@ impl Impute {
             seed: global.seed(),
         };
         let ask = Conditional::new(&model.file.rbm, settings)?;
-        let mut work = Work {
-            model: &model,
-            ask,
-            check: Check::new(&model),
-            tally: Tally::default(),
-            fill: &self.fill,
-            data: &self.io.data,
-        };
+        let mut work =
+            Work { model: &model, ask, check: Check::new(&model), tally: Tally::default(), fill, data: &self.io.data };
         let (mut low, mut high, mut spread, mut done) = (Vec::new(), Vec::new(), Vec::new(), 0);
         let table = model.notes.visible(model.machine.visible().sites(), stream.rows());
         let rows = write_table(&self.io.output, &table, &mut || {
@@ -132,7 +127,7 @@ struct Work<'a> {
     ask: Conditional,
     check: Check,
     tally: Tally,
-    fill: &'a str,
+    fill: Fill,
     data: &'a str,
 }
 
@@ -150,9 +145,9 @@ impl Work<'_> {
             let x = block.columns.slice_axis(Axis(0), (from..to).into());
             let mut filled = self.ask.fill(x, &part, block.first + from as u64)?;
             self.count(&filled, &part);
-            self.choose(&mut filled);
+            filled.choose(self.fill, self.model.machine.visible().unit());
             self.check.add(block, &part, from, &filled.values);
-            self.restore(&mut filled);
+            filled.restore(&self.model.file.preprocess);
             for ((r, i), value) in filled.values.indexed_iter().filter(|((r, i), _)| !part.get(*r, *i)) {
                 values[[from + r, i]] = *value;
             }
@@ -180,43 +175,6 @@ impl Work<'_> {
         self.tally.exact_rows += (filled.exact - whole) as u64;
         self.tally.cells += (0..known.rows()).map(|r| (known.sites() - known.ones(r)) as u64).sum::<u64>();
         self.tally.squares += filled.std_err.iter().map(|e| e * e).sum::<f64>();
-    }
-
-    /// Puts states or draws in the place of means, if they are wanted.
-    fn choose(&self, filled: &mut Filled) {
-        let unit = self.model.machine.visible().unit();
-        match (self.fill, unit.n_states()) {
-            ("draw", _) => {
-                for (mut row, draws) in filled.values.rows_mut().into_iter().zip(&filled.draws) {
-                    if let Some(last) = draws.as_ref().and_then(|d| d.rows().into_iter().next_back()) {
-                        row.assign(&last);
-                    }
-                }
-            }
-            ("best", Some(q)) if unit.width() == 1 => {
-                let mut state = [0.0];
-                let states: Vec<f64> = (0..q)
-                    .map(|k| {
-                        unit.state(k, &mut state);
-                        state[0]
-                    })
-                    .collect();
-                let nearest =
-                    |x: f64| states.iter().fold(states[0], |b, s| if (s - x).abs() < (b - x).abs() { *s } else { b });
-                filled.values.mapv_inplace(nearest);
-            }
-            _ => (),
-        }
-    }
-
-    /// From the machine's units to those of the data.
-    fn restore(&self, filled: &mut Filled) {
-        let preprocess = &self.model.file.preprocess;
-        preprocess.restore(&mut filled.values);
-        filled.interval.iter_mut().flatten().for_each(|x| preprocess.restore(x));
-        if let (Some(spread), Some(scale)) = (&mut filled.spread, &preprocess.scale) {
-            *spread *= &scale.view().insert_axis(Axis(0));
-        }
     }
 
     fn report(&self, report: Report) -> Report {

@@ -8,9 +8,8 @@ use crate::report::{Report, say};
 use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use harmonium::Natural;
 use harmonium::data::write_table;
-use harmonium::sample::{Drawn, Followed, Sampling, Settings, Start};
+use harmonium::sample::{Drawn, Followed, Given, Sampling, Settings, Start};
 use ndarray::{Array2, Axis};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -87,41 +86,6 @@ fn parse_start(text: &str) -> Result<Begin, String> {
     }
 }
 
-/// A machine, and the cells of a row that it is about if it is not about all: values as they stand in the data, and which of them
-/// are given.
-struct Given {
-    machine: Natural<f64>,
-    known: Option<(Vec<f64>, Vec<bool>)>,
-}
-
-impl Given {
-    /// The columns of whole rows that the machine is about.
-    fn free_columns(&self, rows: &Array2<f64>) -> Array2<f64> {
-        let Some((_, known)) = &self.known else { return rows.clone() };
-        let width = self.machine.visible().unit().width();
-        let free: Vec<usize> = (0..rows.ncols()).filter(|c| !known[c / width]).collect();
-        rows.select(Axis(1), &free)
-    }
-
-    /// Rows of the machine with the given cells put in, in the units of the data.
-    fn whole(&self, model: &Model, rows: Array2<f64>) -> Array2<f64> {
-        let Some((raw, known)) = &self.known else {
-            let mut rows = rows;
-            model.file.preprocess.restore(&mut rows);
-            return rows;
-        };
-        let mut all = Array2::zeros((rows.nrows(), known.len()));
-        let free = (0..known.len()).filter(|i| !known[*i]);
-        free.enumerate().for_each(|(k, i)| all.column_mut(i).assign(&rows.column(k)));
-        model.file.preprocess.restore(&mut all);
-        (0..known.len()).filter(|i| known[*i]).for_each(|i| all.column_mut(i).fill(raw[i]));
-        all
-    }
-}
-
-/// Chains that can be compared with each other.
-const COMPARABLE: u64 = 20;
-
 impl Sample {
     pub fn run(&self, global: &Global) -> Result<Report> {
         let model = Model::read(&self.model)?;
@@ -141,11 +105,11 @@ impl Sample {
         let tell = |done, all| meter.tell(done, Some(all));
         let context = || self.model.display().to_string();
         let mut sampling =
-            Sampling::of(given.machine.clone(), Settings { start, ..settings }, &tell).with_context(context)?;
+            Sampling::of(given.machine().clone(), Settings { start, ..settings }, &tell).with_context(context)?;
         let table = model.notes.visible(model.machine.visible().sites(), Some(self.n));
         write_table(&self.output, &table, &mut || {
             let block = sampling.block()?;
-            Ok(block.map(|rows| given.whole(&model, rows)))
+            Ok(block.map(|rows| given.whole(&model.file.preprocess, rows)))
         })?;
         let drawn = sampling.finish();
         drawn.warnings.iter().for_each(|w| meter.suspend(|| say("warning", w)));
@@ -158,7 +122,7 @@ impl Sample {
             if self.cells.any() {
                 bail!("--free and --mask name cells of a row: give that row with --clamp");
             }
-            return Ok(Given { machine: model.machine.clone(), known: None });
+            return Ok(Given::nothing(&model.machine));
         };
         let mut stream = Stream::open(model, data, &self.options.with_missing(true), global)?;
         let mut cells = self.cells.open(model.machine.visible().sites())?;
@@ -183,7 +147,7 @@ impl Sample {
         if known.iter().all(|k| *k) {
             bail!("{data}: row {wanted} has no unknown cells; name some with --free or --mask");
         }
-        Ok(Given { machine: model.machine.given(&x, |site| known[site]), known: Some((raw, known)) })
+        Ok(Given::cells(&model.machine, &x, raw, known))
     }
 
     /// What was asked, without the rows that chains may begin at.
@@ -201,12 +165,7 @@ impl Sample {
         };
         match self.steps {
             None => all,
-            Some(steps) => {
-                // A row of its own for every chain needs no thinning; this is how often they are looked at.
-                let thin = (steps / 20).clamp(1, all.thin);
-                let chains = Some(usize::try_from(self.n.max(COMPARABLE)).unwrap_or(usize::MAX));
-                Settings { chains, burn_in: steps - thin, thin, ..all }
-            }
+            Some(steps) => all.with_steps(steps),
         }
     }
 

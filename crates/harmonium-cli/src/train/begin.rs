@@ -1,16 +1,15 @@
 //! Where a run begins: settings completed by what the data are, rows packed, the first machine made.
 
 use super::input::{self, Input, Shape};
-use super::settings::{Machine, SIMILAR, Settings, default_hidden, default_updates, lookup};
+use super::settings::{Machine, SIMILAR, Settings, lookup};
 use crate::notes::Notes;
 use crate::report::say;
 use anyhow::{Result, bail};
-use harmonium::backend::{Backend, Cpu};
 use harmonium::data::{Alphabet, Preprocess, find_builtin};
 use harmonium::file::ModelFile;
+use harmonium::train::{adopted_machine, default_hidden, default_updates};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Error, Exact, Rbm, States, Stats, TrainConfig, initial_machine};
-use ndarray::Array1;
+use harmonium::{Error, Exact, Rbm, States, TrainConfig, initial_machine};
 use sha2::{Digest, Sha256};
 use toml::Table;
 
@@ -65,7 +64,7 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
     complete_training(&mut settings.train, asked, epochs, &input)?;
     let (config, n_hidden) = (&settings.train, settings.machine.n_hidden);
     let rbm = match init {
-        Some(file) => adopted(&file.rbm.cast(), &input.train, config.centering)?,
+        Some(file) => adopted_machine(&file.rbm.cast(), &input.train, config.centering)?,
         None => initial_machine(&visible, &hidden, n_hidden, &input.train, config.centering, config.seed)?,
     };
     if lookup(asked, "train.method").is_none() && Exact::cost(&rbm.lower()).is_some_and(|cost| cost <= TINY) {
@@ -146,22 +145,6 @@ fn take_over(settings: &mut Settings, asked: &Table, rbm: &Rbm<f64>, columns: us
         }
     }
     Ok(())
-}
-
-/// A machine that goes on with other data: offsets at their means, or none.
-fn adopted(rbm: &Rbm<f32>, data: &Dataset<f32>, centering: bool) -> Result<Rbm<f32>> {
-    if !centering {
-        return Ok(rbm.folded());
-    }
-    let mut rbm = rbm.clone();
-    let machine = rbm.lower();
-    let mut stats = Stats::zeros(&machine);
-    let mut backend = Cpu::new(machine)?;
-    backend.put(0, data.states(), None);
-    backend.stats(0, Some(data.weights()), None, &mut stats);
-    let mean = |sums: ndarray::ArrayView1<f32>| -> Array1<f32> { sums.mapv(|s| (f64::from(s) / stats.weight) as f32) };
-    rbm.recenter(mean(stats.visible.row(0)).view(), mean(stats.hidden.row(0)).view())?;
-    Ok(rbm)
 }
 
 /// SHA-256 of all rows, their weights and the first machine: two runs with equal digests and settings are the same run.

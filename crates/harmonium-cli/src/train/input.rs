@@ -6,8 +6,6 @@ use crate::progress::Meter;
 use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
 use harmonium::data::{Preprocess, similarity_weights};
-use harmonium::rng::{Key, Purpose};
-use harmonium::train::shuffled;
 use harmonium::units::{Kind, Options};
 use harmonium::{Dataset, Error, Natural, Rbm, Side};
 use ndarray::Array1;
@@ -42,7 +40,10 @@ pub fn read(settings: &Settings, visible: &Kind, columns: usize, preprocess: &mu
             weigh(&mut valid, &data.weights()?, true)?;
             (train, Some(valid))
         }
-        (None, Some(fraction)) => split(&train, fraction, seed)?,
+        (None, Some(fraction)) => {
+            let (train, valid) = train.split(fraction, seed)?;
+            (train, Some(valid))
+        }
         (None, None) => (train, None),
     };
     Ok(Input { train, valid })
@@ -73,12 +74,8 @@ impl Units {
         let mut stream = Stream::new(wide, preprocess, source, options, seed, Box::new(hint))?;
         let mut rows = Dataset::new(narrow);
         while let Some(block) = stream.read()? {
-            let columns = block.columns.mapv(|x| x as f32);
-            if let Some(((r, _), x)) = columns.indexed_iter().find(|(_, x)| !x.is_finite()) {
-                let problem = format!("data row {}: a value is {x} in single precision", block.first + r as u64);
-                return Err(Error::Data { path: source.into(), problem }.into());
-            }
-            rows.push_known(narrow, columns.view(), block.known.as_ref());
+            let refused = |e: Error| Error::Data { path: source.into(), problem: e.to_string() };
+            rows.push_block(narrow, &block).map_err(refused)?;
         }
         Ok((rows, stream.decided_by_data()))
     }
@@ -174,21 +171,6 @@ fn one_column(source: &str) -> Result<Vec<f64>> {
         bail!("{source}: row weights are one column of numbers, but this table has {columns} columns");
     }
     Ok(numbers)
-}
-
-/// Rows to learn from and rows to judge by, chosen by seed; each part keeps the order of the file.
-fn split(all: &Dataset<f32>, fraction: f64, seed: u64) -> Result<(Dataset<f32>, Option<Dataset<f32>>)> {
-    let n = all.len();
-    let held_out = (fraction * n as f64).round() as usize;
-    if held_out == 0 || held_out == n {
-        bail!("valid-fraction: {fraction} of {n} rows holds out {held_out}, but both parts must have rows");
-    }
-    // Epochs are shuffled under their own numbers, of which this is one that no run reaches.
-    let mut order = shuffled(n, Key::root(seed).of(Purpose::Shuffle).step(u64::MAX));
-    let mut judge = order.split_off(n - held_out);
-    order.sort_unstable();
-    judge.sort_unstable();
-    Ok((all.select(&order), Some(all.select(&judge))))
 }
 
 fn refused(source: &str, error: Error) -> anyhow::Error {

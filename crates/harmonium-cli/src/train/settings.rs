@@ -4,6 +4,7 @@ use crate::args::{Asked, DataOptions, parse_binarize};
 use anyhow::{Context, Result, bail};
 use harmonium::TrainConfig;
 use harmonium::data::Alphabet;
+use harmonium::train::DEFAULT_HIDDEN;
 use harmonium::units::{Kind, Options};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -95,25 +96,11 @@ impl Default for Settings {
             hidden: "bernoulli".into(),
             hidden_coupling: None,
             hidden_states: None,
-            n_hidden: MOST_HIDDEN,
+            n_hidden: DEFAULT_HIDDEN,
             init: None,
         };
         Settings { checkpoint_every: 1000, demo: false, data, machine, train: TrainConfig::default(), found: None }
     }
-}
-
-/// Hidden units unless asked otherwise: enough for images, and not many more than narrow data can teach. Tables of
-/// numbers are short of rows more often than images are, and with 16 hidden units their likelihood is exact.
-pub fn default_hidden(columns: usize, continuous: bool) -> usize {
-    let wanted = if continuous { columns } else { columns.saturating_mul(4) };
-    wanted.clamp(16, MOST_HIDDEN)
-}
-
-const MOST_HIDDEN: usize = 256;
-
-/// Updates unless asked otherwise: ten passes through large data, and enough of them for small data.
-pub fn default_updates(rows: usize, batch: usize) -> u64 {
-    (10 * rows.div_ceil(batch.max(1)) as u64).max(10_000)
 }
 
 impl Settings {
@@ -286,14 +273,6 @@ pub fn put(table: &mut Table, key: &str, value: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn small_data_get_ten_thousand_updates_and_large_data_ten_epochs() {
-        assert_eq!(default_updates(1797, 100), 10_000);
-        assert_eq!(default_updates(1_000_000, 100), 100_000);
-        let hidden = |columns| (default_hidden(columns, false), default_hidden(columns, true));
-        assert_eq!([hidden(2), hidden(25), hidden(784)], [(16, 16), (100, 25), (256, 256)]);
-    }
 
     #[test]
     fn unknown_keys_are_refused_by_name() {

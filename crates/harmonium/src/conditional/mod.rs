@@ -18,7 +18,7 @@ mod summary;
 pub use chains::filled;
 pub(crate) use exact::Row;
 pub use score::{Score, Scores};
-pub use summary::Filled;
+pub use summary::{Fill, Filled};
 
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};

@@ -1,9 +1,11 @@
 //! What is told of a cell: its mean, how far it may be from it, and an interval.
 
 use super::Answer;
+use crate::data::Preprocess;
 use crate::natural::Side;
 use crate::states::Bits;
-use ndarray::{Array1, Array2};
+use crate::units::Unit;
+use ndarray::{Array1, Array2, Axis};
 
 /// Filled rows of data values, one entry per site.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +23,59 @@ pub struct Filled {
     pub draws: Vec<Option<Array2<f64>>>,
     /// Number of rows that were solved exactly, those without free cells included.
     pub exact: usize,
+}
+
+/// What an unknown cell gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Its conditional mean.
+    Mean,
+    /// The state nearest to it.
+    Best,
+    /// A draw; intervals must have been asked for.
+    Draw,
+}
+
+impl Fill {
+    /// Every way and its name.
+    pub const LIST: [(&'static str, Fill); 3] = [("mean", Fill::Mean), ("best", Fill::Best), ("draw", Fill::Draw)];
+}
+
+impl Filled {
+    /// Puts states or draws in the place of means, if they are wanted.
+    pub fn choose(&mut self, fill: Fill, unit: &dyn Unit<f64>) {
+        match (fill, unit.n_states()) {
+            (Fill::Draw, _) => {
+                for (mut row, draws) in self.values.rows_mut().into_iter().zip(&self.draws) {
+                    if let Some(last) = draws.as_ref().and_then(|d| d.rows().into_iter().next_back()) {
+                        row.assign(&last);
+                    }
+                }
+            }
+            (Fill::Best, Some(q)) if unit.width() == 1 => {
+                let mut state = [0.0];
+                let states: Vec<f64> = (0..q)
+                    .map(|k| {
+                        unit.state(k, &mut state);
+                        state[0]
+                    })
+                    .collect();
+                let nearest =
+                    |x: f64| states.iter().fold(states[0], |b, s| if (s - x).abs() < (b - x).abs() { *s } else { b });
+                self.values.mapv_inplace(nearest);
+            }
+            _ => (),
+        }
+    }
+
+    /// From the machine's units to those of the data.
+    pub fn restore(&mut self, preprocess: &Preprocess) {
+        preprocess.restore(&mut self.values);
+        self.interval.iter_mut().flatten().for_each(|x| preprocess.restore(x));
+        if let (Some(spread), Some(scale)) = (&mut self.spread, &preprocess.scale) {
+            *spread *= &scale.view().insert_axis(Axis(0));
+        }
+    }
 }
 
 pub(super) fn of(side: &Side<f64>, answers: &[Answer], known: &Bits, interval: Option<f64>, exact: usize) -> Filled {

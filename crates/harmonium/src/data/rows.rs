@@ -4,12 +4,16 @@ use super::{Binarize, Binarizer, Preprocess, Source};
 use crate::error::{Error, Result};
 use crate::natural::Side;
 use crate::states::Bits;
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2, Axis};
+use rayon::prelude::*;
 
 /// Numbers per block: 16 MiB, rows enough for many threads, and little beside the weights of a machine of that width.
 const BLOCK_CELLS: usize = 1 << 21;
 /// Rows per block at most: a thousand per thread on a large machine, and progress is told often enough.
 const BLOCK_ROWS: usize = 1 << 14;
+
+/// Rows that one thread takes at a time. It is fixed, so that results do not depend on the number of threads.
+const CHUNK_ROWS: usize = 128;
 
 /// A block of consecutive rows.
 pub struct Block {
@@ -23,6 +27,33 @@ pub struct Block {
     pub known: Option<Bits>,
     /// The rows as they stand in the source, if cells may be unknown.
     pub raw: Option<Array2<f64>>,
+}
+
+impl Block {
+    /// `f` of every row, on all threads; `f` takes rows to rows of `columns` numbers. A result that is not finite is refused by
+    /// its row.
+    pub fn map(&self, columns: usize, f: impl Fn(ArrayView2<f64>) -> Array2<f64> + Sync) -> Result<Array2<f64>> {
+        let mut result = Array2::zeros((self.columns.nrows(), columns));
+        if self.columns.nrows() <= CHUNK_ROWS {
+            result.assign(&f(self.columns.view()));
+            return self.finite(result);
+        }
+        let chunks = self.columns.axis_chunks_iter(Axis(0), CHUNK_ROWS);
+        let work: Vec<_> = result.axis_chunks_iter_mut(Axis(0), CHUNK_ROWS).zip(chunks).collect();
+        work.into_par_iter().for_each(|(mut result, x)| result.assign(&f(x)));
+        self.finite(result)
+    }
+
+    /// A result for every row, if it is finite.
+    fn finite(&self, result: Array2<f64>) -> Result<Array2<f64>> {
+        match result.indexed_iter().find(|(_, x)| !x.is_finite()) {
+            None => Ok(result),
+            Some(((row, _), x)) => Err(Error::Undefined(format!(
+                "data row {}: the result is {x}, its values are too large for the machine",
+                self.first + row as u64
+            ))),
+        }
+    }
 }
 
 /// A source, prepared for a layer.

@@ -5,5 +5,5 @@ pub(crate) mod digest;
 mod model;
 pub(crate) mod tensors;
 
-pub use model::{ModelFile, Precision};
+pub use model::{ModelFile, Precision, Tensor};
 pub use tensors::MOST_BYTES;

@@ -28,6 +28,9 @@ pub enum Precision {
     F64,
 }
 
+/// Shape and numbers.
+pub type Tensor = (Vec<usize>, Vec<f64>);
+
 /// A machine as it stands in a file: computed with in f64, stored in `precision`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFile {
@@ -77,8 +80,25 @@ impl ModelFile {
         out.finish()
     }
 
+    /// A file from its metadata and tensors by name, with the checks that bytes of strangers pass.
+    pub fn from_tensors(
+        metadata: BTreeMap<String, String>,
+        tensors: &BTreeMap<String, Tensor>,
+        precision: Precision,
+    ) -> Result<ModelFile> {
+        let named = [("format".into(), FORMAT.into()), ("version".into(), VERSION.into())];
+        let mut out = TensorWriter::new(metadata.into_iter().chain(named).collect());
+        for (name, (shape, numbers)) in tensors {
+            match precision {
+                Precision::F32 => out.numbers(name, shape, numbers.iter().map(|&x| x as f32)),
+                Precision::F64 => out.numbers(name, shape, numbers.iter().copied()),
+            }
+        }
+        Self::from_bytes(&out.finish())
+    }
+
     /// Every tensor by name, with its shape and numbers.
-    fn tensors(&self) -> BTreeMap<String, (Vec<usize>, Vec<f64>)> {
+    pub fn tensors(&self) -> BTreeMap<String, Tensor> {
         let mut all = BTreeMap::new();
         let weights = self.rbm.weights();
         all.insert("weights".into(), (weights.shape().to_vec(), weights.iter().copied().collect()));
@@ -99,7 +119,8 @@ impl ModelFile {
         all
     }
 
-    fn metadata(&self) -> BTreeMap<String, String> {
+    /// What the units are, what is done to data, and notes, by their names in the file.
+    pub fn metadata(&self) -> BTreeMap<String, String> {
         let mut all: BTreeMap<String, String> =
             [("format".into(), FORMAT.into()), ("version".into(), VERSION.into())].into();
         for (side, layer) in [("visible", self.rbm.visible()), ("hidden", self.rbm.hidden())] {

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `gibbs`, `tempering`, `exact` | the samplers |
 //! | `start` | where chains begin |
+//! | `given` | a machine of some cells of a row |
 //! | `ladder`, `path` | parallel tempering, and the way from independent units to the machine |
 //! | `watch` | what is followed along the chains |
 //! | `diagnose` | R̂ and effective sample sizes |
@@ -13,6 +14,7 @@
 pub mod diagnose;
 mod exact;
 mod gibbs;
+mod given;
 pub(crate) mod ladder;
 pub(crate) mod path;
 mod start;
@@ -20,6 +22,7 @@ mod tempering;
 mod verdict;
 mod watch;
 
+pub use given::Given;
 pub use start::Start;
 pub use tempering::Tempered;
 pub use watch::Followed;
@@ -41,6 +44,8 @@ pub const MOST_CHAINS: usize = 1 << 20;
 const BLOCK: usize = 4096;
 /// Weights from which on chains are run in f32: finite units whose energies are sums of many terms.
 const LARGE: usize = 4096;
+/// Sweeps after which progress is told at the latest.
+const TOLD: u64 = 50;
 /// Times that a sampler is tuned during the first half of the burn-in.
 const TUNINGS: u64 = 4;
 
@@ -83,7 +88,18 @@ impl Default for Settings<'_> {
     }
 }
 
+/// Chains that can be compared with each other.
+const COMPARABLE: u64 = 20;
+
 impl Settings<'_> {
+    /// Every row from a chain of its own, so many sweeps after its start; in place of burn-in, thinning and chains.
+    pub fn with_steps(self, steps: u64) -> Self {
+        // A row of its own for every chain needs no thinning; this is how often they are looked at.
+        let thin = (steps / 20).clamp(1, self.thin.max(1));
+        let chains = Some(usize::try_from(self.n.max(COMPARABLE)).unwrap_or(usize::MAX));
+        Settings { chains, burn_in: steps.saturating_sub(thin), thin, ..self }
+    }
+
     /// Chains: as asked, or one for fifty rows within limits. Some tens can be compared with each other, each costs its burn-in,
     /// and fewer are longer.
     fn chains(&self) -> usize {
@@ -293,9 +309,12 @@ impl<'a> Sampling<'a> {
     fn advance(&mut self, sweeps: u64) {
         let draws = self.settings.n.div_ceil(self.chains as u64);
         let all = self.settings.burn_in + draws * self.settings.thin;
-        self.sampler.advance(sweeps);
-        self.sweeps += sweeps;
-        (self.progress)(self.sweeps, all);
+        for first in (0..sweeps).step_by(TOLD as usize) {
+            let some = (sweeps - first).min(TOLD);
+            self.sampler.advance(some);
+            self.sweeps += some;
+            (self.progress)(self.sweeps, all);
+        }
     }
 
     /// Rows of columns as data values: the states, or means one round on.

@@ -1,13 +1,15 @@
 //! Where learning begins: independent units fitted to the data, weights small and random.
 
+use crate::backend::{Backend, Cpu};
 use crate::dataset::{Dataset, Moments};
 use crate::error::{Error, Result};
 use crate::model::{Layer, Rbm};
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose, normal};
+use crate::stats::Stats;
 use crate::units::Kind;
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayView1};
 
 /// Size of the first weights, in units of the coupling's own scale.
 const FIRST_WEIGHTS: f64 = 0.01;
@@ -61,6 +63,22 @@ pub fn initial_machine<T: Real>(
     machine.hidden().unit().means(machine.hidden().eta(), &zero, &mut beta);
     let alpha = rbm.visible().offset().to_owned();
     rbm.recenter(alpha.view(), Array1::from(beta).view())?;
+    Ok(rbm)
+}
+
+/// A machine that goes on with other data: offsets at their means, or none.
+pub fn adopted_machine<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>, centred: bool) -> Result<Rbm<T>> {
+    if !centred {
+        return Ok(rbm.folded());
+    }
+    let mut rbm = rbm.clone();
+    let machine = rbm.lower();
+    let mut stats = Stats::zeros(&machine);
+    let mut backend = Cpu::new(machine)?;
+    backend.put(0, data.states(), None);
+    backend.stats(0, Some(data.weights()), None, &mut stats);
+    let mean = |sums: ArrayView1<T>| -> Array1<T> { sums.mapv(|s| T::of(s.f64() / stats.weight)) };
+    rbm.recenter(mean(stats.visible.row(0)).view(), mean(stats.hidden.row(0)).view())?;
     Ok(rbm)
 }
 

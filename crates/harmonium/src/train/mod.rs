@@ -11,8 +11,8 @@ mod monitor;
 mod update;
 
 pub use checkpoint::machine_of_checkpoint;
-pub use config::TrainConfig;
-pub use init::{independent_log_likelihood, initial_machine, log_variance_limits};
+pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden, default_updates};
+pub use init::{adopted_machine, independent_log_likelihood, initial_machine, log_variance_limits};
 
 use crate::backend::{Backend, Cpu};
 use crate::data::Preprocess;
@@ -350,11 +350,20 @@ impl<T: Real> Trainer<T> {
     /// Puts a snapshot on disk and says so once it is there.
     fn save(&mut self, snapshot: &State<T>, observer: &mut dyn Observer) -> Result<()> {
         let Some((path, _)) = &self.checkpoint else { return Ok(()) };
-        let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
-        let bytes = checkpoint::to_bytes(snapshot, &names, self.config.seed);
+        let bytes = self.bytes_of(snapshot);
         atomic::write(path, |w| w.write_all(&bytes))?;
         observer.on(&Event::Checkpoint { update: snapshot.update });
         Ok(())
+    }
+
+    /// The bytes of a checkpoint of the run as it is, see [`resume`](Trainer::resume).
+    pub fn checkpoint(&self) -> Vec<u8> {
+        self.bytes_of(&self.state())
+    }
+
+    fn bytes_of(&self, state: &State<T>) -> Vec<u8> {
+        let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
+        checkpoint::to_bytes(state, &names, self.config.seed)
     }
 
     /// Goes on from the bytes of a checkpoint of the same configuration.

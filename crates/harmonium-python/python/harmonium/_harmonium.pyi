@@ -1,0 +1,98 @@
+"""The compiled module: one call of the library each. Use harmonium instead."""
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import Any, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Machine",
+    "Pcd",
+    "__version__",
+    "fit",
+    "free_energies",
+    "gradient",
+    "impute",
+    "log_z",
+    "means",
+    "pseudo_log_likelihoods",
+    "reconstructions",
+    "sample",
+]
+__version__: str
+
+class _Table(Protocol):
+    shape: tuple[int, int]
+    def read(self, first: int, last: int) -> NDArray[np.float64]: ...
+
+@final
+class Machine:
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Machine: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def read(path: str | PathLike[str]) -> Machine: ...
+    def write(self, path: str | PathLike[str]) -> None: ...
+    @staticmethod
+    def from_tensors(
+        metadata: Mapping[str, str], tensors: Mapping[str, NDArray[np.float64]], single: bool
+    ) -> Machine: ...
+    def tensors(self) -> dict[str, NDArray[Any]]: ...
+    def metadata(self) -> dict[str, str]: ...
+    def n_visible(self) -> int: ...
+    def n_hidden(self) -> int: ...
+    def recentered(self, visible: NDArray[np.float64] | None, hidden: NDArray[np.float64] | None) -> Machine: ...
+    def __eq__(self, value: object, /) -> bool: ...
+
+@final
+class Pcd:
+    def __new__(
+        cls,
+        table: _Table,
+        components: NDArray[np.float64],
+        hidden: NDArray[np.float64],
+        visible: NDArray[np.float64],
+        chains: NDArray[np.float64],
+        single: bool,
+        batch: int,
+        rate: float,
+        seed: int,
+    ) -> Pcd: ...
+    def epoch(self) -> None: ...
+    def arrays(self) -> dict[str, NDArray[Any]]: ...
+
+def fit(
+    table: _Table,
+    asked: str,
+    weights: NDArray[np.float64] | None,
+    init: Machine | None,
+    checkpoint: bytes | None,
+    tell: Callable[[str], bool],
+    threads: int | None,
+) -> tuple[Machine, bytes, str | None]: ...
+def log_z(
+    machine: Machine,
+    method: str,
+    tolerance: float,
+    chains: int | None,
+    temperatures: int | None,
+    budget: float | None,
+    seed: int,
+    data: _Table | None,
+    threads: int | None,
+) -> dict[str, Any]: ...
+def means(machine: Machine, table: _Table, seed: int, threads: int | None) -> NDArray[np.float64]: ...
+def reconstructions(machine: Machine, table: _Table, seed: int, threads: int | None) -> NDArray[np.float64]: ...
+def free_energies(
+    machine: Machine, table: _Table, missing: bool, seed: int, threads: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def pseudo_log_likelihoods(machine: Machine, table: _Table, seed: int, threads: int | None) -> NDArray[np.float64]: ...
+def gradient(
+    machine: Machine, table: _Table, weights: NDArray[np.float64] | None, seed: int, threads: int | None
+) -> dict[str, NDArray[np.float64]]: ...
+def sample(
+    machine: Machine, asked: str, start: _Table | None, clamp: _Table | None, threads: int | None
+) -> tuple[NDArray[np.float64], dict[str, Any]]: ...
+def impute(machine: Machine, table: _Table, asked: str, threads: int | None) -> list[NDArray[np.float64]]: ...

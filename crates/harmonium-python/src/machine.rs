@@ -1,0 +1,198 @@
+//! A machine as Python holds it: what stands in a model file, never changed; and its log Z.
+
+use crate::errors::exception;
+use crate::table::{Table, vector};
+use crate::work;
+use harmonium::file::{ModelFile, Precision};
+use harmonium::logz::{self, LogZ};
+use ndarray::{Array2, ArrayD, Axis, IxDyn};
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArrayDyn};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A trained machine: the content of a model file, which never changes.
+#[pyclass(frozen, module = "harmonium._harmonium")]
+pub struct Machine {
+    /// What stands in the file.
+    pub file: ModelFile,
+    /// log Z by what was asked.
+    solved: Mutex<BTreeMap<String, LogZ>>,
+}
+
+impl Machine {
+    /// A machine from a file.
+    pub fn new(file: ModelFile) -> Machine {
+        Machine { file, solved: Mutex::default() }
+    }
+}
+
+#[pymethods]
+impl Machine {
+    /// The machine of the bytes of a model file.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Machine> {
+        ModelFile::from_bytes(bytes).map(Machine::new).map_err(exception)
+    }
+
+    /// The bytes of its model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.file.to_bytes())
+    }
+
+    /// The machine of a model file.
+    #[staticmethod]
+    fn read(path: PathBuf) -> PyResult<Machine> {
+        ModelFile::read(path).map(Machine::new).map_err(exception)
+    }
+
+    /// Writes its model file; there is the old one or the new one, never half of either.
+    fn write(&self, path: PathBuf) -> PyResult<()> {
+        self.file.write(path).map_err(exception)
+    }
+
+    /// The machine with these metadata and tensors, by their names in a model file.
+    #[staticmethod]
+    fn from_tensors(
+        metadata: BTreeMap<String, String>,
+        tensors: BTreeMap<String, PyReadonlyArrayDyn<f64>>,
+        single: bool,
+    ) -> PyResult<Machine> {
+        let plain = |(name, array): (String, PyReadonlyArrayDyn<f64>)| {
+            let array = array.as_array();
+            (name, (array.shape().to_vec(), array.iter().copied().collect()))
+        };
+        let tensors = tensors.into_iter().map(plain).collect();
+        let precision = if single { Precision::F32 } else { Precision::F64 };
+        ModelFile::from_tensors(metadata, &tensors, precision).map(Machine::new).map_err(exception)
+    }
+
+    /// Its tensors, by their names in a model file and in its precision.
+    fn tensors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = PyDict::new(py);
+        for (name, (shape, numbers)) in self.file.tensors() {
+            let array = ArrayD::from_shape_vec(IxDyn(&shape), numbers);
+            let array = array.map_err(|e| PyValueError::new_err(format!("{name}: {e}")))?;
+            match self.file.precision {
+                Precision::F32 => all.set_item(name, array.mapv(|x| x as f32).into_pyarray(py))?,
+                Precision::F64 => all.set_item(name, array.into_pyarray(py))?,
+            }
+        }
+        Ok(all)
+    }
+
+    /// Its metadata, by their names in a model file.
+    fn metadata(&self) -> BTreeMap<String, String> {
+        self.file.metadata()
+    }
+
+    /// Number of visible units.
+    fn n_visible(&self) -> usize {
+        self.file.rbm.visible().sites()
+    }
+
+    /// Number of hidden units.
+    fn n_hidden(&self) -> usize {
+        self.file.rbm.hidden().sites()
+    }
+
+    /// The same distribution with other offsets; those not given stay.
+    fn recentered(
+        &self,
+        visible: Option<PyReadonlyArray1<f64>>,
+        hidden: Option<PyReadonlyArray1<f64>>,
+    ) -> PyResult<Machine> {
+        let mut file = self.file.clone();
+        let alpha = vector(visible).unwrap_or_else(|| file.rbm.visible().offset().to_owned());
+        let beta = vector(hidden).unwrap_or_else(|| file.rbm.hidden().offset().to_owned());
+        file.rbm.recenter(alpha.view(), beta.view()).map_err(exception)?;
+        Ok(Machine::new(file))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Machine>().getattr("from_bytes")?, (self.to_bytes(py),)))
+    }
+
+    fn __eq__(&self, other: &Bound<PyAny>) -> bool {
+        other.cast::<Machine>().is_ok_and(|other| other.get().file == self.file)
+    }
+}
+
+/// log Z of a machine, computed once for every question.
+#[pyfunction]
+#[pyo3(signature = (machine, method, tolerance, chains, temperatures, budget, seed, data, threads))]
+#[allow(clippy::too_many_arguments)] // As Python asks it, all by name.
+pub fn log_z<'py>(
+    py: Python<'py>,
+    machine: &Machine,
+    method: &str,
+    tolerance: f64,
+    chains: Option<usize>,
+    temperatures: Option<usize>,
+    budget: Option<f64>,
+    seed: u64,
+    data: Option<Table>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let asked = format!("{method} {tolerance} {chains:?} {temperatures:?} {budget:?} {seed}");
+    let known = || machine.solved.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = if data.is_none() { known().get(&asked).cloned() } else { None };
+    let found = match before {
+        Some(found) => found,
+        None => work::run(py, threads, f64::INFINITY, |stop| {
+            let rows = data.map(|table| columns(machine, &table)).transpose()?;
+            let budget = budget.unwrap_or(logz::BUDGET);
+            let settings = logz::Settings {
+                seed,
+                chains,
+                temperatures,
+                tolerance,
+                budget,
+                data: rows.as_ref(),
+                ..Default::default()
+            };
+            logz::log_z(&machine.file.rbm, method, settings, &|_, _| stop.leave()).map_err(exception)
+        })?,
+    };
+    known().insert(asked, found.clone());
+    told(py, &found)
+}
+
+/// All rows of a table as rows of columns.
+pub fn columns(machine: &Machine, table: &Table) -> PyResult<Array2<f64>> {
+    let (lowered, file) = (machine.file.rbm.lower(), &machine.file);
+    let side = lowered.visible();
+    let mut all = Array2::zeros((0, side.columns()));
+    let mut read = || {
+        let mut rows = table.prepared(side, &file.preprocess, None, 0)?;
+        while let Some(block) = rows.read()? {
+            // Both have the columns of the layer, so they fit.
+            let _ = all.append(Axis(0), block.columns.view());
+        }
+        Ok(())
+    };
+    read().map_err(|e| table.exception(e))?;
+    Ok(all)
+}
+
+fn told<'py>(py: Python<'py>, found: &LogZ) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for (name, number) in
+        [("value", found.value), ("std_err", found.std_err), ("lower", found.lower), ("upper", found.upper)]
+    {
+        all.set_item(name, number)?;
+    }
+    all.set_item("ess", found.ess)?;
+    for (name, text) in [
+        ("method", found.method),
+        ("verdict", found.verdict.name()),
+        ("how", found.how.as_str()),
+        ("advice", found.advice.as_str()),
+    ] {
+        all.set_item(name, text)?;
+    }
+    Ok(all)
+}

@@ -1,0 +1,213 @@
+//! Rows drawn from a machine, and unknown cells filled.
+
+use crate::errors::{exception, words};
+use crate::machine::{Machine, columns};
+use crate::table::Table;
+use crate::work;
+use harmonium::conditional::{self, Conditional, Fill, Method};
+use harmonium::data::{Block, Preprocess, Rows};
+use harmonium::sample::{Drawn, Given, Sampling, Settings, Start};
+use harmonium::{Bits, Natural};
+use ndarray::{Array2, Axis};
+use numpy::{IntoPyArray, PyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::Deserialize;
+
+type Matrix<'py> = Bound<'py, PyArray2<f64>>;
+
+/// How rows are drawn.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    sampler: String,
+    n: u64,
+    steps: Option<u64>,
+    chains: Option<usize>,
+    temperatures: Option<usize>,
+    burn_in: u64,
+    thin: u64,
+    hidden_start: bool,
+    means: bool,
+    seed: u64,
+}
+
+/// What was asked as JSON.
+pub fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> PyResult<T> {
+    serde_json::from_str(json).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+/// Draws rows in the units of the data, and tells what is known about them. `clamp` is one row, NaN where it is to be drawn.
+#[pyfunction]
+pub fn sample<'py>(
+    py: Python<'py>,
+    machine: &Machine,
+    asked: &str,
+    start: Option<Table>,
+    clamp: Option<Table>,
+    threads: Option<usize>,
+) -> PyResult<(Matrix<'py>, Bound<'py, PyDict>)> {
+    let asked: Asked = parsed(asked)?;
+    let (rows, drawn) = work::run(py, threads, f64::INFINITY, |stop| {
+        let given = match &clamp {
+            Some(row) => clamped(machine, row, asked.seed)?,
+            None => Given::nothing(&machine.file.rbm.lower()),
+        };
+        let start = start.map(|table| columns(machine, &table)).transpose()?;
+        let start = start.map(|rows| given.free_columns(&rows));
+        let begin = match &start {
+            Some(rows) => Start::Rows(rows),
+            None if asked.hidden_start => Start::Hidden,
+            None => Start::Random,
+        };
+        let settings = Settings {
+            sampler: &asked.sampler,
+            n: asked.n,
+            chains: asked.chains,
+            temperatures: asked.temperatures,
+            burn_in: asked.burn_in,
+            thin: asked.thin,
+            start: begin,
+            means: asked.means,
+            seed: asked.seed,
+        };
+        let settings = asked.steps.map_or(settings, |steps| settings.with_steps(steps));
+        let leave = |_, _| stop.leave();
+        let draw = || {
+            let mut sampling = Sampling::of(given.machine().clone(), settings, &leave)?;
+            let mut all = Array2::zeros((0, machine.file.rbm.visible().sites()));
+            while let Some(block) = sampling.block()? {
+                // Both have one column per site, so they fit.
+                let _ = all.append(Axis(0), given.whole(&machine.file.preprocess, block).view());
+            }
+            Ok((all, sampling.finish()))
+        };
+        draw().map_err(exception)
+    })?;
+    Ok((rows.into_pyarray(py), told(py, &drawn)?))
+}
+
+/// The machine of the unknown cells of a row.
+fn clamped(machine: &Machine, table: &Table, seed: u64) -> PyResult<Given> {
+    let lowered = machine.file.rbm.lower();
+    let read = || {
+        let rows = table.prepared(lowered.visible(), &machine.file.preprocess, None, seed)?;
+        rows.with_missing().read()
+    };
+    let block = read().map_err(|e| table.exception(e))?;
+    match block.and_then(|b| Some((b.columns.row(0).to_vec(), b.raw?.row(0).to_vec(), b.known?))) {
+        Some((x, raw, known)) => {
+            let bits = (0..known.sites()).map(|i| known.get(0, i)).collect();
+            Ok(Given::cells(&lowered, &x, raw, bits))
+        }
+        None => Err(PyValueError::new_err("clamp has no unknown cells: put NaN where a value is to be drawn")),
+    }
+}
+
+fn told<'py>(py: Python<'py>, drawn: &Drawn) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    all.set_item("sampler", drawn.sampler)?;
+    all.set_item("rows", drawn.rows)?;
+    all.set_item("chains", drawn.chains)?;
+    all.set_item("r_hat", drawn.r_hat)?;
+    all.set_item("ess", drawn.ess)?;
+    all.set_item("warnings", drawn.warnings.iter().map(|w| words(w)).collect::<Vec<_>>())?;
+    Ok(all)
+}
+
+/// How cells are filled.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Filling {
+    fill: String,
+    method: String,
+    chains: usize,
+    burn_in: u64,
+    steps: u64,
+    interval: Option<f64>,
+    seed: u64,
+}
+
+/// The entry called `name` of a list of names.
+fn find<T: Copy>(what: &str, name: &str, list: &[(&'static str, T)]) -> PyResult<T> {
+    let known = || list.iter().map(|l| l.0).collect::<Vec<_>>().join(", ");
+    let found = list.iter().find(|l| l.0 == name).map(|l| l.1);
+    found.ok_or_else(|| PyValueError::new_err(format!("{what}: '{name}' is not one of {}", known())))
+}
+
+/// Values, Monte Carlo errors, low ends, high ends and spreads of rows; the last three only if intervals are asked for.
+type Parts = [Array2<f64>; 5];
+
+/// A machine that fills cells.
+struct Imputer<'a> {
+    ask: Conditional,
+    machine: &'a Natural<f64>,
+    preprocess: &'a Preprocess,
+    fill: Fill,
+}
+
+impl Imputer<'_> {
+    /// Fills all rows, and hands them on some at a time.
+    fn each(&mut self, mut rows: Rows, mut f: impl FnMut(Parts)) -> harmonium::Result<()> {
+        while let Some(block) = rows.read()? {
+            let numbers: Vec<usize> = (0..block.values.nrows()).collect();
+            for some in numbers.chunks(self.ask.rows_at_once()) {
+                f(self.some(&block, some)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn some(&mut self, block: &Block, rows: &[usize]) -> harmonium::Result<Parts> {
+        let (x, sites) = (block.columns.select(Axis(0), rows), self.machine.visible().sites());
+        let mut known = Bits::new(sites);
+        for &r in rows {
+            known.push((0..sites).map(|i| block.known.as_ref().is_none_or(|k| k.get(r, i))));
+        }
+        let mut filled = self.ask.fill(x.view(), &known, block.first + rows[0] as u64)?;
+        filled.choose(self.fill, self.machine.visible().unit());
+        filled.restore(self.preprocess);
+        let raw = block.raw.as_ref().unwrap_or(&block.values).select(Axis(0), rows);
+        let [mut low, mut high] = filled.interval.unwrap_or_default();
+        for part in [&mut filled.values, &mut low, &mut high] {
+            // Known cells are what they were, to the bit.
+            let cells = part.indexed_iter_mut().filter(|((r, i), _)| known.get(*r, *i));
+            cells.for_each(|(place, cell)| *cell = raw[place]);
+        }
+        Ok([filled.values, filled.std_err, low, high, filled.spread.unwrap_or_default()])
+    }
+}
+
+/// Rows with their NaN cells filled, and the Monte Carlo errors; if intervals are asked for, also their ends and the spreads.
+#[pyfunction]
+pub fn impute<'py>(
+    py: Python<'py>,
+    machine: &Machine,
+    table: Table,
+    asked: &str,
+    threads: Option<usize>,
+) -> PyResult<Vec<Matrix<'py>>> {
+    let asked: Filling = parsed(asked)?;
+    let (fill, method) = (find("fill", &asked.fill, &Fill::LIST)?, find("method", &asked.method, &Method::LIST)?);
+    let interval = asked.interval.or((fill == Fill::Draw).then_some(0.5));
+    let Filling { chains, burn_in, steps, seed, .. } = asked;
+    let settings = conditional::Settings { method, chains, burn_in, steps, interval, seed };
+    let wanted = if asked.interval.is_some() { 5 } else { 2 };
+    let parts = work::run(py, threads, f64::INFINITY, |stop| {
+        let (lowered, preprocess) = (machine.file.rbm.lower(), &machine.file.preprocess);
+        let mut all = vec![Array2::zeros((0, table.columns())); wanted];
+        let mut fill_all = || {
+            let ask = Conditional::new(&machine.file.rbm, settings)?;
+            let rows = table.prepared(lowered.visible(), preprocess, None, seed)?.with_missing();
+            Imputer { ask, machine: &lowered, preprocess, fill }.each(rows, |parts| {
+                stop.leave();
+                // All have one column per site, so they fit.
+                all.iter_mut().zip(parts).for_each(|(all, part)| _ = all.append(Axis(0), part.view()));
+            })
+        };
+        fill_all().map_err(|e| table.exception(e))?;
+        Ok(all)
+    })?;
+    Ok(parts.into_iter().map(|p| p.into_pyarray(py)).collect())
+}

@@ -1,0 +1,111 @@
+//! Rows that Python has, read block by block: an array of any type and order, or a sparse matrix, never copied as a whole.
+
+use crate::errors::exception;
+use harmonium::data::{Binarize, Preprocess, Rows, Source};
+use harmonium::{Error, Result, Side};
+use ndarray::Array2;
+use numpy::{PyArrayMethods, PyReadonlyArray2};
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A Python object with `shape` and `read(first, last)`, which gives rows as an array of f64.
+pub struct Table {
+    read: Py<PyAny>,
+    rows: usize,
+    columns: usize,
+    failure: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Table {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Table> {
+        let (rows, columns) = object.getattr("shape")?.extract()?;
+        Ok(Table { read: object.getattr("read")?.unbind(), rows, columns, failure: Arc::default() })
+    }
+}
+
+impl Table {
+    /// Numbers per row.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The rows from the first on.
+    pub fn source(&self) -> Box<dyn Source> {
+        let read = Python::attach(|py| self.read.clone_ref(py));
+        Box::new(Reader { read, rows: self.rows, columns: self.columns, done: 0, failure: self.failure.clone() })
+    }
+
+    /// The rows as a layer sees them.
+    pub fn prepared<'a>(
+        &self,
+        side: &'a Side<f64>,
+        preprocess: &'a Preprocess,
+        asked: Option<Binarize>,
+        seed: u64,
+    ) -> Result<Rows<'a>> {
+        Rows::new(self.source(), side, preprocess, asked, seed)
+    }
+
+    /// The exception for an error, or what was raised while reading.
+    pub fn exception(&self, error: Error) -> PyErr {
+        let raised = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        raised.unwrap_or_else(|| exception(error))
+    }
+}
+
+struct Reader {
+    read: Py<PyAny>,
+    rows: usize,
+    columns: usize,
+    done: usize,
+    failure: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl Source for Reader {
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    fn rows(&self) -> Option<u64> {
+        Some(self.rows as u64)
+    }
+
+    fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
+        let (first, last) = (self.done, (self.done + n).min(self.rows));
+        if first == last {
+            return Ok(None);
+        }
+        let block = Python::attach(|py| -> PyResult<Array2<f64>> {
+            let block = self.read.call1(py, (first, last))?;
+            let block: PyReadonlyArray2<f64> = block.extract(py)?;
+            Ok(block.as_array().to_owned())
+        });
+        match block {
+            Ok(block) if block.dim() == (last - first, self.columns) => {
+                self.done = last;
+                Ok(Some(block))
+            }
+            Ok(block) => Err(Error::Shape {
+                what: format!("rows {first} to {last} of X"),
+                expected: format!("({}, {})", last - first, self.columns),
+                found: format!("{:?}", block.dim()),
+            }),
+            Err(raised) => {
+                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
+                Err(Error::Undefined("reading rows of X failed".into()))
+            }
+        }
+    }
+}
+
+/// An owned copy of a vector of Python's, or none.
+pub fn vector(array: Option<numpy::PyReadonlyArray1<f64>>) -> Option<ndarray::Array1<f64>> {
+    array.map(|a| a.to_owned_array())
+}

@@ -1,0 +1,165 @@
+"""Numbers of the package against sums over all states, formulas and numerical derivatives."""
+
+import numpy as np
+import pytest
+
+from harmonium import RBM
+
+
+def test_log_z_and_likelihoods_are_sums_over_states(small, reference):
+    z = small.log_z()
+    assert (z.value, z.std_err, z.method, z.verdict) == (pytest.approx(reference.log_z, abs=1e-12), 0.0, "exact", "exact")
+    np.testing.assert_allclose(small.score_samples(reference.v), reference.log_p(reference.v), atol=1e-12)
+    assert small.score(reference.v) == pytest.approx(reference.log_p(reference.v).mean(), abs=1e-12)
+
+
+def test_an_estimate_of_log_z_has_an_interval_that_holds_it(small, reference):
+    z = small.log_z("bar", tolerance=0.2, random_state=3)
+    assert z.std_err > 0 and z.lower <= reference.log_z <= z.upper and z.upper - z.lower < 0.2
+    other = small.log_z("bar", tolerance=0.2, random_state=4)
+    assert other.value != z.value and abs(other.value - z.value) < 0.2
+    assert small.log_z("bar", tolerance=0.2, random_state=3) == z
+
+
+def test_free_energies_and_means_are_the_formulas(small, reference):
+    inputs = reference.v @ reference.weights + reference.b
+    energy = -reference.v @ reference.a - np.log1p(np.exp(inputs)).sum(axis=1)
+    np.testing.assert_allclose(small.free_energy(reference.v), energy, atol=1e-12)
+    means = 1 / (1 + np.exp(-inputs))
+    np.testing.assert_allclose(small.transform(reference.v), means, atol=1e-12)
+    again = 1 / (1 + np.exp(-(means @ reference.weights.T + reference.a)))
+    np.testing.assert_allclose(small.reconstruct(reference.v), again, atol=1e-12)
+
+
+def test_pseudo_likelihoods_are_conditionals(small, reference):
+    def one(x):
+        flips = np.tile(x, (len(x), 1))
+        flips[np.diag_indices(len(x))] = 1 - x
+        p, other = np.exp(reference.log_p([x]))[0], np.exp(reference.log_p(flips))
+        return np.log(p / (p + other)).sum()
+
+    expected = [one(x) for x in reference.v]
+    np.testing.assert_allclose(small.pseudo_log_likelihood(reference.v), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("visible", ["bernoulli", "spin", "gaussian"])
+def test_the_gradient_is_the_derivative_of_the_score(visible):
+    rng = np.random.default_rng(2)
+    parts = {"weights": rng.normal(0, 0.4, (3, 2)), "visible_bias": rng.normal(size=3), "hidden_bias": rng.normal(size=2)}
+    if visible == "gaussian":
+        parts["visible_log_variance"] = rng.normal(0, 0.3, 3)
+    X = {"bernoulli": rng.integers(2, size=(6, 3)), "spin": 2 * rng.integers(2, size=(6, 3)) - 1}.get(visible)
+    X = rng.normal(size=(6, 3)) if X is None else X
+    weight = np.arange(1.0, 7.0)
+    gradient = RBM.from_arrays(**parts, visible=visible).gradient(X, sample_weight=weight)
+    assert set(gradient) >= {"weights", "visible.bias", "hidden.bias"}
+    for name in parts:
+        tensor = name.replace("visible_", "visible.").replace("hidden_", "hidden.")
+        for index in np.ndindex(parts[name].shape):
+            scores = []
+            for sign in (1, -1):
+                moved = {k: v.copy() for k, v in parts.items()}
+                moved[name][index] += sign * 1e-5
+                scores.append(np.average(RBM.from_arrays(**moved, visible=visible).score_samples(X), weights=weight))
+            assert gradient[tensor][index] == pytest.approx((scores[0] - scores[1]) / 2e-5, abs=1e-8), (tensor, index)
+
+
+def test_imputed_means_are_conditional_means(small, reference):
+    rows = np.array([[1, np.nan, 0, np.nan, 1], [np.nan] * 5, [0, 1, 1, 0, 1]])
+    filled = small.impute(rows)
+    np.testing.assert_allclose(filled, [reference.conditional_mean(x) for x in rows], atol=1e-10)
+    values, low, high, spread = small.impute(rows, interval=0.9, random_state=0)
+    assert (low <= high).all() and (spread[2] == 0).all() and (values[2] == rows[2]).all()
+    drawn = small.impute(rows, fill="draw", random_state=0)
+    assert set(np.unique(drawn)) <= {0, 1}
+    assert set(np.unique(small.impute(rows, fill="best"))) <= {0, 1}
+
+
+def test_the_likelihood_of_known_cells_is_summed_over_the_others(small, reference):
+    x = np.array([[1, np.nan, 0, np.nan, 1]])
+    fits = (reference.v[:, [0, 2, 4]] == [1, 0, 1]).all(axis=1)
+    asking = RBM.from_arrays(reference.weights, reference.a, reference.b).set_params(missing=True)
+    assert asking.score_samples(x)[0] == pytest.approx(np.log(reference.p[fits].sum()), abs=1e-10)
+
+
+def test_samples_have_the_machine_s_frequencies(small, reference):
+    """20,000 exact samples: a frequency has a standard error of at most 0.0036, and 0.02 is 5.6 of them (2e-8 each)."""
+    rows, info = small.sample(20_000, random_state=5, return_info=True)
+    counts = np.bincount([reference.row(x) for x in rows], minlength=32) / len(rows)
+    assert np.abs(counts - reference.p).max() < 0.02
+    assert info["sampler"] == "exact" and info["ess"] == 20_000
+
+
+def test_clamped_samples_keep_what_is_given(small, reference):
+    """4,000 samples: a standard error of at most 0.008; 0.05 is 6 of them."""
+    x = np.array([1, np.nan, 0, np.nan, 1])
+    rows = small.sample(4000, clamp=x, random_state=6)
+    assert (rows[:, [0, 2, 4]] == [1, 0, 1]).all()
+    assert np.abs(rows.mean(axis=0) - reference.conditional_mean(x)).max() < 0.05
+
+
+def test_gibbs_chains_can_be_asked_for(small):
+    rows, info = small.sample(200, sampler="gibbs", steps=50, start="hidden", random_state=7, return_info=True)
+    assert rows.shape == (200, 5) and info["chains"] == 200
+    again = small.sample(200, sampler="gibbs", steps=50, start="hidden", random_state=7)
+    assert (rows == again).all()
+    with pytest.warns(UserWarning, match=r"\(n_chains, burn_in\)"):
+        begun = small.sample(10, sampler="gibbs", burn_in=0, thin=1, n_chains=5, start=np.ones((2, 5)), random_state=7)
+    assert begun.shape == (10, 5)
+
+
+def test_moving_the_offsets_moves_log_z_and_not_the_distribution(reference):
+    moved = RBM.from_arrays(reference.weights, reference.a, reference.b)
+    moved.recenter(visible=np.full(5, 0.3), hidden=np.full(3, 0.7))
+    assert (moved.visible_offset_ == 0.3).all() and (moved.hidden_offset_ == 0.7).all()
+    assert moved.log_z().value != pytest.approx(reference.log_z, abs=1e-3)
+    np.testing.assert_allclose(moved.score_samples(reference.v), reference.log_p(reference.v), atol=1e-12)
+
+
+def test_a_gaussian_machine_is_a_density(reference):
+    rbm = RBM.from_arrays([[0.5, -1.0]], [0.2], [0.1, 0.4], visible="gaussian", visible_log_variance=[0.3])
+    grid = np.linspace(-12, 12, 4001)
+    assert np.trapezoid(np.exp(rbm.score_samples(grid[:, None])), grid) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_training_is_the_same_on_any_number_of_threads_and_learns(digits):
+    make = lambda n: RBM(n_hidden=12, epochs=20, random_state=3, n_threads=n).fit(digits)  # noqa: E731
+    one, two = make(1), make(2)
+    assert one.machine_ == two.machine_
+    p = digits.mean(axis=0).clip(1e-3, 1 - 1e-3)
+    independent = (digits * np.log(p) + (1 - digits) * np.log(1 - p)).sum(axis=1).mean()
+    assert one.score(digits) > independent + 3
+    told = [e for e in one.history_ if e["event"] == "progress"][-1]
+    # Measured on a sample of the rows along the run, so only about the same.
+    assert told["train"]["log_likelihood"] == pytest.approx(one.score(digits), abs=1.0)
+
+
+def test_sample_weights_count_rows(digits):
+    weight = np.where(np.arange(len(digits)) < 900, 1.0, 0.0)
+    weighted = RBM(n_hidden=8, epochs=30, random_state=0).fit(digits, sample_weight=weight)
+    assert weighted.score(digits[:900]) > weighted.score(digits[900:])
+    for bad, word in [(-weight, "must be 0 or more"), (weight[:-1], "1796 for 1797 rows"), (0 * weight, "all of them are zero")]:
+        with pytest.raises(ValueError, match=word):
+            RBM(n_hidden=2, epochs=1).fit(digits, sample_weight=bad)
+
+
+def test_partial_fit_goes_on_with_its_chains(digits):
+    rbm = RBM(n_hidden=8, learning_rate=0.01, random_state=0)
+    for _ in range(20):
+        for first in range(0, 1700, 100):
+            rbm.partial_fit(digits[first : first + 100])
+    assert rbm.n_updates_ == 340
+    whole = RBM(n_hidden=8, learning_rate=0.01, epochs=20, random_state=0).fit(digits[:1700])
+    assert rbm.score(digits) == pytest.approx(whole.score(digits), abs=1.5)
+
+
+@pytest.mark.parametrize("method", ["pcd", "cd", "pt", "exact"])
+@pytest.mark.parametrize("visible, hidden", [("spin", "bernoulli"), ("potts", "spin"), ("gaussian", "gaussian"), ("bernoulli", "potts")])
+def test_every_pair_of_layers_learns_by_every_method(method, visible, hidden):
+    rng = np.random.default_rng(0)
+    X = {"spin": 2 * rng.integers(2, size=(40, 4)) - 1, "potts": rng.integers(3, size=(40, 4))}.get(visible)
+    X = rng.integers(2, size=(40, 4)) if visible == "bernoulli" else rng.normal(size=(40, 4)) if X is None else X
+    rbm = RBM(3, visible=visible, hidden=hidden, hidden_states=3 if hidden == "potts" else None, method=method,
+              epochs=20, n_chains=10, batch_size=20, random_state=0).fit(X)  # fmt: skip
+    assert np.isfinite(rbm.score(X)) and rbm.transform(X).shape == (40, 9 if hidden == "potts" else 3)
+    assert rbm.sample(3, random_state=0).shape == (3, 4)

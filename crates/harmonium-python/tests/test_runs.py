@@ -1,0 +1,221 @@
+"""What happens around a run: events, interrupts, threads, files, the command line, the README."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from harmonium import RBM, plot_density_2d, plot_filters, plot_learning
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[2]
+
+
+def test_callbacks_are_told_everything_and_can_stop_a_run(digits):
+    events = []
+
+    def stop_soon(event):
+        events.append(event)
+        return event.get("update", 0) >= 400
+
+    rbm = RBM(4, random_state=0, callbacks=stop_soon).fit(digits)
+    assert events[0]["event"] == "started" and events[-1]["event"] == "finished"
+    assert rbm.n_updates_ == 400 and rbm.history_ == events
+    assert {"learning_rate", "train", "gradient_norm"} <= set(events[1])
+
+
+def test_an_error_in_a_callback_ends_the_run(digits):
+    def trap(event):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        RBM(4, random_state=0, callbacks=[trap]).fit(digits)
+
+
+def test_verbose_runs_print_what_they_did(digits, capsys):
+    RBM(4, epochs=2, random_state=0, verbose=True).fit(digits)
+    assert re.search(r"\[RBM\] 36 updates in \d+\.\d s", capsys.readouterr().out)
+
+
+CHILD = """
+import numpy as np, sys
+from harmonium import RBM
+X = np.random.default_rng(0).integers(2, size=(2000, 100)).astype(np.uint8)
+print("begin", flush=True)
+{work}
+"""
+WORK = {
+    "fit": "RBM(200, epochs=1e9, n_threads=2, likelihood=False).fit(X)",
+    "log_z": "rbm = RBM(200, epochs=1).fit(X); rbm.log_z(tolerance=1e-9, budget=1e18)",
+    "sample": "rbm = RBM(200, epochs=1).fit(X); rbm.sample(10, burn_in=10**9, sampler='gibbs')",
+    "drop-in": "from harmonium.sklearn import BernoulliRBM; BernoulliRBM(100, n_iter=10**9).fit(X)",
+}
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_ctrl_c_ends_the_work_within_seconds(work):
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD.format(work=WORK[work])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "begin\n"
+    time.sleep(2)
+    child.send_signal(signal.SIGINT)
+    try:
+        _, errors = child.communicate(timeout=20)
+    finally:
+        child.kill()
+    assert "KeyboardInterrupt" in errors and "panicked" not in errors, errors
+
+
+def test_other_threads_of_python_run_meanwhile(digits):
+    """While a machine learns a second thread counts; with the lock held it would not get beyond a few."""
+    count, done = 0, threading.Event()
+
+    def counting():
+        nonlocal count
+        while not done.wait(0.001):
+            count += 1
+
+    thread = threading.Thread(target=counting)
+    thread.start()
+    begin = time.monotonic()
+    RBM(64, epochs=30, random_state=0, likelihood=False).fit(digits)
+    while time.monotonic() - begin < 0.2:
+        RBM(64, epochs=30, random_state=0, likelihood=False).fit(digits)
+    done.set()
+    thread.join()
+    assert count > 20
+
+
+def test_a_forked_process_has_threads_of_its_own(digits):
+    rbm = RBM(4, epochs=1, random_state=0).fit(digits)
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if rbm.transform(digits).shape == (1797, 4) else 1)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            assert status == 0
+            return
+        time.sleep(0.05)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    pytest.fail("the forked process waits for threads that it does not have")
+
+
+def test_scikit_learn_is_not_needed():
+    child = """
+import sys
+sys.modules["sklearn"] = None
+import numpy as np, pickle
+from harmonium import RBM
+X = np.repeat([[1, 1, 0], [0, 0, 1]], 20, axis=0)
+rbm = RBM(2, epochs=5, random_state=0)
+assert repr(rbm) == "RBM(n_hidden=2, epochs=5, random_state=0)", rbm
+H = rbm.fit_transform(X)
+assert H.shape == (40, 2) and rbm.set_params(n_hidden=3).get_params()["n_hidden"] == 3
+assert list(rbm.get_feature_names_out()) == ["rbm0", "rbm1"] and rbm.n_features_in_ == 3
+assert pickle.loads(pickle.dumps(rbm)).machine_ == rbm.machine_
+for bad in ([1, 2], np.zeros((0, 3)), [["a"]], np.zeros((2, 2)), np.zeros((2, 3), dtype=complex)):
+    try:
+        rbm.transform(bad)
+    except ValueError:
+        continue
+    raise SystemExit(f"{bad} was taken")
+"""
+    subprocess.run([sys.executable, "-c", child], check=True)
+
+
+@pytest.mark.parametrize("visible, hidden", [("bernoulli", "bernoulli"), ("gaussian", "spin"), ("potts", "gaussian")])
+def test_files_are_read_back_to_the_bit(tmp_path, visible, hidden):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3)) if visible == "gaussian" else rng.integers(2, size=(30, 3))
+    rbm = RBM(2, visible=visible, hidden=hidden, epochs=2, random_state=0).fit(X)
+    rbm.save(tmp_path / "model.safetensors")
+    again = RBM.load(tmp_path / "model.safetensors")
+    assert again.machine_ == rbm.machine_
+    assert (again.visible, again.hidden, again.n_hidden) == (visible, hidden, 2)
+    np.testing.assert_array_equal(again.transform(X), rbm.transform(X))
+    assert again.partial_fit(X).n_updates_ == 1
+
+
+def test_damaged_and_missing_files_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="none.safetensors"):
+        RBM.load(tmp_path / "none.safetensors")
+    path = tmp_path / "model.safetensors"
+    RBM.from_arrays([[1.0]], [0.0], [0.0]).save(path)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="model.safetensors"):
+        RBM.load(path)
+
+
+def command():
+    """The command, if it was built beside this package (scripts/test does)."""
+    directory = os.environ.get("HARMONIUM_COMMAND")
+    if not directory:
+        pytest.skip("HARMONIUM_COMMAND does not name the command")
+    return directory
+
+
+def test_the_command_line_says_the_same(tmp_path, digits):
+    import json
+
+    rbm = RBM(10, epochs=3, random_state=0).fit(digits)
+    model, data, out = (str(tmp_path / name) for name in ("model.safetensors", "data.npy", "out.npy"))
+    rbm.save(model)
+    np.save(data, digits)
+
+    def run(*words):
+        done = subprocess.run([command(), *words, "--json"], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    told = run("evaluate", model, data)
+    assert told["mean_log_likelihood"] == pytest.approx(rbm.score(digits), abs=1e-9)
+    assert told["log_z"] == rbm.log_z().value
+    run("transform", model, data, "-o", out)
+    np.testing.assert_allclose(np.load(out), rbm.transform(digits), atol=1e-12)
+    run("sample", model, "-n", "50", "-o", out, "--seed", "3")
+    np.testing.assert_array_equal(np.load(out), rbm.sample(50, random_state=3))
+    run("train", data, "-o", str(tmp_path / "run"), "--n-hidden", "10", "--epochs", "3", "--seed", "0", "--method", "pcd")
+    assert RBM.load(tmp_path / "run" / "model.safetensors").weights_.tobytes() == rbm.weights_.tobytes()
+
+
+def test_the_readme_s_lines_run_as_written(tmp_path, monkeypatch):
+    text = (ROOT / "README.md").read_text()
+    lines = re.search(r"## In Python.*?```python\n(.*?)```", text, re.DOTALL).group(1)
+    assert len(lines.strip().splitlines()) <= 12
+    monkeypatch.chdir(tmp_path)
+    exec(compile(lines, "README.md", "exec"), {})
+
+
+def test_pictures(digits):
+    rbm = RBM(9, epochs=20, validation_fraction=0.2, random_state=0).fit(digits)
+    assert plot_filters(rbm).images[0].get_array().shape == (3 * 9 - 1, 3 * 9 - 1)
+    assert [line.get_label() for line in plot_learning(rbm).lines] == ["training rows", "held-out rows", "independent units"]
+    with pytest.raises(ValueError, match="64 columns"):
+        plot_filters(rbm, shape=(3, 3))
+    with pytest.raises(ValueError, match="64 columns"):
+        plot_density_2d(rbm)
+
+
+def test_memory_of_a_large_table_of_bytes():
+    """Fitting 60,000 × 784 bytes packs them to bits (6 MB) and copies blocks of 16 MiB, never the 376 MB of floats."""
+    child = """
+import numpy as np, resource
+from harmonium import RBM
+X = (np.random.default_rng(0).integers(256, size=(60_000, 784), dtype=np.uint8) > 200).astype(np.uint8)
+warm = RBM(16, epochs=0, random_state=0, likelihood=False).fit(X[:1000])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+RBM(16, epochs=0.02, random_state=0, likelihood=False).fit(X)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 150_000, f"{done.stdout} kB beyond the table"

@@ -1,0 +1,51 @@
+//! A machine of some cells of a row, the others being given; rows of it with the given cells put in.
+
+use crate::data::Preprocess;
+use crate::natural::Natural;
+use ndarray::{Array2, Axis};
+
+/// A machine, and the cells of a row that it is about if it is not about all.
+pub struct Given {
+    machine: Natural<f64>,
+    /// Values as they stand in the data, and which of them are given.
+    known: Option<(Vec<f64>, Vec<bool>)>,
+}
+
+impl Given {
+    /// The whole machine.
+    pub fn nothing(machine: &Natural<f64>) -> Given {
+        Given { machine: machine.clone(), known: None }
+    }
+
+    /// The machine of the cells that are not `known`, given a row of columns `x` whose values in the data are `raw`.
+    pub fn cells(machine: &Natural<f64>, x: &[f64], raw: Vec<f64>, known: Vec<bool>) -> Given {
+        Given { machine: machine.given(x, |site| known[site]), known: Some((raw, known)) }
+    }
+
+    /// The machine to draw from.
+    pub fn machine(&self) -> &Natural<f64> {
+        &self.machine
+    }
+
+    /// The columns of whole rows that the machine is about.
+    pub fn free_columns(&self, rows: &Array2<f64>) -> Array2<f64> {
+        let Some((_, known)) = &self.known else { return rows.clone() };
+        let width = self.machine.visible().unit().width();
+        let free: Vec<usize> = (0..rows.ncols()).filter(|c| !known[c / width]).collect();
+        rows.select(Axis(1), &free)
+    }
+
+    /// Rows of the machine with the given cells put in, in the units of the data.
+    pub fn whole(&self, preprocess: &Preprocess, mut rows: Array2<f64>) -> Array2<f64> {
+        let Some((raw, known)) = &self.known else {
+            preprocess.restore(&mut rows);
+            return rows;
+        };
+        let mut all = Array2::zeros((rows.nrows(), known.len()));
+        let free = (0..known.len()).filter(|i| !known[*i]);
+        free.enumerate().for_each(|(k, i)| all.column_mut(i).assign(&rows.column(k)));
+        preprocess.restore(&mut all);
+        (0..known.len()).filter(|i| known[*i]).for_each(|i| all.column_mut(i).fill(raw[i]));
+        all
+    }
+}
