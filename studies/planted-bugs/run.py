@@ -51,7 +51,7 @@ BUGS = [
     ("natural.rs", "sum_y.scaled_add(w, &t_y);", "sum_y.scaled_add(T::one(), &t_y);", "statistics: row weight forgotten for the hidden layer"),
     ("natural.rs", "input.assign(&(&t_y.row(0) * w));", "input.assign(&t_y.row(0));", "statistics: row weight forgotten in ⟨vhᵀ⟩"),
     ("natural.rs", "chain += 1;", "", "sampling: every row has the same chain number"),
-    ("stats.rs", "self.weight += other.weight;", "self.weight += 1.0;", "statistics: weights not added"),
+    ("stats.rs", "self.weight += times * other.weight;", "self.weight += 1.0;", "statistics: weights not added"),
     ("stats.rs", "cross: self.cross.t().as_standard_layout().into_owned()", "cross: self.cross.clone().into_shape_with_order((self.cross.ncols(), self.cross.nrows())).unwrap_or_default()", "statistics: reshaped instead of transposed"),
     ("stats.rs", "let f = T::of(self.weight.recip());", "let f = T::one();", "statistics: not divided by the weight"),
     ("math.rs", "*x -= a * *y + b * *z;", "*x -= a * *y;", "gradient: visible offset forgotten"),
@@ -83,7 +83,7 @@ BUGS = [
     ("backend/cpu/epilogue.rs", "p.0[c] *= weights[first + k];", "p.0[c] *= weights[k];", "means: weights of other rows"),
     ("backend/cpu/lowered.rs", "T::of(low.f64() * s)", "T::of(-low.f64() * s)", "spins as bits: sign of the low value's field"),
     ("backend/cpu/statistics.rs", "d * e * *x + d * k * *b + l * e * *c + l * k * w", "d * e * *x + d * k * *b + l * e * *c", "spins as bits: constant term of Σ v hᵀ forgotten"),
-    ("backend/cpu/statistics.rs", "input.iter_mut().for_each(|x| *x /= up.gain);", "", "free energy: inputs of spins not rescaled"),
+    ("backend/cpu/marginal.rs", "*x *= scale / up.gain", "*x *= scale", "free energy: inputs of spins not rescaled"),
     ("backend/cpu/sweep.rs", "chains.waiting = false;", "", "chains: hidden rows that wait are used for ever"),
     ("backend/cpu/sweep.rs", "buffer.input.iter_mut().for_each(|x| *x *= beta);", "", "tempering: the coupling of other units not scaled"),
     ("rng.rs", "group.wrapping_mul(LANES as u32).wrapping_add(lane as u32)", "group.wrapping_mul(4).wrapping_add(lane as u32)", "random numbers: neighbouring groups share hashes"),
@@ -102,6 +102,12 @@ BUGS = [
     ("estimate/pt.rs", "Some(&self.ladders.last_rows())", "None", "tempered training: chains of all temperatures count"),
     ("measure/autocorrelation.rs", "value += 2.0 * r;", "value += r;", "autocorrelation time: factor 2 forgotten"),
     ("measure/gap.rs", "held_out.value - train.value", "train.value - held_out.value", "free energy gap: sign"),
+    ("natural.rs", "hidden.eta.row_mut(0).scaled_add(x[c], &self.weights.row(c));", "let _ = &mut hidden;", "given cells: their field forgotten"),
+    ("natural.rs", "constant -= self.visible.eta.column(c)", "constant += self.visible.eta.column(c)", "given cells: sign of their own energy"),
+    ("backend/cpu/planes.rs", "*word = (*word & !which) | (of & which);", "*word = (*word & which) | (of & !which);", "cells held fast: the others are"),
+    ("backend/cpu/rows.rs", "if known.get(k / sites, k % sites) {", "if known.get(k / sites, 0) {", "cells held fast: the first site decides for numbers and codes"),
+    ("conditional/exact.rs", "all.cross.row_mut(c).assign(&found.cross.row(k));", "", "unknown cells: ⟨vhᵀ⟩ of what was filled in"),
+    ("sample/path.rs", "let own: f64 = given.iter().map(pair).sum();", "let own = 0.0;", "annealing with cells held fast: their part of the base forgotten"),
 ]
 
 
