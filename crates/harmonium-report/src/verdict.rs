@@ -347,7 +347,7 @@ mod tests {
     fn learned_little() {
         let little = Some(Fit { value: -23.99, std_err: 0.1, baseline: -24.0 });
         let evidence = Evidence { train: little, valid: None, ..good() };
-        check(&evidence, Outcome::LearnedLittle, &["0.01 better than independent units", "larger --lr"]);
+        check(&evidence, Outcome::LearnedLittle, &["0.01 better than independent units", "try --method pt"]);
         let worse = Some(Fit { value: -25.0, std_err: 0.1, baseline: -24.0 });
         check(&Evidence { train: worse, ..evidence.clone() }, Outcome::LearnedLittle, &["1.00 worse"]);
         // Eight nats are nothing if log Z is not known any better.
