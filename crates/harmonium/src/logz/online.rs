@@ -42,8 +42,8 @@ const ANNEALED: usize = 32;
 /// Variance of log weights that an anchor's temperatures are chosen for.
 const ANCHOR_SPREAD: f64 = 6.0;
 /// An anchor's error is at least this many nats times 1/(weights that count) − 1/(all that could): where few count both directions can
-/// be low by the same many nats. One of 16 has been 7.1 nats off, six of 16 have been 2.4 off (DESIGN.md).
-const DOUBT: f64 = 8.0;
+/// be low by the same many nats. One of 16 has been 7.8 nats off, six have been 4.4 off (DESIGN.md).
+const DOUBT: f64 = 16.0;
 /// Sweeps of chains before they are annealed down.
 const SETTLE: u64 = 10;
 /// Error from which on the chains are anchored anew, in nats.
