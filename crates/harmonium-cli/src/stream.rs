@@ -45,7 +45,7 @@ impl<'a> Stream<'a> {
         }
         let rows = Rows::new(source, side, preprocess, options.binarize(), seed);
         let rows = rows.map_err(|e| locate(&path, &String::new, e))?;
-        let rows = if options.missing { rows.with_missing() } else { rows };
+        let rows = rows.with_missing(options.missing);
         Ok(Stream { rows, path, hint, meter: Meter::new("rows"), told: false })
     }
 

@@ -84,7 +84,7 @@ fn packed(
     let (wide, narrow) = (any.lower(), any.cast::<f32>().lower());
     let binarize = asked.binarize.as_deref().map(Binarize::parse).transpose()?;
     let rows = table.prepared(wide.visible(), preprocess, binarize, seed)?;
-    let mut rows = if asked.missing { rows.with_missing() } else { rows };
+    let mut rows = rows.with_missing(asked.missing);
     let mut data = Dataset::new(narrow.visible());
     while let Some(block) = rows.read()? {
         stop.leave();

@@ -34,7 +34,7 @@ fn each(
     let lowered = machine.file.rbm.lower();
     let mut read = || {
         let rows = table.prepared(lowered.visible(), &machine.file.preprocess, None, seed)?;
-        let mut rows = if missing { rows.with_missing() } else { rows };
+        let mut rows = rows.with_missing(missing);
         while let Some(block) = rows.read()? {
             stop.leave();
             f(&lowered, block)?;
@@ -119,20 +119,16 @@ pub fn free_energies<'py>(
             let [mut energies, mut errors, mut jacobians] = [Vec::new(), Vec::new(), Vec::new()];
             each(machine, &table, missing, seed, stop, |lowered, block| {
                 let rows = block.values.nrows();
+                jacobians.extend(preprocess.log_jacobians(kind, rows, block.known.as_ref()));
                 let Some(known) = &block.known else {
                     let part = block.map(1, |x| lowered.up().free_energy(x).insert_axis(Axis(1)))?;
                     energies.extend(part);
                     errors.extend(std::iter::repeat_n(0.0, rows));
-                    jacobians.extend(std::iter::repeat_n(preprocess.log_jacobian(kind), rows));
                     return Ok(());
                 };
                 let scores = ask.scores(block.columns.view(), known, block.first)?;
                 energies.extend(scores.rows.iter().map(|s| -s.value));
                 errors.extend(scores.rows.iter().map(|s| s.std_err));
-                jacobians.extend((0..rows).map(|r| {
-                    let known: Vec<f64> = (0..known.sites()).map(|i| f64::from(u8::from(known.get(r, i)))).collect();
-                    preprocess.mean_log_jacobian(kind, &known)
-                }));
                 Ok(())
             })?;
             Ok([energies, errors, jacobians])

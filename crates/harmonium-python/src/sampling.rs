@@ -93,7 +93,7 @@ fn clamped(machine: &Machine, table: &Table, seed: u64) -> PyResult<Given> {
     let lowered = machine.file.rbm.lower();
     let read = || {
         let rows = table.prepared(lowered.visible(), &machine.file.preprocess, None, seed)?;
-        rows.with_missing().read()
+        rows.with_missing(true).read()
     };
     let block = read().map_err(|e| table.exception(e))?;
     match block.and_then(|b| Some((b.columns.row(0).to_vec(), b.raw?.row(0).to_vec(), b.known?))) {
@@ -129,13 +129,6 @@ struct Filling {
     seed: u64,
 }
 
-/// The entry called `name` of a list of names.
-fn find<T: Copy>(what: &str, name: &str, list: &[(&'static str, T)]) -> PyResult<T> {
-    let known = || list.iter().map(|l| l.0).collect::<Vec<_>>().join(", ");
-    let found = list.iter().find(|l| l.0 == name).map(|l| l.1);
-    found.ok_or_else(|| PyValueError::new_err(format!("{what}: '{name}' is not one of {}", known())))
-}
-
 /// Values, Monte Carlo errors, low ends, high ends and spreads of rows; the last three only if intervals are asked for.
 type Parts = [Array2<f64>; 5];
 
@@ -167,14 +160,9 @@ impl Imputer<'_> {
         }
         let mut filled = self.ask.fill(x.view(), &known, block.first + rows[0] as u64)?;
         filled.choose(self.fill, self.machine.visible().unit());
-        filled.restore(self.preprocess);
         let raw = block.raw.as_ref().unwrap_or(&block.values).select(Axis(0), rows);
-        let [mut low, mut high] = filled.interval.unwrap_or_default();
-        for part in [&mut filled.values, &mut low, &mut high] {
-            // Known cells are what they were, to the bit.
-            let cells = part.indexed_iter_mut().filter(|((r, i), _)| known.get(*r, *i));
-            cells.for_each(|(place, cell)| *cell = raw[place]);
-        }
+        filled.restore(self.preprocess, raw.view(), &known);
+        let [low, high] = filled.interval.unwrap_or_default();
         Ok([filled.values, filled.std_err, low, high, filled.spread.unwrap_or_default()])
     }
 }
@@ -189,7 +177,8 @@ pub fn impute<'py>(
     threads: Option<usize>,
 ) -> PyResult<Vec<Matrix<'py>>> {
     let asked: Filling = parsed(asked)?;
-    let (fill, method) = (find("fill", &asked.fill, &Fill::LIST)?, find("method", &asked.method, &Method::LIST)?);
+    let fill = Fill::parse(&asked.fill).map_err(exception)?;
+    let method = Method::parse(&asked.method).map_err(exception)?;
     let interval = asked.interval.or((fill == Fill::Draw).then_some(0.5));
     let Filling { chains, burn_in, steps, seed, .. } = asked;
     let settings = conditional::Settings { method, chains, burn_in, steps, interval, seed };
@@ -199,7 +188,7 @@ pub fn impute<'py>(
         let mut all = vec![Array2::zeros((0, table.columns())); wanted];
         let mut fill_all = || {
             let ask = Conditional::new(&machine.file.rbm, settings)?;
-            let rows = table.prepared(lowered.visible(), preprocess, None, seed)?.with_missing();
+            let rows = table.prepared(lowered.visible(), preprocess, None, seed)?.with_missing(true);
             Imputer { ask, machine: &lowered, preprocess, fill }.each(rows, |parts| {
                 stop.leave();
                 // All have one column per site, so they fit.

@@ -152,14 +152,11 @@ impl DataPass {
         let (mut counts, mut sample) = (RowCounts::new(unit), Sample::new(model, seed));
         let (mut jacobians, mut unknown) = (Vec::new(), Unknown::default());
         let mut ask = Conditional::new(&model.file.rbm, conditional::Settings { seed, ..Default::default() })?;
-        let (kind, sites) = (model.file.rbm.visible().kind(), model.machine.visible().sites());
+        let kind = model.file.rbm.visible().kind();
         while let Some(Mapped { block, mut result }) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
             counts.add(block.values.view());
-            let known = |r: usize, i: usize| block.known.as_ref().is_none_or(|k| k.get(r, i));
-            jacobians.extend((0..block.values.nrows()).map(|r| {
-                let known: Vec<f64> = (0..sites).map(|i| f64::from(u8::from(known(r, i)))).collect();
-                model.file.preprocess.mean_log_jacobian(kind, &known)
-            }));
+            let rows = block.values.nrows();
+            jacobians.extend(model.file.preprocess.log_jacobians(kind, rows, block.known.as_ref()));
             match &block.known {
                 None => sample.add(&block.columns, result),
                 Some(known) => {

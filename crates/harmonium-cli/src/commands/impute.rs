@@ -68,11 +68,10 @@ impl Impute {
         let model = Model::read(&self.io.model)?;
         let mut stream = Stream::open(&model, &self.io.data, &self.io.options.with_missing(true), global)?;
         let mut cells = self.cells.open(model.machine.visible().sites())?;
-        let fill = Fill::LIST.iter().find(|f| f.0 == self.fill).map_or(Fill::Mean, |f| f.1);
+        let fill = Fill::parse(&self.fill)?;
         let wants = [&self.low, &self.high, &self.spread].iter().any(|f| f.is_some()) || fill == Fill::Draw;
-        let method = Method::LIST.iter().find(|m| m.0 == self.method).map_or(Method::Auto, |m| m.1);
         let settings = conditional::Settings {
-            method,
+            method: Method::parse(&self.method)?,
             chains: self.chains,
             burn_in: self.burn_in,
             steps: self.steps,
@@ -147,10 +146,9 @@ impl Work<'_> {
             self.count(&filled, &part);
             filled.choose(self.fill, self.model.machine.visible().unit());
             self.check.add(block, &part, from, &filled.values);
-            filled.restore(&self.model.file.preprocess);
-            for ((r, i), value) in filled.values.indexed_iter().filter(|((r, i), _)| !part.get(*r, *i)) {
-                values[[from + r, i]] = *value;
-            }
+            let mut place = values.slice_axis_mut(Axis(0), (from..to).into());
+            filled.restore(&self.model.file.preprocess, place.view(), &part);
+            place.assign(&filled.values);
             all.push(Filled { draws: Vec::new(), ..filled });
             meter.tell(to as u64, Some(rows as u64));
         }

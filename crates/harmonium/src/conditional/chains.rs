@@ -51,14 +51,23 @@ pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, 
 
 /// Puts every row into the slot as often as it has chains, holds its known cells fast and lets the chains cool down.
 fn start(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) {
-    let chains = this.settings.chains;
-    let side = this.narrow.visible();
-    let mut states = States::new(side.unit(), side.sites());
-    states.push(side, x.mapv(|x| x as f32).view());
-    let copies: Vec<usize> = (0..x.nrows()).flat_map(|r| std::iter::repeat_n(r, chains)).collect();
-    this.backend.put(SLOT, &states, Some(&copies));
-    this.backend.clamp(SLOT, Some(&known.select(&copies)));
-    cool_down(this.backend.as_mut(), SLOT, copies.len(), this.settings.burn_in, key);
+    let states = States::of(this.narrow.visible(), x.mapv(|x| x as f32).view());
+    let rows = put_copies(this.backend.as_mut(), SLOT, &states, known, this.settings.chains);
+    cool_down(this.backend.as_mut(), SLOT, rows, this.settings.burn_in, key);
+}
+
+/// Puts every row into a slot `chains` times, one after the other, and holds its known cells fast; returns how many that are.
+pub(crate) fn put_copies<T: Real>(
+    backend: &mut dyn Backend<T>,
+    slot: Slot,
+    rows: &States<T>,
+    known: &Bits,
+    chains: usize,
+) -> usize {
+    let copies: Vec<usize> = (0..rows.rows()).flat_map(|r| std::iter::repeat_n(r, chains)).collect();
+    backend.put(slot, rows, Some(&copies));
+    backend.clamp(slot, Some(&known.select(&copies)));
+    copies.len()
 }
 
 /// Rows with their unknown cells drawn by so many sweeps in a slot; in the first half of them the chains cool down, so that what

@@ -16,6 +16,7 @@ mod score;
 mod summary;
 
 pub use chains::filled;
+pub(crate) use chains::put_copies;
 pub(crate) use exact::Row;
 pub use score::{Score, Scores};
 pub use summary::{Fill, Filled};
@@ -51,6 +52,18 @@ impl Method {
     /// Every method and its name.
     pub const LIST: [(&'static str, Method); 3] =
         [("auto", Method::Auto), ("exact", Method::Exact), ("chains", Method::Chains)];
+
+    /// The method called `name`.
+    pub fn parse(name: &str) -> Result<Method> {
+        named("method", name, &Method::LIST)
+    }
+}
+
+/// The entry called `name` of a list.
+fn named<T: Copy>(key: &'static str, name: &str, list: &[(&'static str, T)]) -> Result<T> {
+    let known = || list.iter().map(|l| l.0).collect::<Vec<_>>().join(", ");
+    let found = list.iter().find(|l| l.0 == name).map(|l| l.1);
+    found.ok_or_else(|| Error::Config { key, problem: format!("'{name}' is not one of {}", known()) })
 }
 
 /// What conditionals are found with.

@@ -59,9 +59,7 @@ impl Conditional {
     }
 
     fn annealed(&mut self, x: ArrayView2<f64>, known: &Bits, key: Key) -> Result<Vec<Estimate>> {
-        let side = self.narrow.visible();
-        let mut states = States::new(side.unit(), side.sites());
-        states.push(side, x.mapv(|x| x as f32).view());
+        let states = States::of(self.narrow.visible(), x.mapv(|x| x as f32).view());
         let path = match &mut self.path {
             Some(path) => path,
             none => none.insert(KnownPath::new(Box::new(Cpu::new(self.narrow.clone())?), self.key)),

@@ -1,11 +1,12 @@
 //! What is told of a cell: its mean, how far it may be from it, and an interval.
 
-use super::Answer;
+use super::{Answer, named};
 use crate::data::Preprocess;
+use crate::error::Result;
 use crate::natural::Side;
 use crate::states::Bits;
 use crate::units::Unit;
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 /// Filled rows of data values, one entry per site.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,11 @@ pub enum Fill {
 impl Fill {
     /// Every way and its name.
     pub const LIST: [(&'static str, Fill); 3] = [("mean", Fill::Mean), ("best", Fill::Best), ("draw", Fill::Draw)];
+
+    /// The way called `name`.
+    pub fn parse(name: &str) -> Result<Fill> {
+        named("fill", name, &Fill::LIST)
+    }
 }
 
 impl Filled {
@@ -68,10 +74,13 @@ impl Filled {
         }
     }
 
-    /// From the machine's units to those of the data.
-    pub fn restore(&mut self, preprocess: &Preprocess) {
-        preprocess.restore(&mut self.values);
-        self.interval.iter_mut().flatten().for_each(|x| preprocess.restore(x));
+    /// From the machine's units to those of the data; known cells are what they were in the rows `raw`, to the bit.
+    pub fn restore(&mut self, preprocess: &Preprocess, raw: ArrayView2<f64>, known: &Bits) {
+        for part in std::iter::once(&mut self.values).chain(self.interval.iter_mut().flatten()) {
+            preprocess.restore(part);
+            let cells = part.indexed_iter_mut().filter(|((r, i), _)| known.get(*r, *i));
+            cells.for_each(|(place, cell)| *cell = raw[place]);
+        }
         if let (Some(spread), Some(scale)) = (&mut self.spread, &preprocess.scale) {
             *spread *= &scale.view().insert_axis(Axis(0));
         }

@@ -2,6 +2,7 @@
 
 use super::Binarize;
 use crate::error::{Error, Result};
+use crate::states::Bits;
 use crate::units::Kind;
 use ndarray::{Array1, Array2, Axis};
 
@@ -55,10 +56,15 @@ impl Preprocess {
 
     /// −Σ log scale: what the change of units adds to a log density. A probability of finite units has no units to change.
     pub fn log_jacobian(&self, visible: &Kind) -> f64 {
-        if visible.unit::<f64>().n_states().is_some() {
-            return 0.0;
-        }
-        self.scale.as_ref().map_or(0.0, |s| -s.iter().map(|x| x.ln()).sum::<f64>())
+        let columns = self.scale.as_ref().map_or(0, Array1::len);
+        self.mean_log_jacobian(visible, &vec![1.0; columns])
+    }
+
+    /// The same of each of some rows, with the cells that are `known`, one bit per site; none means all.
+    pub fn log_jacobians(&self, visible: &Kind, rows: usize, known: Option<&Bits>) -> Vec<f64> {
+        let Some(known) = known else { return vec![self.log_jacobian(visible); rows] };
+        let row = |r| (0..known.sites()).map(|i| f64::from(u8::from(known.get(r, i)))).collect::<Vec<_>>();
+        (0..rows).map(|r| self.mean_log_jacobian(visible, &row(r))).collect()
     }
 
     /// The mean of that over rows of which some cells are not known: `known` is the part of the rows that has each column.

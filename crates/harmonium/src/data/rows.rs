@@ -83,9 +83,9 @@ impl<'a> Rows<'a> {
         Ok(Rows { source, side, preprocess, binarizer, missing: false, done: 0 })
     }
 
-    /// Takes cells that are not a number for unknown ones.
-    pub fn with_missing(mut self) -> Self {
-        self.missing = true;
+    /// Takes cells that are not a number for unknown ones, if they may be `missing`; else they are refused.
+    pub fn with_missing(mut self, missing: bool) -> Self {
+        self.missing = missing;
         self
     }
 
@@ -198,7 +198,7 @@ mod tests {
             let source = Box::new(Memory(vec![row.slice(ndarray::s![.., ..machine.visible().sites()]).to_owned()]));
             let source: Box<dyn Source> = if kind == "spin" { Box::new(Three(Some(row))) } else { source };
             let preprocess = Preprocess::default();
-            let mut rows = Rows::new(source, machine.visible(), &preprocess, None, 0).unwrap().with_missing();
+            let mut rows = Rows::new(source, machine.visible(), &preprocess, None, 0).unwrap().with_missing(true);
             let block = rows.read().unwrap().unwrap();
             let known = block.known.unwrap();
             assert_eq!((known.get(0, 0), known.get(0, 1)), (true, false));

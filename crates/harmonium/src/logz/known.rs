@@ -2,6 +2,7 @@
 
 use super::weights::{Estimate, log_mean_exp};
 use crate::backend::{Backend, Slot};
+use crate::conditional::put_copies;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::sample::path::{Path, Pilots};
@@ -28,11 +29,9 @@ impl<T: Real> KnownPath<T> {
     /// log Σ exp(−E) over all that is not given, of every row, by so many chains each: low on average.
     pub fn log_marginals(&mut self, rows: &States<T>, known: &Bits, chains: usize, key: Key) -> Vec<Estimate> {
         let path = &mut self.path;
-        let copies: Vec<usize> = (0..rows.rows()).flat_map(|r| std::iter::repeat_n(r, chains)).collect();
-        path.backend.put(SLOT, rows, Some(&copies));
-        path.backend.clamp(SLOT, Some(&known.select(&copies)));
+        let copies = put_copies(path.backend.as_mut(), SLOT, rows, known, chains);
         // At β = 0 one sweep forgets everything that is not held.
-        path.sweep(SLOT, &vec![T::zero(); copies.len()], key, 0);
+        path.sweep(SLOT, &vec![T::zero(); copies], key, 0);
         let weights = path.anneal(SLOT, &path.schedule(self.temperatures), key, |_, _, _| ());
         let x = rows.columns(path.backend.machine().visible().unit(), 0, rows.rows());
         let one = |(r, w): (usize, &[f64])| {
