@@ -9,7 +9,7 @@ use crate::work;
 use harmonium::backend::{Backend, Cpu, Slot, Sweeps};
 use harmonium::rng::Key;
 use harmonium::units::{Kind, Options};
-use harmonium::{Gradient, Layer, Rbm, Real, States, Stats};
+use harmonium::{Gradient, Layer, Rbm, Real, States, Stats, Take};
 use ndarray::{Array1, Array2, Axis};
 use numpy::{Element, IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -101,8 +101,7 @@ struct Learner<T: Real> {
     rate: f64,
     key: Key,
     sweep: u64,
-    data: Stats<T>,
-    model: Stats<T>,
+    difference: Stats<T>,
 }
 
 impl<T: Real + Element> Learner<T> {
@@ -122,12 +121,12 @@ impl<T: Real + Element> Learner<T> {
         }
         let hidden = States::of(machine.hidden(), begin.chains.mapv(T::of).view());
         let nothing = States::of(side, Array2::zeros((hidden.rows(), side.columns())).view());
-        let (data, model) = (Stats::zeros(&machine), Stats::zeros(&machine));
+        let difference = Stats::zeros(&machine);
         let mut backend = Cpu::new(machine)?;
         backend.put(CHAINS, &nothing, None);
         backend.put_hidden(CHAINS, &hidden);
         let (batch, rate, key) = (begin.batch, begin.rate, Key::root(begin.seed));
-        Ok(Learner { rbm, backend, rows, batch, rate, key, sweep: 0, data, model })
+        Ok(Learner { rbm, backend, rows, batch, rate, key, sweep: 0, difference })
     }
 
     /// Products that an epoch is, about: five passes over a batch and as many chains.
@@ -146,21 +145,20 @@ impl<T: Real + Element> Learner<T> {
     }
 
     fn update(&mut self, which: &[usize]) {
-        let Learner { backend, data, model, .. } = self;
+        let Learner { backend, difference, .. } = self;
         backend.put(BATCH, &self.rows, Some(which));
-        backend.stats(BATCH, None, None, data);
+        backend.stats(BATCH, None, None, Take::Sums, difference);
         backend.gibbs(CHAINS, Sweeps { steps: 1, key: self.key, first: self.sweep, beta: None });
         self.sweep += 1;
-        backend.stats(CHAINS, None, Some((self.key, self.sweep)), model);
-        data.add_scaled(-1.0, model);
+        backend.stats(CHAINS, None, Some((self.key, self.sweep)), Take::LessSums, difference);
         let take = std::mem::take::<Array2<T>>;
         let step = Gradient {
-            visible: take(&mut data.visible),
-            hidden: take(&mut data.hidden),
-            weights: take(&mut data.cross),
+            visible: take(&mut difference.visible),
+            hidden: take(&mut difference.hidden),
+            weights: take(&mut difference.cross),
         };
         self.rbm.step(T::of(self.rate / which.len() as f64), &step);
-        (data.visible, data.hidden, data.cross) = (step.visible, step.hidden, step.weights);
+        (difference.visible, difference.hidden, difference.cross) = (step.visible, step.hidden, step.weights);
         backend.update(&mut |machine| self.rbm.lower_into(machine));
     }
 

@@ -40,7 +40,7 @@ pub use model::{Gradient, Layer, Rbm};
 pub use natural::{Natural, Pass, Side};
 pub use real::Real;
 pub use states::{Bits, States};
-pub use stats::Stats;
+pub use stats::{Stats, Take};
 pub use train::{TrainConfig, Trainer, initial_machine};
 
 pub use ndarray;

@@ -8,6 +8,31 @@ use crate::real::Real;
 use crate::threads::MANY;
 use ndarray::{Array2, Zip};
 
+/// What becomes of the sums of some rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// They are wanted as they are.
+    Sums,
+    /// Their averages are wanted: sums divided by the weight.
+    Means,
+    /// They are taken from what is there.
+    LessSums,
+    /// Their averages are taken from what is there.
+    LessMeans,
+}
+
+impl Take {
+    /// What sums of this weight are multiplied by, and whether they are added to what is there.
+    pub fn factor(self, weight: f64) -> (f64, bool) {
+        match self {
+            Take::Sums => (1.0, false),
+            Take::Means => (weight.recip(), false),
+            Take::LessSums => (-1.0, true),
+            Take::LessMeans => (-weight.recip(), true),
+        }
+    }
+}
+
 /// Weighted sums of the sufficient statistics of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stats<T> {
@@ -43,6 +68,18 @@ impl<T: Real> Stats<T> {
         self.hidden.scaled_add(T::of(times), &other.hidden);
         self.cross.scaled_add(T::of(times), &other.cross);
         self.weight += times * other.weight;
+    }
+
+    /// Becomes what `take` says of these sums.
+    pub fn take(&mut self, take: Take, sums: &Stats<T>) {
+        let (factor, add) = take.factor(sums.weight);
+        if !add {
+            for sums in [&mut self.visible, &mut self.hidden, &mut self.cross] {
+                sums.fill(T::zero());
+            }
+            self.weight = 0.0;
+        }
+        self.add_scaled(factor, sums);
     }
 
     /// The averages: sums divided by the weight, weight 1.

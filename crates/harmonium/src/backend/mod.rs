@@ -11,7 +11,7 @@ use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::{Bits, States};
-use crate::stats::Stats;
+use crate::stats::{Stats, Take};
 use ndarray::{Array1, Array2};
 
 /// A place for one set of chains: visible rows, and hidden rows where they have been drawn for the next sweep.
@@ -64,10 +64,10 @@ pub trait Backend<T: Real>: Send {
     /// Runs the chains of a slot.
     fn gibbs(&mut self, slot: Slot, sweeps: Sweeps<T>);
 
-    /// Makes `out` the statistics of a slot's rows with the hidden layer averaged out, row r counted `weights[r]` times
-    /// (once if there are none). With `draw` (a key and the number of the next sweep) hidden rows are drawn from the same
-    /// product and wait for that sweep.
-    fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, out: &mut Stats<T>);
+    /// Gives `out` the statistics of a slot's rows, as `take` says, with the hidden layer averaged out, row r counted
+    /// `weights[r]` times (once if there are none). With `draw` (a key and the number of the next sweep) hidden rows are
+    /// drawn from the same product and wait for that sweep.
+    fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, take: Take, out: &mut Stats<T>);
 
     /// log Σ_h exp(−E_β(v, h)) of every row of a slot, one column for each entry of `betas`: inverse temperatures of the
     /// rows, or none for 1. With `draw`, hidden rows at the last of them are drawn from the same product, if the units

@@ -1,10 +1,10 @@
 //! CD-k: chains start at the batch and run k sweeps (Hinton 2002; the unsigned RBM exercise, eq. 30; Corro, *Lab
 //! Exercise 2*, section 3). Each chain counts as its row does.
 
-use super::{BATCH, Context, Estimator, Settings};
+use super::{BATCH, Context, Estimator, Phases, Settings};
 use crate::error::Result;
 use crate::real::Real;
-use crate::stats::Stats;
+use crate::stats::Take;
 
 struct Cd {
     steps: u64,
@@ -15,11 +15,11 @@ pub(super) fn make<T: Real>(settings: Settings) -> Box<dyn Estimator<T>> {
 }
 
 impl<T: Real> Estimator<T> for Cd {
-    fn phases(&mut self, cx: Context<T>, data: &mut Stats<T>, model: &mut Stats<T>) -> Result<()> {
+    fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
         let sweeps = cx.sweeps(self.steps);
-        cx.backend.stats(BATCH, cx.weights, Some((cx.key, sweeps.first)), data);
+        cx.data(Some((cx.key, sweeps.first)), out);
         cx.backend.gibbs(BATCH, sweeps);
-        cx.backend.stats(BATCH, cx.weights, None, model);
+        cx.backend.stats(BATCH, cx.weights, None, Take::LessMeans, &mut out.difference);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! ⟨·⟩_p by enumeration: the gradient is that of the likelihood, without noise. See [`crate::exact`]. Cells that are not known are
 //! summed over where that is cheap, so that it is the gradient of the likelihood of what is known.
 
-use super::{BATCH, Context, Estimator, Settings};
+use super::{BATCH, Context, Estimator, Phases, Settings};
 use crate::conditional::{self, cost};
 use crate::error::Result;
 use crate::exact::Exact;
@@ -20,12 +20,15 @@ pub(super) fn make<T: Real>(_: Settings) -> Box<dyn Estimator<T>> {
 }
 
 impl<T: Real> Estimator<T> for Enumerate {
-    fn phases(&mut self, cx: Context<T>, data: &mut Stats<T>, model: &mut Stats<T>) -> Result<()> {
+    fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
         match cx.known.filter(|known| self.sums_over(cx.backend.machine(), known)) {
-            Some(known) => *data = narrow(&summed(&cx, known)?),
-            None => cx.backend.stats(BATCH, cx.weights, None, data),
+            Some(known) => {
+                out.difference = narrow(&summed(&cx, known)?.mean());
+                out.keep_data();
+            }
+            None => cx.data(None, out),
         }
-        *model = narrow(&Exact::new(cx.rbm)?.stats());
+        out.difference.subtract(&narrow(&Exact::new(cx.rbm)?.stats()));
         Ok(())
     }
 

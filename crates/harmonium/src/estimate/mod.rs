@@ -12,7 +12,8 @@ use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::Bits;
-use crate::stats::Stats;
+use crate::stats::{Stats, Take};
+use ndarray::Array2;
 
 /// What an estimator may use.
 pub struct Context<'a, T> {
@@ -33,6 +34,37 @@ pub struct Context<'a, T> {
 /// The slot that has the rows of this update.
 pub const BATCH: Slot = 0;
 
+/// ⟨·⟩_data − ⟨·⟩_model, and the first of them alone.
+pub struct Phases<T> {
+    /// The difference.
+    pub difference: Stats<T>,
+    /// ⟨T(v)⟩ and ⟨T(h)⟩ of the batch.
+    pub data: [Array2<T>; 2],
+}
+
+impl<T: Real> Phases<T> {
+    /// For a machine of these shapes.
+    pub fn zeros(machine: &Natural<T>) -> Phases<T> {
+        let difference = Stats::zeros(machine);
+        let data = [difference.visible.clone(), difference.hidden.clone()];
+        Phases { difference, data }
+    }
+
+    /// Remembers the data's side, when nothing has been taken from it yet.
+    fn keep_data(&mut self) {
+        self.data[0].assign(&self.difference.visible);
+        self.data[1].assign(&self.difference.hidden);
+    }
+}
+
+impl<T: Real> Context<'_, T> {
+    /// The data's side: averages over the batch. With `draw`, its hidden rows wait for the sweep with that number.
+    fn data(&mut self, draw: Option<(Key, u64)>, out: &mut Phases<T>) {
+        self.backend.stats(BATCH, self.weights, draw, Take::Means, &mut out.difference);
+        out.keep_data();
+    }
+}
+
 impl<'a, T> Context<'a, T> {
     /// The next `steps` sweeps of a run that makes as many every update.
     fn sweeps(&self, steps: u64) -> Sweeps<'a, T> {
@@ -42,9 +74,9 @@ impl<'a, T> Context<'a, T> {
 
 /// An estimator of the model's statistics.
 pub trait Estimator<T: Real>: Send {
-    /// Makes `data` the statistics of the batch and `model` those of the model. Both in one call, because one product may
-    /// serve both.
-    fn phases(&mut self, cx: Context<T>, data: &mut Stats<T>, model: &mut Stats<T>) -> Result<()>;
+    /// Makes `out` the averages over the batch and what is left when those of the model are taken from them. Both in one
+    /// call, because one product may serve both.
+    fn phases(&mut self, cx: Context<T>, out: &mut Phases<T>) -> Result<()>;
 
     /// Whether cells of rows that are not known are summed over, so that they need not be drawn.
     fn sums_over(&self, _machine: &Natural<T>, _known: &Bits) -> bool {

@@ -4,11 +4,11 @@
 //! The hidden states that begin the next update are drawn from the product that the statistics need anyway, before the
 //! weights move.
 
-use super::{BATCH, Context, Estimator, Settings};
+use super::{Context, Estimator, Phases, Settings};
 use crate::backend::Slot;
 use crate::error::Result;
 use crate::real::Real;
-use crate::stats::Stats;
+use crate::stats::Take;
 
 const CHAINS: Slot = 1;
 
@@ -21,11 +21,12 @@ pub(super) fn make<T: Real>(settings: Settings) -> Box<dyn Estimator<T>> {
 }
 
 impl<T: Real> Estimator<T> for Pcd {
-    fn phases(&mut self, cx: Context<T>, data: &mut Stats<T>, model: &mut Stats<T>) -> Result<()> {
+    fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
         let sweeps = cx.sweeps(self.steps);
-        cx.backend.stats(BATCH, cx.weights, None, data);
+        cx.data(None, out);
         cx.backend.gibbs(CHAINS, sweeps);
-        cx.backend.stats(CHAINS, None, Some((cx.key, sweeps.first + self.steps)), model);
+        let next = (cx.key, sweeps.first + self.steps);
+        cx.backend.stats(CHAINS, None, Some(next), Take::LessMeans, &mut out.difference);
         Ok(())
     }
 

@@ -6,13 +6,13 @@
 //! The independent units have the mean statistics of the data, which running means follow. Now and then the rungs move to
 //! where swaps were refused equally often.
 
-use super::{BATCH, Context, Estimator, Settings};
+use super::{Context, Estimator, Phases, Settings};
 use crate::backend::{Backend, Slot};
 use crate::error::{Error, Result};
 use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::sample::ladder::Ladders;
-use crate::stats::Stats;
+use crate::stats::Take;
 use ndarray::Array2;
 
 /// The chains at β = 1.
@@ -44,15 +44,10 @@ fn even(rungs: usize) -> Vec<f64> {
 
 impl<T: Real> Pt<T> {
     /// Follows the means of a batch, and makes independent units with these means the first rung.
-    fn follow(&mut self, backend: &mut dyn Backend<T>, data: &Stats<T>) {
-        if data.weight > 0.0 {
-            let now = [&data.visible, &data.hidden].map(|sums| sums.mapv(|s| s.f64() / data.weight));
-            match &mut self.means {
-                None => self.means = Some(now),
-                Some(means) => means.iter_mut().zip(now).for_each(|(m, n)| *m += &((n - &*m) * RATE)),
-            }
-        }
-        let Some(means) = &self.means else { return };
+    fn follow(&mut self, backend: &mut dyn Backend<T>, batch: &[Array2<T>; 2]) {
+        let now = || batch.each_ref().map(|means| means.mapv(T::f64));
+        let means = self.means.get_or_insert_with(now);
+        means.iter_mut().zip(now()).for_each(|(m, n)| *m += &((n - &*m) * RATE));
         let machine = backend.machine();
         let fit = |side: &Side<T>, means: &Array2<f64>| side.kind().fitted(means.view(), 1.0 / RATE).mapv(T::of);
         let base = [fit(machine.visible(), &means[0]), fit(machine.hidden(), &means[1])];
@@ -67,12 +62,12 @@ impl<T: Real> Pt<T> {
 }
 
 impl<T: Real> Estimator<T> for Pt<T> {
-    fn phases(&mut self, cx: Context<T>, data: &mut Stats<T>, model: &mut Stats<T>) -> Result<()> {
-        cx.backend.stats(BATCH, cx.weights, None, data);
-        self.follow(cx.backend, data);
+    fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
+        cx.data(None, out);
+        self.follow(cx.backend, &out.data);
         self.ladders.step(cx.backend, self.steps, cx.key, cx.update, |_| ());
         self.show(cx.backend);
-        cx.backend.stats(CHAINS, None, None, model);
+        cx.backend.stats(CHAINS, None, None, Take::LessMeans, &mut out.difference);
         if (cx.update + 1).is_multiple_of(MOVE_EVERY) {
             let betas = self.ladders.even_betas(self.rungs);
             self.ladders.move_to(&betas);

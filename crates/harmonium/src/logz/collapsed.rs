@@ -10,7 +10,7 @@ use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::{Bits, States};
-use crate::stats::Stats;
+use crate::stats::{Stats, Take};
 use crate::threads;
 use ndarray::{Array1, Array2, ArrayView1, ArrayViewMut1, Axis, s};
 
@@ -171,15 +171,15 @@ impl<T: Real> Backend<T> for Collapsed<T> {
     }
 
     /// Only the statistics of the layer that is kept.
-    fn stats(&mut self, slot: Slot, _: Option<&[T]>, _: Option<(Key, u64)>, out: &mut Stats<T>) {
+    fn stats(&mut self, slot: Slot, _: Option<&[T]>, _: Option<(Key, u64)>, take: Take, out: &mut Stats<T>) {
         let side = self.machine.visible();
-        let mut t = Array2::zeros(side.eta().dim());
-        out.visible.fill(T::zero());
+        let (mut t, mut sums) = (Array2::zeros(side.eta().dim()), Stats::zeros(&self.machine));
         for row in self.slots[slot].rows() {
             side.unit().stats(&row.to_vec(), t.view_mut());
-            out.visible += &t;
+            sums.visible += &t;
         }
-        out.weight = self.slots[slot].nrows() as f64;
+        sums.weight = self.slots[slot].nrows() as f64;
+        out.take(take, &sums);
     }
 
     fn log_marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], _: Option<(Key, u64)>) -> Array2<f64> {

@@ -10,7 +10,7 @@ use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
-use crate::stats::Stats;
+use crate::stats::{Stats, Take};
 use ndarray::{Array1, Array2, Axis};
 
 /// Chains that find the base and the speed.
@@ -82,7 +82,7 @@ impl<'a, T: Real> Path<'a, T> {
     /// Independent units with the mean statistics of the rows in slot 0.
     fn fit_base(&mut self, cautious: bool) {
         let mut stats = Stats::zeros(self.backend.machine());
-        self.backend.stats(0, None, None, &mut stats);
+        self.backend.stats(0, None, None, Take::Sums, &mut stats);
         if cautious {
             let (machine, states) = (self.backend.machine(), self.backend.get(0));
             let x = states.columns(machine.visible().unit(), 0, states.rows());

@@ -7,7 +7,7 @@ use crate::model::{Layer, Rbm};
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose, normal};
-use crate::stats::Stats;
+use crate::stats::{Stats, Take};
 use crate::units::Kind;
 use ndarray::{Array1, Array2, ArrayView1};
 
@@ -76,7 +76,7 @@ pub fn adopted_machine<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>, centred: bool) 
     let mut stats = Stats::zeros(&machine);
     let mut backend = Cpu::new(machine)?;
     backend.put(0, data.states(), None);
-    backend.stats(0, Some(data.weights()), None, &mut stats);
+    backend.stats(0, Some(data.weights()), None, Take::Sums, &mut stats);
     let mean = |sums: ArrayView1<T>| -> Array1<T> { sums.mapv(|s| T::of(s.f64() / stats.weight)) };
     rbm.recenter(mean(stats.visible.row(0)).view(), mean(stats.hidden.row(0)).view())?;
     Ok(rbm)

@@ -3,7 +3,7 @@
 use super::{Trainer, shuffled};
 use crate::backend::Sweeps;
 use crate::error::{Error, Result};
-use crate::estimate::{BATCH, Context};
+use crate::estimate::{BATCH, Context, Phases};
 use crate::math::{all_finite, dot};
 use crate::model::{Gradient, Rbm};
 use crate::natural::Natural;
@@ -34,8 +34,7 @@ pub(super) enum Trouble {
 
 /// Buffers of an update, kept so that none is allocated twice.
 pub(super) struct Work<T> {
-    data: Stats<T>,
-    model: Stats<T>,
+    phases: Phases<T>,
     gradient: Gradient<T>,
     weights: Vec<T>,
     running: [Array1<T>; 2],
@@ -44,8 +43,7 @@ pub(super) struct Work<T> {
 impl<T: Real> Work<T> {
     pub fn new(rbm: &Rbm<T>, machine: &Natural<T>) -> Work<T> {
         Work {
-            data: Stats::zeros(machine),
-            model: Stats::zeros(machine),
+            phases: Phases::zeros(machine),
             gradient: Gradient::zeros(rbm),
             weights: Vec::new(),
             running: offsets(rbm),
@@ -56,22 +54,20 @@ impl<T: Real> Work<T> {
 impl<T: Real> Trainer<T> {
     /// One update; on trouble the machine may be half changed and must be restored.
     pub(super) fn step(&mut self) -> std::result::Result<(), Trouble> {
-        self.phases().map_err(Trouble::Error)?;
-        let check = self.is_checked();
-        let Work { data, model, gradient, .. } = &mut self.work;
-        if data.weight == 0.0 {
+        if !self.phases().map_err(Trouble::Error)? {
             return Ok(());
         }
+        let check = self.is_checked();
+        let Work { phases: Phases { difference, data }, gradient, .. } = &mut self.work;
         if check {
-            let energy = mean_energy(self.backend.machine(), model);
+            let energy = mean_energy(self.backend.machine(), difference);
             if energy.is_nan() || energy.abs() > LARGEST_ENERGY {
-                return Err(Trouble::Seen(format!("the mean energy of the chains was {energy:.3e} per unit")));
+                let far = format!("the mean energy of the chains was {energy:.3e} per unit away from that of the data");
+                return Err(Trouble::Seen(far));
             }
         }
-        let n = T::of(data.weight.recip());
-        let means = [&data.visible, &data.hidden].map(|sums| sums.row(0).mapv(|s| s * n));
-        data.subtract(model);
-        self.rbm.gradient_into(self.backend.machine(), data, gradient);
+        let means = data.each_ref().map(|means| means.row(0).to_owned());
+        self.rbm.gradient_into(self.backend.machine(), difference, gradient);
         self.config.penalty.apply(&self.rbm, means[1].view(), gradient);
         if (self.update + 1).is_multiple_of(self.config.report_every) {
             self.gradient_norm = gradient.norm();
@@ -98,8 +94,8 @@ impl<T: Real> Trainer<T> {
         done.is_multiple_of(CHECK_EVERY) || done.is_multiple_of(self.config.report_every) || done == self.config.updates
     }
 
-    /// Statistics of the batch and of the model.
-    fn phases(&mut self) -> Result<()> {
+    /// Statistics of the batch and of the model; whether there are any, for a batch may have no weight.
+    fn phases(&mut self) -> Result<bool> {
         let batch = self.batch();
         let rows = &self.permutation.1[batch];
         self.backend.put(BATCH, self.data.states(), Some(rows));
@@ -111,10 +107,13 @@ impl<T: Real> Trainer<T> {
             self.backend.clamp(BATCH, None);
             self.data.fill(rows, &self.backend.get(BATCH));
         }
-        let Work { data, model, weights, .. } = &mut self.work;
+        let Work { phases, weights, .. } = &mut self.work;
         weights.clear();
         if !self.data.uniform() {
             weights.extend(rows.iter().map(|r| self.data.weights()[*r]));
+            if weights.iter().all(|w| *w == T::zero()) {
+                return Ok(false);
+            }
         }
         let cx = Context {
             rbm: &self.rbm,
@@ -124,7 +123,8 @@ impl<T: Real> Trainer<T> {
             key: self.key,
             update: self.update,
         };
-        self.estimator.phases(cx, data, model)
+        self.estimator.phases(cx, phases)?;
+        Ok(true)
     }
 
     /// The learning rate of this update.
@@ -191,14 +191,14 @@ fn offsets<T: Real>(rbm: &Rbm<T>) -> [Array1<T>; 2] {
     [rbm.visible(), rbm.hidden()].map(|layer| layer.offset().to_owned())
 }
 
-/// ⟨E⟩ per unit, from the statistics: constant − ⟨η,T⟩ − W̃·⟨vhᵀ⟩.
-fn mean_energy<T: Real>(machine: &Natural<T>, stats: &Stats<T>) -> f64 {
+/// ⟨E⟩ of the model less that of the data per unit, from ⟨·⟩_data − ⟨·⟩_model: ⟨η,T⟩ + W̃·⟨vhᵀ⟩.
+fn mean_energy<T: Real>(machine: &Natural<T>, difference: &Stats<T>) -> f64 {
     let dot = |a: ArrayView2<T>, b: &Array2<T>| match (a.as_slice(), b.as_slice()) {
         (Some(a), Some(b)) => dot(a, b),
         _ => f64::NAN,
     };
-    let sum = dot(machine.visible().eta(), &stats.visible)
-        + dot(machine.hidden().eta(), &stats.hidden)
-        + dot(machine.weights(), &stats.cross);
-    (machine.constant() - sum / stats.weight) / (machine.visible().columns() + machine.hidden().columns()) as f64
+    let sum = dot(machine.visible().eta(), &difference.visible)
+        + dot(machine.hidden().eta(), &difference.hidden)
+        + dot(machine.weights(), &difference.cross);
+    sum / (machine.visible().columns() + machine.hidden().columns()) as f64
 }

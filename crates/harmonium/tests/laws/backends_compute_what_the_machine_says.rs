@@ -5,7 +5,7 @@ use harmonium::backend::cpu::Level;
 use harmonium::backend::{Backend, Cpu, Sweeps};
 use harmonium::rng::{Key, Purpose};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Rbm, States, Stats};
+use harmonium::{Dataset, Rbm, States, Stats, Take};
 use ndarray::{Array1, Array2};
 
 /// 150 rows: more than a few shards, and a ragged end.
@@ -81,8 +81,17 @@ fn statistics_and_free_energies_are_those_of_the_machine() {
             let mut cpu = Cpu::with_level(machine.clone(), level);
             let mut ours = Stats::zeros(&machine);
             cpu.put(0, data.states(), None);
-            for (weights, want) in [(Some(&weights[..]), &want), (None, &once)] {
-                cpu.stats(0, weights, None, &mut ours);
+            let mut less = want.clone();
+            less.add_scaled(-1.0, &once);
+            let asked = [
+                (Some(&weights[..]), Take::Sums, &want),
+                (None, Take::LessSums, &less),
+                (None, Take::Sums, &once),
+                (Some(&weights[..]), Take::Means, &want.mean()),
+                (None, Take::LessMeans, &want.minus(&once)),
+            ];
+            for (weights, take, want) in asked {
+                cpu.stats(0, weights, None, take, &mut ours);
                 let parts = [(&ours.visible, &want.visible), (&ours.hidden, &want.hidden), (&ours.cross, &want.cross)];
                 for (a, b) in parts.into_iter().flat_map(|(a, b)| a.iter().zip(b)) {
                     close(*a / n as f64, *b / n as f64, 1e-13, &what(&rbm, level));
@@ -185,7 +194,7 @@ fn hidden_rows_that_wait_are_those_the_sweep_would_draw() {
         cpu.gibbs(0, sweeps);
         let plain = cpu.get(0);
         cpu.put(0, data.states(), None);
-        cpu.stats(0, None, Some((key, 7)), &mut stats);
+        cpu.stats(0, None, Some((key, 7)), Take::Sums, &mut stats);
         let waiting = cpu.hidden(0);
         cpu.gibbs(0, sweeps);
         assert!(
@@ -238,11 +247,11 @@ fn single_precision_is_double_precision_rounded_and_the_same_bits_on_every_level
             let (mut want, mut first) = (Stats::zeros(&wide), None);
             let mut reference = Cpu::new(wide.clone()).unwrap();
             reference.put(0, data.states(), None);
-            reference.stats(0, None, None, &mut want);
+            reference.stats(0, None, None, Take::Sums, &mut want);
             for level in Level::available() {
                 let (mut cpu, mut stats) = (Cpu::with_level(narrow.clone(), level), Stats::zeros(&narrow));
                 cpu.put(0, data32.states(), None);
-                cpu.stats(0, None, Some((Key::root(1), 0)), &mut stats);
+                cpu.stats(0, None, Some((Key::root(1), 0)), Take::Sums, &mut stats);
                 cpu.gibbs(0, Sweeps { steps: 2, key: Key::root(1), first: 0, beta: None });
                 for (a, b) in stats.cross.iter().zip(&want.cross) {
                     close(f64::from(*a) / 130.0, *b / 130.0, 1e-6, &format!("{v} {h} {density} {}", level.name()));

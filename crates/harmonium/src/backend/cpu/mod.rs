@@ -41,7 +41,7 @@ use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::{Bits, States};
-use crate::stats::Stats;
+use crate::stats::{Stats, Take};
 use lowered::Lowered;
 use ndarray::{Array1, Array2};
 use panels::Strip;
@@ -86,6 +86,7 @@ struct Scratch<T> {
     inputs: Vec<Strip<T>>,
     cross: Vec<Strip<T>>,
     sums: Vec<Strip<T>>,
+    layers: statistics::Layers<T>,
     own: Vec<Strip<T>>,
     parts: Vec<f64>,
 }
@@ -161,8 +162,8 @@ impl<T: Real> Backend<T> for Cpu<T> {
         sweep::run(self, slot, sweeps);
     }
 
-    fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, out: &mut Stats<T>) {
-        statistics::stats(self, slot, weights, draw, out);
+    fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, take: Take, out: &mut Stats<T>) {
+        statistics::stats(self, slot, weights, draw, take, out);
     }
 
     fn log_marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], draw: Option<(Key, u64)>) -> Array2<f64> {

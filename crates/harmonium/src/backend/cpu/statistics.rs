@@ -2,16 +2,18 @@
 //! rows follow each other while a panel is in the cache.
 
 use super::epilogue::{self, Draw};
-use super::panels::{Strip, WIDTH, panels_of};
+use super::panels::{Strip, WIDTH, panels_of, strips_of};
+use super::rows::Rows;
+use super::simd::dispatch;
 use super::sweep::inputs;
-use super::{Cpu, ROWS, gather, row_chunks, two_valued, worth_threads};
+use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
 use crate::backend::Slot;
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::stats::Stats;
-use crate::threads::{self, MANY};
-use ndarray::{Array1, Array2, ArrayViewMut2};
+use crate::stats::{Stats, Take};
+use crate::threads;
+use ndarray::{Array2, ArrayViewMut2, Axis};
 use std::ops::Range;
 
 /// See [`crate::backend::Backend::stats`].
@@ -20,30 +22,37 @@ pub fn stats<T: Real>(
     slot: Slot,
     weights: Option<&[T]>,
     draw: Option<(Key, u64)>,
+    take: Take,
     out: &mut Stats<T>,
 ) {
     cpu.make(slot);
-    let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
-    let len = cpu.slots[slot].visible.len();
-    out.weight = weights.map_or(len as f64, |w| w.iter().map(|w| w.f64()).sum());
-    cpu.scratch.cross.resize(n * panels_of(m), Strip::zero());
-    cpu.scratch.sums.clear();
-    cpu.scratch.sums.resize(panels_of(m), Strip::zero());
-    out.hidden.fill(T::zero());
+    let (m, len) = (cpu.machine.hidden().columns(), cpu.slots[slot].visible.len());
+    let weight = weights.map_or(len as f64, |w| w.iter().map(|w| w.f64()).sum());
+    let (factor, add) = take.factor(weight);
     let key = draw.map(|(key, step)| key.of(Purpose::Hidden).step(step));
     let bits = two_valued(cpu.machine.hidden()).is_some();
+    let mut sums = std::mem::take(&mut cpu.scratch.layers);
+    sums.clear(&out.visible, &out.hidden);
+    cpu.scratch.sums.clear();
+    cpu.scratch.sums.resize(panels_of(m), Strip::zero());
     if key.is_some() && bits {
         cpu.slots[slot].hidden.bits_mut(len, m);
     }
+    visible_sums(cpu, slot, weights, &mut sums.visible);
+    let finish = Finish::new(cpu, T::of(factor), add, T::of(weight), &sums.visible);
     for range in row_chunks(len) {
         let weights = weights.map(|w| &w[range.clone()]);
+        let last = (range.end == len).then_some(&finish);
         match bits {
-            true => chunk_of_bits(cpu, slot, &range, weights, key),
-            false => chunk_of_rows(cpu, slot, &range, weights, out),
+            true => chunk_of_bits(cpu, slot, &range, weights, key, last, &mut out.cross),
+            false => chunk_of_rows(cpu, slot, &range, weights, &mut sums.hidden, last, &mut out.cross),
         }
     }
+    if len == 0 && !add {
+        out.cross.fill(T::zero());
+    }
     if bits {
-        for (j, sum) in out.hidden.row_mut(0).iter_mut().enumerate() {
+        for (j, sum) in sums.hidden.row_mut(0).iter_mut().enumerate() {
             *sum = cpu.scratch.sums[j / WIDTH].0[j % WIDTH];
         }
         cpu.slots[slot].waiting = key.is_some();
@@ -51,48 +60,144 @@ pub fn stats<T: Real>(
             cpu.slots[slot].hidden.bits_mut(len, m).trim();
         }
     }
-    let much = n * m >= MANY;
-    let strips = &cpu.scratch.cross;
-    if let Some(cross) = out.cross.as_slice_mut() {
-        threads::each(much, cross.chunks_mut(WIDTH * m).enumerate(), |(block, rows)| {
-            for (i, row) in rows.chunks_mut(m).enumerate() {
-                gather(strips, n, block * WIDTH + i, row);
-            }
-        });
+    into_values(cpu.machine.visible(), T::of(weight), &mut sums.visible);
+    into_values(cpu.machine.hidden(), T::of(weight), &mut sums.hidden);
+    for (out, sums) in [(&mut out.visible, &sums.visible), (&mut out.hidden, &sums.hidden)] {
+        match add {
+            true => out.scaled_add(T::of(factor), sums),
+            false => out.zip_mut_with(sums, |x, s| *x = T::of(factor) * *s),
+        }
     }
-    visible_sums(cpu, slot, weights, &mut out.visible);
-    into_values(cpu, out);
+    out.weight = factor * weight + if add { out.weight } else { 0.0 };
+    cpu.scratch.layers = sums;
 }
 
-/// Adds a chunk of rows for two-valued hidden units: one task per panel does everything.
-fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, slot: Slot, range: &Range<usize>, weights: Option<&[T]>, key: Option<Key>) {
+/// Σ w T of both layers.
+#[derive(Default)]
+pub struct Layers<T> {
+    visible: Array2<T>,
+    hidden: Array2<T>,
+}
+
+impl<T: Real> Layers<T> {
+    /// Zeros in these shapes.
+    fn clear(&mut self, visible: &Array2<T>, hidden: &Array2<T>) {
+        for (sums, like) in [(&mut self.visible, visible), (&mut self.hidden, hidden)] {
+            match sums.dim() == like.dim() {
+                true => sums.fill(T::zero()),
+                false => *sums = Array2::zeros(like.dim()),
+            }
+        }
+    }
+}
+
+/// What becomes of Σ w b cᵀ, panel by panel and while it is in the cache: with x = l + d·b and h = k + e·c,
+/// Σ w x hᵀ = d e Σ w b cᵀ + k (d Σ w b + l Σ w) + l e Σ w cᵀ. Numbers are their own bits: l = 0, d = 1.
+pub struct Finish<T> {
+    scale: T,
+    /// What is added to the numbers of row i, nothing if it is empty, and how often the sum of a column.
+    rows: Vec<T>,
+    columns: T,
+    add: bool,
+}
+
+impl<T: Real> Finish<T> {
+    /// For sums that count `factor` times, from the visible layer's own sums of bits.
+    fn new(cpu: &Cpu<T>, factor: T, add: bool, weight: T, visible: &Array2<T>) -> Finish<T> {
+        let value = |side: &Side<T>| two_valued(side).unwrap_or([T::zero(), T::one()]);
+        let ([l, top], [k, high]) = (value(cpu.machine.visible()), value(cpu.machine.hidden()));
+        let (d, e) = (top - l, high - k);
+        let row = |b: &T| factor * k * (d * *b + l * weight);
+        let plain = l == T::zero() && k == T::zero();
+        let rows = if plain { Vec::new() } else { visible.row(0).iter().map(row).collect() };
+        Finish { scale: factor * d * e, rows, columns: factor * l * e, add }
+    }
+}
+
+dispatch! {
+    /// out[i] = scale·x[i] + rows[i] + columns·sums, or += if it is to be added.
+    fn put<T>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, out: ArrayViewMut2<T>) => put_body;
+}
+
+#[inline(always)]
+fn put_body<T: Real>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, mut out: ArrayViewMut2<T>) {
+    for (i, (x, mut out)) in x.iter().zip(out.rows_mut()).enumerate() {
+        let Some(out) = out.as_slice_mut() else { return };
+        let mut y = *x;
+        for c in 0..WIDTH {
+            y.0[c] *= finish.scale;
+        }
+        if !finish.rows.is_empty() {
+            for c in 0..WIDTH {
+                y.0[c] += finish.rows[i] + finish.columns * sums.0[c];
+            }
+        }
+        // The full width is a constant, which the compiler can unroll.
+        let out = if out.len() == WIDTH { &mut out[..WIDTH] } else { out };
+        match finish.add {
+            true => out.iter_mut().zip(&y.0).for_each(|(out, y)| *out += *y),
+            false => out.iter_mut().zip(&y.0).for_each(|(out, y)| *out = *y),
+        }
+    }
+}
+
+/// Adds a chunk of rows for two-valued hidden units: one task per panel does everything, after the `last` chunk also where
+/// the sums go.
+fn chunk_of_bits<T: Real>(
+    cpu: &mut Cpu<T>,
+    slot: Slot,
+    range: &Range<usize>,
+    weights: Option<&[T]>,
+    key: Option<Key>,
+    last: Option<&Finish<T>>,
+    out: &mut Array2<T>,
+) {
     let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);
     let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
     let chains = &mut cpu.slots[slot];
     let much = worth_threads(range.len(), n, m);
-    scratch.forward.load(much, &chains.visible, range, cpu.machine.visible().unit().width());
-    scratch.across.load_transposed(much, &scratch.forward, &chains.visible, range);
-    scratch.inputs.resize(range.len() * panels_of(m), Strip::zero());
+    scratch.load(much, &chains.visible, range, cpu.machine.visible().unit().width(), [n, m]);
     let (forward, across) = (&scratch.forward, &scratch.across);
-    let task =
-        |panel: usize, x: &mut [Strip<T>], cross: &mut [Strip<T>], sums: &mut Strip<T>, words: Option<&mut [u32]>| {
-            forward.product(level, false, up.panels.panel(panel), x);
-            let field = &up.field[panel];
-            match (key, words) {
-                (Some(key), Some(words)) => {
-                    let draw = Draw { key, panel, first: range.start };
-                    epilogue::means_and_draw(level, x, field, weights, sums, draw, &mut words[range.clone()]);
-                }
-                _ => epilogue::means(level, x, field, weights, sums),
+    let task = |panel: usize, piece: Piece<T>, sums: &mut Strip<T>, words: Option<&mut [u32]>| {
+        forward.product(level, false, up.panels.panel(panel), piece.x);
+        let field = &up.field[panel];
+        match (key, words) {
+            (Some(key), Some(words)) => {
+                let draw = Draw { key, panel, first: range.start };
+                epilogue::means_and_draw(level, piece.x, field, weights, sums, draw, &mut words[range.clone()]);
             }
-            across.product(level, range.start > 0, x, cross);
-        };
+            _ => epilogue::means(level, piece.x, field, weights, sums),
+        }
+        across.product(level, range.start > 0, piece.x, piece.cross);
+        if let Some(finish) = last {
+            put(level, piece.cross, finish, sums, piece.out);
+        }
+    };
     let len = chains.hidden.len().max(1);
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
     let words = words.chunks_mut(len).map(Some).chain(std::iter::repeat_with(|| None));
-    let panels = scratch.inputs.chunks_mut(range.len()).zip(scratch.cross.chunks_mut(n));
-    let panels = panels.zip(&mut scratch.sums).zip(words).enumerate();
-    threads::each(much, panels, |(p, (((x, c), s), w))| task(p, x, c, s, w));
+    let pieces = pieces(&mut scratch.inputs, range.len(), &mut scratch.cross, out);
+    let pieces = pieces.zip(&mut scratch.sums).zip(words).enumerate();
+    threads::each(much, pieces, |(p, ((piece, s), w))| task(p, piece, s, w));
+}
+
+/// One panel of the hidden layer: its inputs, then means; its products with the rows; where they go in the end.
+struct Piece<'a, T> {
+    x: &'a mut [Strip<T>],
+    cross: &'a mut [Strip<T>],
+    out: ArrayViewMut2<'a, T>,
+}
+
+/// The panels of a chunk of `rows` rows.
+fn pieces<'a, T: Real>(
+    x: &'a mut [Strip<T>],
+    rows: usize,
+    cross: &'a mut [Strip<T>],
+    out: &'a mut Array2<T>,
+) -> impl Iterator<Item = Piece<'a, T>> {
+    let n = out.nrows();
+    let both = x.chunks_mut(rows).zip(cross.chunks_mut(n)).zip(out.axis_chunks_iter_mut(Axis(1), WIDTH));
+    both.map(|((x, cross), out)| Piece { x, cross, out })
 }
 
 /// Adds a chunk of rows for any hidden units: inputs, then means row by row, then their product with the rows.
@@ -101,16 +206,15 @@ fn chunk_of_rows<T: Real>(
     slot: Slot,
     range: &Range<usize>,
     weights: Option<&[T]>,
-    out: &mut Stats<T>,
+    total: &mut Array2<T>,
+    last: Option<&Finish<T>>,
+    out: &mut Array2<T>,
 ) {
     let (visible, hidden) = (cpu.machine.visible(), cpu.machine.hidden());
     let (n, m, rows) = (visible.columns(), hidden.columns(), range.len());
     let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);
     let much = worth_threads(rows, n, m);
-    let given = &cpu.slots[slot].visible;
-    scratch.forward.load(much, given, range, visible.unit().width());
-    scratch.across.load_transposed(much, &scratch.forward, given, range);
-    scratch.inputs.resize(rows * panels_of(m), Strip::zero());
+    scratch.load(much, &cpu.slots[slot].visible, range, visible.unit().width(), [n, m]);
     inputs(level, much, up, rows, scratch);
     let x = &scratch.inputs;
     let block = |first: usize| {
@@ -127,23 +231,37 @@ fn chunk_of_rows<T: Real>(
     };
     let firsts = (0..rows).step_by(ROWS);
     for (first, (sums, means)) in firsts.clone().zip(threads::map(much, firsts, block)) {
-        out.hidden += &sums;
+        *total += &sums;
         for (r, row) in means.chunks_exact(m).enumerate() {
             for (p, numbers) in row.chunks(WIDTH).enumerate() {
                 scratch.inputs[p * rows + first + r].0[..numbers.len()].copy_from_slice(numbers);
             }
         }
     }
-    let (x, across) = (&scratch.inputs, &scratch.across);
-    threads::each(much, scratch.cross.chunks_mut(n).enumerate(), |(p, cross)| {
-        across.product(level, range.start > 0, &x[p * rows..(p + 1) * rows], cross);
+    strips_of(total.row(0).iter().copied(), &mut scratch.sums);
+    let (across, sums) = (&scratch.across, &scratch.sums);
+    let pieces = pieces(&mut scratch.inputs, rows, &mut scratch.cross, out);
+    threads::each(much, pieces.zip(sums), |(piece, sums)| {
+        across.product(level, range.start > 0, piece.x, piece.cross);
+        if let Some(finish) = last {
+            put(level, piece.cross, finish, sums, piece.out);
+        }
     });
 }
 
-/// Σ w T(v); of two-valued units, how often each is in its high state.
+impl<T: Real> Scratch<T> {
+    /// Takes a chunk of visible rows as they are and transposed, and makes room for what becomes of them.
+    fn load(&mut self, much: bool, rows: &Rows<T>, range: &Range<usize>, width: usize, [n, m]: [usize; 2]) {
+        self.forward.load(much, rows, range, width);
+        self.across.load_transposed(much, &self.forward, rows, range);
+        self.inputs.resize(range.len() * panels_of(m), Strip::zero());
+        self.cross.resize(n * panels_of(m), Strip::zero());
+    }
+}
+
+/// Σ w T(v), from zero; of two-valued units, how often each is in its high state.
 fn visible_sums<T: Real>(cpu: &Cpu<T>, slot: Slot, weights: Option<&[T]>, out: &mut Array2<T>) {
     let (side, rows) = (cpu.machine.visible(), &cpu.slots[slot].visible);
-    out.fill(T::zero());
     if two_valued(side).is_some() {
         if let Some(sums) = out.row_mut(0).as_slice_mut() {
             let much = worth_threads(rows.len() / 8, side.columns(), WIDTH);
@@ -164,38 +282,18 @@ fn visible_sums<T: Real>(cpu: &Cpu<T>, slot: Slot, weights: Option<&[T]>, out: &
     }
 }
 
-/// From statistics of bits to those of values: with x = l + d·b and h = k + e·c,
-/// Σ w x hᵀ = d e Σ w b cᵀ + d k Σ w b + l e Σ w cᵀ + l k Σ w.
-fn into_values<T: Real>(cpu: &Cpu<T>, out: &mut Stats<T>) {
-    let identity = [T::zero(), T::one()];
-    let value = |side: &Side<T>| two_valued(side).unwrap_or(identity);
-    let (visible, hidden) = (cpu.machine.visible(), cpu.machine.hidden());
-    let ([l, top], [k, high]) = (value(visible), value(hidden));
-    if [l, top] == identity && [k, high] == identity {
-        return;
-    }
-    let (d, e, w) = (top - l, high - k, T::of(out.weight));
-    let (b, c) = (out.visible.row(0).to_owned(), out.hidden.row(0).to_owned());
-    for (mut row, b) in out.cross.rows_mut().into_iter().zip(&b) {
-        row.zip_mut_with(&c, |x, c| *x = d * e * *x + d * k * *b + l * e * *c + l * k * w);
-    }
-    for (side, sums, ones) in [(visible, out.visible.view_mut(), b), (hidden, out.hidden.view_mut(), c)] {
-        if let Some(values) = two_valued(side) {
-            value_sums(side, values, w, &ones, sums);
-        }
-    }
-}
-
-/// Σ w T(x) = T(low) Σ w + (T(high) − T(low)) Σ w b.
-fn value_sums<T: Real>(side: &Side<T>, values: [T; 2], weight: T, ones: &Array1<T>, mut out: ArrayViewMut2<T>) {
+/// From sums of bits to those of values: Σ w T(x) = T(low) Σ w + (T(high) − T(low)) Σ w b.
+fn into_values<T: Real>(side: &Side<T>, weight: T, sums: &mut Array2<T>) {
+    let Some(values) = two_valued(side).filter(|v| *v != [T::zero(), T::one()]) else { return };
+    let ones = sums.row(0).to_owned();
     let [low, high] = values.map(|x| {
-        let mut t = Array2::zeros(out.dim());
+        let mut t = Array2::zeros(sums.dim());
         side.unit().stats(&vec![x; ones.len()], t.view_mut());
         t
     });
-    for ((mut out, low), high) in out.rows_mut().into_iter().zip(low.rows()).zip(high.rows()) {
-        for (i, out) in out.iter_mut().enumerate() {
-            *out = low[i] * weight + (high[i] - low[i]) * ones[i];
+    for ((mut sums, low), high) in sums.rows_mut().into_iter().zip(low.rows()).zip(high.rows()) {
+        for (i, sum) in sums.iter_mut().enumerate() {
+            *sum = low[i] * weight + (high[i] - low[i]) * ones[i];
         }
     }
 }
