@@ -51,17 +51,17 @@ impl<T: Real> Rbm<T> {
     fn centre(&self, machine: &Natural<T>, difference: &Stats<T>, cross: &mut Array2<T>) -> (Vec<T>, Vec<T>) {
         let round = |o: Array1<f64>| o.mapv(T::of);
         let (o_v, o_h) = (round(self.visible().origin()), round(self.hidden().origin()));
-        let (t_v, t_h) = (difference.visible.row(0), difference.hidden.row(0).to_vec());
         let centred = o_v.iter().chain(&o_h).any(|o| *o != T::zero());
         // A unit whose only field is its bias has no scale to learn, and its scale is 1.
         let scaled = [self.visible(), self.hidden()].iter().any(|l| l.par().nrows() > 1);
-        let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
-        let shrink_h: Vec<T> = s_h.iter().map(|s| s.recip()).collect();
         let (n, m) = cross.dim();
         let (mut virial_v, mut virial_h) = (vec![T::zero(); n], vec![T::zero(); m]);
         if !centred && !scaled {
             return (virial_v, virial_h);
         }
+        let (t_v, t_h) = (difference.visible.row(0), difference.hidden.row(0).to_vec());
+        let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
+        let shrink_h: Vec<T> = s_h.iter().map(|s| s.recip()).collect();
         let blocks = cross.axis_chunks_iter_mut(Axis(0), ROWS).zip(virial_v.chunks_mut(ROWS)).enumerate();
         let parts = threads::map(n * m >= MANY, blocks, |(b, (mut block, virial_v))| {
             let mut virial_h = vec![T::zero(); if scaled { m } else { 0 }];

@@ -23,18 +23,23 @@ pub(crate) struct Coupling<'a, T> {
 
 impl<'a, T: Real> Coupling<'a, T> {
     pub fn new(rbm: &'a Rbm<T>) -> Coupling<'a, T> {
-        let shrink = |layer: &Layer<T>| layer.widen().natural().1.mapv(f64::recip);
-        let (v, h) = (shrink(rbm.visible()), shrink(rbm.hidden()));
-        let plain = v.iter().chain(&h).all(|s| *s == 1.0);
-        Coupling { weights: rbm.weights(), shrink: (v, h), plain }
+        let scale = |layer: &Layer<T>| layer.widen().natural().1;
+        Coupling::of(rbm.weights(), scale(rbm.visible()), scale(rbm.hidden()))
+    }
+
+    /// Of weights with these scales.
+    pub fn of(weights: ArrayView2<'a, T>, mut s_v: Array1<f64>, mut s_h: Array1<f64>) -> Coupling<'a, T> {
+        let plain = s_v.iter().chain(&s_h).all(|s| *s == 1.0);
+        [&mut s_v, &mut s_h].into_iter().flatten().for_each(|s| *s = s.recip());
+        Coupling { weights, shrink: (s_v, s_h), plain }
     }
 
     /// Writes W̃.
     pub fn write(&self, out: &mut Array2<T>) {
         let rows = out.axis_chunks_iter_mut(Axis(0), ROWS).zip(self.weights.axis_chunks_iter(Axis(0), ROWS));
         threads::each(self.much(), rows.enumerate(), |(b, (mut out, w))| {
-            if self.plain {
-                return out.assign(&w);
+            if let (true, Some(out), Some(w)) = (self.plain, out.as_slice_mut(), w.as_slice()) {
+                return out.copy_from_slice(w);
             }
             for (k, (mut out, w)) in out.rows_mut().into_iter().zip(w.rows()).enumerate() {
                 if let (Some(out), Some(w), Some(s)) = (out.as_slice_mut(), w.as_slice(), self.shrink.1.as_slice()) {

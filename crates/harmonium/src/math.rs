@@ -209,6 +209,14 @@ pub(crate) fn add_scaled<T: Real>(a: f64, x: &[T], y: &mut [f64]) {
     }
 }
 
+/// yᵢ += a·xᵢ.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(crate) fn add_times<T: Real>(a: T, x: &[T], y: &mut [T]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += a * *x;
+    }
+}
+
 /// xᵢ −= a·yᵢ + b·zᵢ.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn subtract_two<T: Real>(x: &mut [T], a: T, y: &[T], b: T, z: &[T]) {

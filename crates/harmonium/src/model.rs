@@ -2,10 +2,10 @@
 
 use crate::coupling::Coupling;
 use crate::error::{Error, Result};
-use crate::math::dot;
+use crate::math::{add_times, dot};
 use crate::natural::{Natural, Side};
 use crate::real::Real;
-use crate::threads::MANY;
+use crate::threads::{self, MANY};
 use crate::units::{Kind, Origin};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Zip};
 
@@ -87,10 +87,7 @@ impl<T: Real> Layer<T> {
 
     /// The point where U(x) = 0, in f64.
     fn reference(&self) -> Array1<f64> {
-        let wide = self.widen();
-        let mut x = vec![0.0; self.columns()];
-        self.kind.unit::<f64>().reference(wide.par.view(), wide.offset.view(), &mut x);
-        x.into()
+        self.widen().own_reference().into()
     }
 
     /// The chart: η and the coupling scale s of every column.
@@ -100,6 +97,13 @@ impl<T: Real> Layer<T> {
         let mut scale = vec![T::zero(); self.columns()];
         unit.natural(self.par.view(), self.offset.view(), eta.view_mut(), &mut scale);
         (eta, scale.into())
+    }
+
+    /// The point where U(x) = 0.
+    fn own_reference(&self) -> Vec<T> {
+        let mut x = vec![T::zero(); self.columns()];
+        self.kind.unit::<T>().reference(self.par.view(), self.offset.view(), &mut x);
+        x
     }
 
     /// The same layer in f64.
@@ -170,6 +174,14 @@ pub struct Gradient<T> {
     pub weights: Array2<T>,
 }
 
+/// Numbers that one task takes.
+const PIECE: usize = 1 << 15;
+
+/// The numbers of a matrix in pieces; every matrix of parameters is in standard layout.
+fn pieces<T>(m: &mut Array2<T>) -> impl Iterator<Item = &mut [T]> {
+    m.as_slice_mut().unwrap_or(&mut []).chunks_mut(PIECE)
+}
+
 impl<T: Real> Gradient<T> {
     /// No change of any number of `rbm`.
     pub fn zeros(rbm: &Rbm<T>) -> Gradient<T> {
@@ -190,21 +202,25 @@ impl<T: Real> Gradient<T> {
         [&mut self.visible, &mut self.hidden, &mut self.weights]
     }
 
-    /// Calls `f` with every number and its partner in `other`.
-    pub fn zip(&mut self, other: &mut Gradient<T>, f: impl Fn(&mut T, &mut T) + Sync + Send) {
+    /// Calls `f` with pieces of its numbers and their partners in `other`.
+    pub fn zip(&mut self, other: &mut Gradient<T>, f: impl Fn(&mut [T], &mut [T]) + Sync + Send) {
         for (a, b) in self.parts_mut().into_iter().zip(other.parts_mut()) {
             let many = a.len() >= MANY;
-            let zip = Zip::from(a).and(b);
-            if many { zip.par_for_each(&f) } else { zip.for_each(&f) }
+            threads::each(many, pieces(a).zip(pieces(b)), |(a, b)| f(a, b));
         }
     }
 
-    /// Calls `f` with every number and its partners in two others.
-    pub fn zip3(&mut self, b: &mut Gradient<T>, c: &mut Gradient<T>, f: impl Fn(&mut T, &mut T, &mut T) + Sync + Send) {
+    /// Calls `f` with pieces of its numbers and their partners in two others.
+    pub fn zip3(
+        &mut self,
+        b: &mut Gradient<T>,
+        c: &mut Gradient<T>,
+        f: impl Fn(&mut [T], &mut [T], &mut [T]) + Sync + Send,
+    ) {
         for ((a, b), c) in self.parts_mut().into_iter().zip(b.parts_mut()).zip(c.parts_mut()) {
             let many = a.len() >= MANY;
-            let zip = Zip::from(a).and(b).and(c);
-            if many { zip.par_for_each(&f) } else { zip.for_each(&f) }
+            let all = pieces(a).zip(pieces(b)).zip(pieces(c));
+            threads::each(many, all, |((a, b), c)| f(a, b, c));
         }
     }
 
@@ -285,10 +301,12 @@ impl<T: Real> Rbm<T> {
     pub fn lower_into(&self, out: &mut Natural<T>) {
         let (o_v, o_h) = (self.visible.origin(), self.hidden.origin());
         let (visible, hidden, weights, constant) = out.parts_mut();
-        let coupling = Coupling::new(self);
+        let (wide_v, wide_h) = (self.visible.widen(), self.hidden.widen());
+        let ((eta_v, s_v), (eta_h, s_h)) = (wide_v.natural(), wide_h.natural());
+        let coupling = Coupling::of(self.weights.view(), s_v, s_h);
         coupling.write(weights);
         let (d_v, d_h) = (coupling.forward(&o_h), coupling.backward(&o_v));
-        let own = lower_layer(&self.visible, &d_v, visible) + lower_layer(&self.hidden, &d_h, hidden);
+        let own = lower_layer(&wide_v, eta_v, &d_v, visible) + lower_layer(&wide_h, eta_h, &d_h, hidden);
         *constant = own - o_v.dot(&d_v);
     }
 
@@ -297,9 +315,8 @@ impl<T: Real> Rbm<T> {
         self.visible.par.scaled_add(scale, &step.visible);
         self.hidden.par.scaled_add(scale, &step.hidden);
         let much = self.weights.len() >= MANY;
-        let zip = Zip::from(&mut self.weights).and(&step.weights);
-        let add = |w: &mut T, s: &T| *w += scale * *s;
-        if much { zip.par_for_each(add) } else { zip.for_each(add) }
+        let steps = step.weights.as_slice().unwrap_or(&[]).chunks(PIECE);
+        threads::each(much, pieces(&mut self.weights).zip(steps), |(w, s)| add_times(scale, s, w));
     }
 
     pub(crate) fn parts_mut(&mut self) -> (&mut Layer<T>, &mut Layer<T>, &mut Array2<T>) {
@@ -307,11 +324,10 @@ impl<T: Real> Rbm<T> {
     }
 }
 
-/// Lowers a layer, its field reduced by `taken`; returns its part of the energy's constant, ⟨η, T(reference)⟩.
-fn lower_layer<T: Real>(layer: &Layer<T>, taken: &Array1<f64>, out: &mut Side<T>) -> f64 {
-    let (mut eta, _) = layer.widen().natural();
+/// Lowers a layer with natural parameters `eta`, its field reduced by `taken`; returns its part of the energy's constant, ⟨η, T(reference)⟩.
+fn lower_layer<T: Real>(layer: &Layer<f64>, mut eta: Array2<f64>, taken: &Array1<f64>, out: &mut Side<T>) -> f64 {
     let mut t = Array2::zeros(eta.dim());
-    layer.kind.unit::<f64>().stats(&layer.reference().to_vec(), t.view_mut());
+    layer.kind.unit::<f64>().stats(&layer.own_reference(), t.view_mut());
     let constant = (&eta * &t).sum();
     let mut field = eta.row_mut(0);
     field -= taken;

@@ -20,18 +20,26 @@ pub(super) fn make<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Box<
     Box::new(Adam { decay: config.momentum, updates: 0, mean: zero.clone(), square: zero })
 }
 
+/// Moves the means, which keep a part of what they were, and turns g into the step.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+fn step<T: Real>(g: &mut [T], mean: &mut [T], square: &mut [T], keep: [T; 2], correct: [T; 2]) {
+    let [m, s] = keep;
+    for ((g, mean), square) in g.iter_mut().zip(mean).zip(square) {
+        *mean = m * *mean + (T::one() - m) * *g;
+        *square = s * *square + (T::one() - s) * *g * *g;
+        *g = (*mean * correct[0]) / ((*square * correct[1]).sqrt() + T::of(EPSILON));
+    }
+}
+
 impl<T: Real> Optimizer<T> for Adam<T> {
     fn direction(&mut self, gradient: &mut Gradient<T>) {
         self.updates += 1;
-        let (m, s, one) = (T::of(self.decay), T::of(SQUARE_DECAY), T::one());
         // Both means start at zero and are divided by the weight they have gathered.
         let t = self.updates.min(1 << 30) as i32;
-        let (m_hat, s_hat) = (T::of(1.0 - self.decay.powi(t)), T::of(1.0 - SQUARE_DECAY.powi(t)));
-        gradient.zip3(&mut self.mean, &mut self.square, |g, mean, square| {
-            *mean = m * *mean + (one - m) * *g;
-            *square = s * *square + (one - s) * *g * *g;
-            *g = (*mean / m_hat) / ((*square / s_hat).sqrt() + T::of(EPSILON));
-        });
+        let gathered = |decay: f64| T::of((1.0 - decay.powi(t)).recip());
+        let decays = [self.decay, SQUARE_DECAY];
+        let (keep, correct) = (decays.map(T::of), decays.map(gathered));
+        gradient.zip3(&mut self.mean, &mut self.square, |g, mean, square| step(g, mean, square, keep, correct));
     }
 
     fn state(&self) -> Vec<(&'static str, Gradient<T>)> {

@@ -21,8 +21,10 @@ impl<T: Real> Optimizer<T> for Sgd<T> {
             return;
         }
         gradient.zip(&mut self.velocity, |g, v| {
-            *v = mu * *v + *g;
-            *g = if nesterov { *g + mu * *v } else { *v };
+            for (g, v) in g.iter_mut().zip(v) {
+                *v = mu * *v + *g;
+                *g = if nesterov { *g + mu * *v } else { *v };
+            }
         });
     }
 

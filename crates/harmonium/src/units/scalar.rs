@@ -99,8 +99,9 @@ fn pick<T: Real>(m: &ArrayView2<T>, i: usize) -> [T; 2] {
 
 /// Sets column `i` of a matrix with one or two rows.
 fn put<T: Real>(m: &mut ArrayViewMut2<T>, i: usize, value: [T; 2]) {
-    for (row, value) in m.column_mut(i).iter_mut().zip(value) {
-        *row = value;
+    m[[0, i]] = value[0];
+    if m.nrows() > 1 {
+        m[[1, i]] = value[1];
     }
 }
 

@@ -5,7 +5,7 @@
 //! kernel knows of them.
 
 use super::epilogue::{Heat, Odds};
-use super::panels::{Panels, Strip, strips_of};
+use super::panels::{self, Panels, Strip, strips_of};
 use super::simd::Level;
 use super::two_valued;
 use crate::natural::{Natural, Pass, Side};
@@ -43,8 +43,7 @@ impl<T: Real> Lowered<T> {
         let (up, down) = (self.up.set(&machine.up()), self.down.set(&machine.down()));
         // A machine's weights are in standard layout.
         if let Some(w) = machine.weights().to_slice() {
-            self.up.panels.set(level, much, w, m, up);
-            self.down.panels.set_transposed(much, w, m, down);
+            panels::set(level, much, w, m, (&mut self.up.panels, up), (&mut self.down.panels, down));
         }
     }
 

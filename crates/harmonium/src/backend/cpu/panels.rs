@@ -6,6 +6,7 @@
 use super::simd::{Level, dispatch};
 use crate::real::Real;
 use crate::threads;
+use ndarray::{ArrayViewMut2, Axis};
 use std::any::TypeId;
 
 /// Columns of a panel.
@@ -52,28 +53,36 @@ impl<T: Real> Panels<T> {
         &self.strips[p * self.rows..(p + 1) * self.rows]
     }
 
-    /// Takes the numbers of a matrix of rows of `columns` numbers, times `scale`.
-    pub fn set(&mut self, level: Level, much: bool, matrix: &[T], columns: usize, scale: T) {
-        let rows = matrix.len() / columns;
-        self.resize(rows, columns);
-        threads::each(much, self.strips.chunks_mut(rows).enumerate(), |(p, panel)| {
-            copy(level, &matrix[p * WIDTH..], columns, scale, panel);
-        });
-    }
-
-    /// Takes the numbers of its transpose, times `scale`.
-    pub fn set_transposed(&mut self, much: bool, matrix: &[T], columns: usize, scale: T) {
-        self.resize(columns, matrix.len() / columns);
-        let blocks = matrix.chunks(WIDTH * columns);
-        threads::each(much, self.strips.chunks_mut(columns).zip(blocks), |(panel, w)| {
-            transpose(w, scale, panel);
-        });
-    }
-
     fn resize(&mut self, rows: usize, columns: usize) {
         self.rows = rows;
         self.strips.resize(rows * panels_of(columns), Strip::zero());
     }
+}
+
+/// Takes the numbers of a matrix of rows of `columns` numbers into panels as they are, and its transpose into others, each
+/// times a number of its own. A task takes the 32 rows that make a panel of the transpose.
+pub fn set<T: Real>(
+    level: Level,
+    much: bool,
+    matrix: &[T],
+    columns: usize,
+    (plain, scale): (&mut Panels<T>, T),
+    (turned, turned_scale): (&mut Panels<T>, T),
+) {
+    let rows = matrix.len() / columns;
+    plain.resize(rows, columns);
+    turned.resize(columns, rows);
+    // The buffer has the shape by construction.
+    let Ok(mut strips) = ArrayViewMut2::from_shape((panels_of(columns), rows), &mut plain.strips) else { return };
+    let blocks = strips.axis_chunks_iter_mut(Axis(1), WIDTH).zip(turned.strips.chunks_mut(columns));
+    threads::each(much, blocks.zip(matrix.chunks(WIDTH * columns)), |((mut plain, turned), w)| {
+        for (p, mut panel) in plain.rows_mut().into_iter().enumerate() {
+            if let Some(panel) = panel.as_slice_mut() {
+                copy(level, &w[p * WIDTH..], columns, scale, panel);
+            }
+        }
+        transpose(w, turned_scale, turned);
+    });
 }
 
 dispatch! {
@@ -97,26 +106,28 @@ fn copy_body<T: Real>(w: &[T], columns: usize, scale: T, panel: &mut [Strip<T>])
 /// panel[j][i] = scale · w[i][j] for up to 32 rows w of panel.len() numbers, in blocks of 4 × 4.
 fn transpose<T: Real>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
     let (n, rows) = (panel.len(), w.len() / panel.len());
-    for (j, strips) in panel.chunks_mut(4).enumerate() {
-        for i in (0..rows).step_by(4) {
-            if strips.len() == 4 && i + 4 <= rows {
-                let mut block = [[T::zero(); 4]; 4];
-                for (k, block) in block.iter_mut().enumerate() {
-                    let row = &w[(i + k) * n + 4 * j..(i + k) * n + 4 * j + 4];
-                    for c in 0..4 {
-                        block[c] = scale * row[c];
-                    }
-                }
-                for (strip, column) in strips.iter_mut().zip(transpose_block(block)) {
-                    strip.0[i..i + 4].copy_from_slice(&column);
-                }
-            } else {
-                for (c, strip) in strips.iter_mut().enumerate() {
-                    for k in i..(i + 4).min(rows) {
-                        strip.0[k] = scale * w[k * n + 4 * j + c];
-                    }
+    for (four, w) in w.chunks_exact(4 * n).enumerate() {
+        let (a, rest) = w.split_at(n);
+        let (b, rest) = rest.split_at(n);
+        let (c, d) = rest.split_at(n);
+        let blocks = a.chunks_exact(4).zip(b.chunks_exact(4)).zip(c.chunks_exact(4)).zip(d.chunks_exact(4));
+        for (strips, (((a, b), c), d)) in panel.chunks_exact_mut(4).zip(blocks) {
+            let mut block = [[T::zero(); 4]; 4];
+            for (block, row) in block.iter_mut().zip([a, b, c, d]) {
+                for c in 0..4 {
+                    block[c] = scale * row[c];
                 }
             }
+            for (strip, column) in strips.iter_mut().zip(transpose_block(block)) {
+                strip.0[4 * four..4 * four + 4].copy_from_slice(&column);
+            }
+        }
+    }
+    // What the blocks have left: the last columns, and the last rows.
+    for (j, strip) in panel.iter_mut().enumerate() {
+        let done = if j < n / 4 * 4 { rows / 4 * 4 } else { 0 };
+        for i in done..rows {
+            strip.0[i] = scale * w[i * n + j];
         }
     }
 }
@@ -150,12 +161,12 @@ mod tests {
             let matrix: Vec<T> = (0..rows * columns).map(|x| T::of(x as f64)).collect();
             for level in Level::available() {
                 let (mut plain, mut turned) = (Panels::default(), Panels::default());
-                plain.set(level, false, &matrix, columns, T::of(2.0));
-                turned.set_transposed(false, &matrix, columns, T::of(2.0));
+                set(level, false, &matrix, columns, (&mut plain, T::of(2.0)), (&mut turned, T::of(3.0)));
                 for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
-                    let want = T::of(2.0 * (i * columns + j) as f64);
-                    assert_eq!(plain.panel(j / WIDTH)[i].0[j % WIDTH], want, "{i}, {j} of {rows} x {columns}");
-                    assert_eq!(turned.panel(i / WIDTH)[j].0[i % WIDTH], want, "{i}, {j} of {rows} x {columns}");
+                    let (found, across) =
+                        (plain.panel(j / WIDTH)[i].0[j % WIDTH], turned.panel(i / WIDTH)[j].0[i % WIDTH]);
+                    let want = (i * columns + j) as f64;
+                    assert_eq!([found, across].map(T::f64), [2.0 * want, 3.0 * want], "{i}, {j} of {rows} x {columns}");
                 }
                 let edge = &plain.panel(panels_of(columns) - 1)[0].0[(columns - 1) % WIDTH + 1..];
                 assert!(edge.iter().all(|x| *x == T::zero()), "padding is zero");

@@ -1,7 +1,7 @@
 //! Single kernels and the processor's own limit, for the benchmark `kernels`. Not part of the interface.
 
 use super::epilogue::{self, Draw, Odds};
-use super::panels::{Panels, Strip, WIDTH, panels_of};
+use super::panels::{self, Panels, Strip, WIDTH, panels_of};
 use super::rows::{Operand, Rows};
 use super::simd::{Isa, Level};
 use crate::rng::Key;
@@ -27,7 +27,7 @@ impl Product {
         loaded.load(machine.visible(), states, None);
         factor.load(false, &loaded, &(0..rows), kind.unit::<f32>().width());
         let matrix: Vec<f32> = (0..sites * columns).map(|i| (i as f32 * 0.37).sin()).collect();
-        panels.set(level, false, &matrix, columns, 1.0);
+        panels::set(level, false, &matrix, columns, (&mut panels, 1.0), (&mut Panels::default(), 1.0));
         Ok(Product { level, factor, panels, columns, out: vec![Strip::zero(); rows], rows })
     }
 

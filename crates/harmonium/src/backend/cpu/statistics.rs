@@ -121,22 +121,28 @@ dispatch! {
 
 #[inline(always)]
 fn put_body<T: Real>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, mut out: ArrayViewMut2<T>) {
+    let width = out.ncols();
     for (i, (x, mut out)) in x.iter().zip(out.rows_mut()).enumerate() {
         let Some(out) = out.as_slice_mut() else { return };
-        let mut y = *x;
-        for c in 0..WIDTH {
-            y.0[c] *= finish.scale;
-        }
-        if !finish.rows.is_empty() {
-            for c in 0..WIDTH {
-                y.0[c] += finish.rows[i] + finish.columns * sums.0[c];
+        // A whole strip has a constant length, which the compiler can unroll.
+        let out = if width == WIDTH { &mut out[..WIDTH] } else { &mut out[..width] };
+        match (finish.rows.is_empty(), finish.add) {
+            (true, true) => {
+                for (out, x) in out.iter_mut().zip(&x.0) {
+                    *out += finish.scale * *x;
+                }
             }
-        }
-        // The full width is a constant, which the compiler can unroll.
-        let out = if out.len() == WIDTH { &mut out[..WIDTH] } else { out };
-        match finish.add {
-            true => out.iter_mut().zip(&y.0).for_each(|(out, y)| *out += *y),
-            false => out.iter_mut().zip(&y.0).for_each(|(out, y)| *out = *y),
+            (true, false) => {
+                for (out, x) in out.iter_mut().zip(&x.0) {
+                    *out = finish.scale * *x;
+                }
+            }
+            (false, add) => {
+                for (c, (out, x)) in out.iter_mut().zip(&x.0).enumerate() {
+                    let y = finish.scale * *x + (finish.rows[i] + finish.columns * sums.0[c]);
+                    *out = if add { *out + y } else { y };
+                }
+            }
         }
     }
 }
