@@ -42,7 +42,7 @@ def changes(name, command, env, folder):
     paths = [Path(folder) / f"after-{seed}.safetensors" for seed in range(SEEDS)]
     with Competitor(name, command, env) as competitor:
         for path in paths:
-            competitor.go()
+            competitor.go(epochs=1)
             competitor.say(f"save {path}")
     after = [load_file(path) for path in paths]
     return {t: np.array([x[t].astype(np.float64) - first[t] for x in after]) for t in TENSORS}

@@ -3,8 +3,8 @@ one whose log Z is known: the sum over all states of its 16 hidden units, in f64
 
 Annealing gives an estimate per chain; log of their mean may differ from torch's, and from the truth, by ERRORS
 combined standard errors. Tempering gives two estimates of log Z_{k+1}/Z_k for every pair of neighbouring temperatures, from
-the chains at the lower and at the upper one, and the part of swaps made. SEEDS runs say how noisy they are, and the
-distance from torch is compared with that noise as in `check.py`; so is that from the truth, for the small machine. The
+the chains at the lower and at the upper one in the second of two epochs, and the part of swaps made. SEEDS runs say how noisy
+they are, and the distance from torch is compared with that noise as in `check.py`; so is that from the truth, for the small machine. The
 planted errors must be found.
 """
 
@@ -42,13 +42,12 @@ def log_z(folder, betas):
     return np.logaddexp.reduce(np.concatenate(terms, axis=1), axis=1)
 
 
-def found(name, command, env, folder, seeds, turns):
-    """What a competitor says after so many turns, one array per seed."""
+def found(name, command, env, folder, seeds, epochs):
+    """What a competitor says after so many epochs, one array per seed."""
     paths = [Path(folder) / f"found-{seed}.txt" for seed in range(seeds)]
     with Competitor(name, command, env) as competitor:
         for path in paths:
-            for _ in range(turns):
-                competitor.go()
+            competitor.go(epochs)
             competitor.say(f"save {path}")
     return np.array([np.loadtxt(path) for path in paths])
 
@@ -78,10 +77,10 @@ def check_annealing(case, binaries, isa, say):
     failures, env = 0, environment(case, isa)
     with tempfile.TemporaryDirectory() as folder:
         commands, truth = competitors(case, binaries, folder), log_z(folder, [1.0])
-        turns = 1 if truth is None else 4  # small machines are quick, and planted errors are small there
-        reference = log_mean(found(REFERENCE, commands[REFERENCE], env, folder, 1, turns)[0])
+        epochs = 2 if truth is None else 8  # small machines are quick, and planted errors are small there
+        reference = log_mean(found(REFERENCE, commands[REFERENCE], env, folder, 1, epochs)[0])
         for name, command, honest in entrants(commands, case.method):
-            value, error = log_mean(found(name, command, env, folder, 1, turns)[0])
+            value, error = log_mean(found(name, command, env, folder, 1, epochs)[0])
             away = {"torch": (value - reference[0]) / np.hypot(error, reference[1])}
             if truth is not None:
                 away["the truth"] = (value - truth[0]) / error
@@ -97,9 +96,9 @@ def check_tempering(case, binaries, isa, say):
     with tempfile.TemporaryDirectory() as folder:
         commands, truth = competitors(case, binaries, folder), log_z(folder, np.linspace(case.low, 1, case.steps))
         columns = lambda all: {name: all[:, :, k] for k, name in enumerate(COLUMNS)}  # noqa: E731
-        reference = columns(found(REFERENCE, commands[REFERENCE], env, folder, SEEDS, 1))
+        reference = columns(found(REFERENCE, commands[REFERENCE], env, folder, SEEDS, 2))
         for name, command, honest in entrants(commands, case.method):
-            own = columns(found(name, command, env, folder, SEEDS, 1))
+            own = columns(found(name, command, env, folder, SEEDS, 2))
             shares = dict(zip(COLUMNS, distances(own, reference)))
             if truth is not None:
                 shares |= {f"{c} to the truth": from_truth(own[c], np.diff(truth)) for c in COLUMNS[:2]}

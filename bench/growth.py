@@ -8,7 +8,7 @@ from cases import OURS, Case
 
 CENTRE = Case("bits13", 500, "pcd", 1, 128, 0, 1)
 AXES = {
-    "batch": (8, 32, 128, 512, 2048, 4096),
+    "batch": (8, 32, 128, 512, 4096),
     "n_visible": (64, 256, 784, 2048, 4096),
     "n_hidden": (16, 64, 256, 500, 1024, 4096),
     "threads": tuple(range(1, (os.cpu_count() or 1) + 1)),
@@ -72,7 +72,7 @@ def draw_panel(panel, axis, found):
     panel.set_yscale("log")
     panel.set_xticks(values, [str(value) for value in values])
     panel.minorticks_off()
-    panel.set_xlim(values[0] * 0.9, values[-1] * (values[-1] / values[0]) ** 0.22)
+    panel.set_xlim(values[0] * (values[0] / values[-1]) ** 0.03, values[-1] * (values[-1] / values[0]) ** 0.22)
     low, high = panel.get_ylim()
     ticks = [t * 10**k for k in range(-2, 6) for t in (1, 2, 5) if low <= t * 10**k <= high]
     panel.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
