@@ -19,23 +19,34 @@ AVX2 = {
 
 @dataclass(frozen=True)
 class Case:
-    """One race. An epoch is `rows` rows, enough for some tenths of a second."""
+    """One race. A turn is `rows` rows, enough for some tenths of a second: an epoch of training, or sweeps of chains."""
 
-    data: str  # see `draw_rows`
+    data: str  # see `draw_rows`, or `random_machine` if nothing is trained
     n_hidden: int
-    method: str
-    steps: int
-    batch: int
+    method: str  # cd and pcd; ais; tempering
+    steps: int  # Gibbs sweeps per update; temperatures
+    batch: int  # rows per update and chains; chains at every temperature
     rows: int
     threads: int
+    n_visible: int = 784
 
     @property
     def visible(self):
         return "gaussian" if self.data.startswith("normal") else "bernoulli"
 
     @property
-    def n_visible(self):
-        return 64 if self.data == "digits" else 784
+    def trains(self):
+        return self.method in ("cd", "pcd")
+
+    @property
+    def sweeps(self):
+        """Of every chain at every temperature, in a turn of tempering."""
+        return self.rows // (self.steps * self.batch)
+
+    @property
+    def low(self):
+        """The lowest inverse temperature: neighbours of a ladder of ten from 0.8 to 1 swap in two of three trials."""
+        return 0.0 if self.method == "ais" else 0.8
 
     @property
     def lr(self):
@@ -58,10 +69,12 @@ def cases():
         Case("bits13", 4096, "pcd", 1, 512, 1536, 1),
         Case("bits50", 500, "cd", 1, 128, 8960, 1),
         Case("bits50", 500, "cd", 1, 1000, 8000, 1),
-        Case("digits", 100, "pcd", 1, 10, 35840, 1),
-        Case("digits", 100, "pcd", 1, 128, 35840, 1),
+        Case("digits", 100, "pcd", 1, 10, 35840, 1, n_visible=64),
+        Case("digits", 100, "pcd", 1, 128, 35840, 1, n_visible=64),
         Case("normal", 500, "cd", 1, 128, 8960, 1),
         Case("normal", 500, "cd", 1, 1000, 8000, 1),
+        Case("machine", 500, "ais", 1000, 100, 100_000, 1),
+        Case("machine", 500, "tempering", 10, 100, 100_000, 1),
     ]
     return [replace(case, threads=threads) for case in one_thread for threads in (1, 2)]
 
@@ -87,44 +100,72 @@ def draw_rows(case):
     return (rng.random(shape, dtype=np.float32) < {"bits13": 0.13, "bits50": 0.5}[case.data]).astype(np.uint8)
 
 
-def write_files(case, folder):
-    """Writes the data and the machine that everyone begins with; returns the two paths."""
+def random_machine(case):
+    """W, a and b of a machine that is far from independent units: with 500 hidden units its log Z is about 190 nats above
+    that of its base, and the visible units are 1 about twice as often.
+    """
     import numpy as np
-    from safetensors.numpy import save_file
 
-    data, model = Path(folder) / "data.npy", Path(folder) / "model.safetensors"
-    rows = draw_rows(case)
-    np.save(data, rows)
+    rng = np.random.default_rng(8)
+    size = 0.1 if case.n_hidden >= 100 else 0.3
+    weights = size * rng.standard_normal((case.n_visible, case.n_hidden))
+    return weights, rng.standard_normal(case.n_visible) - 2, 0.5 * rng.standard_normal(case.n_hidden)
+
+
+def first_machine(case, rows):
+    """W, a and b to begin training with."""
+    import numpy as np
+
     mean = rows.mean(0, dtype=np.float64)
     chance = np.clip(mean, 0.001, 0.999)
     bias = mean if case.visible == "gaussian" else np.log(chance / (1 - chance))
     weights = 0.01 * np.random.default_rng(8).standard_normal((case.n_visible, case.n_hidden))
-    tensors = {"weights": weights, "visible.bias": bias, "hidden.bias": np.zeros(case.n_hidden)}
+    return weights, bias, np.zeros(case.n_hidden)
+
+
+def write_files(case, folder):
+    """Writes the machine that everyone begins with, and the data if it is trained; returns how they are told to competitors."""
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    data, model = Path(folder) / "data.npy", Path(folder) / "model.safetensors"
+    words = ["--model", str(model)]
+    if case.trains:
+        rows = draw_rows(case)
+        np.save(data, rows)
+        words += ["--data", str(data)]
+    machine = first_machine(case, rows) if case.trains else random_machine(case)
+    tensors = dict(zip(("weights", "visible.bias", "hidden.bias"), machine))
     if case.visible == "gaussian":
         tensors["visible.log_variance"] = np.zeros(case.n_visible)
     metadata = {"format": "harmonium", "version": "1", "visible.kind": case.visible, "hidden.kind": "bernoulli"}
     save_file({name: x.astype(np.float32) for name, x in tensors.items()}, model, metadata)
-    return data, model
+    return words
 
 
-def competitors(case, binary, folder):
+def competitors(case, binaries, folder):
     """Name → command line of everyone who can take part. All get the same arguments."""
-    data, model = write_files(case, folder)
-    names = ("visible", "method", "steps", "batch", "threads", "lr")
-    same = [word for name in names for word in (f"--{name}", str(getattr(case, name)))]
-    same += ["--data", str(data), "--model", str(model)]
+    if case.trains:
+        kind, names = "rbm", {n: n for n in ("visible", "method", "steps", "batch", "threads", "lr")}
+    else:
+        kind = "tempering" if case.method == "tempering" else "annealing"
+        names = {n: n for n in ("method", "threads", "low", "sweeps")} | {"temperatures": "steps", "chains": "batch"}
+    same = [word for name, field in names.items() for word in (f"--{name}", str(getattr(case, field)))]
+    same += write_files(case, folder)
+    binary = Path(binaries) / ("training_speed" if case.trains else "annealing_speed")
 
     def peer(script, *more):
-        return [sys.executable, str(HERE / "peers" / f"{script}_rbm.py"), *same, *more]
+        return [sys.executable, str(HERE / "peers" / f"{script}_{kind}.py"), *same, *more]
 
     all = {OURS: [str(binary), *same]}
     all |= {name: peer("torch", "--variant", name.split()[1]) for name in TORCH}
-    all["numpy"] = peer("numpy")
-    if case.visible == "bernoulli":
-        all["rbms"] = peer("rbms")
+    if case.method != "tempering":
+        all["numpy"] = peer("numpy")
+        if case.visible == "bernoulli":
+            all["rbms"] = peer("rbms")
     if case.visible == "bernoulli" and (case.method, case.steps) == ("pcd", 1) and case.batch <= 128:
         all["scikit-learn"] = peer("sklearn")
-    if case.n_hidden == 500 and case.steps == 1:
+    if case.trains and case.n_hidden == 500 and case.steps == 1:
         all[f"{OURS} centred"] = [str(binary), *same, "--centred"]
         adam = [str(binary), *same, "--optimizer", "adam"]
         adam[adam.index("--lr") + 1] = "0.005"

@@ -7,6 +7,8 @@ allowed: ΔW has so many independent entries that it comes out at the noise itse
 direction (all hidden units together), so its distance is like the size of one normal number, which is above 3 once in 370 times.
 The planted errors must be found, or the check itself has failed. The learning rate is such that learning begins and is
 far from done: what is done in which order must not matter more than the noise.
+
+Annealing and tempering are checked by `check_annealing.py`.
 """
 
 import argparse
@@ -17,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file
 
-from cases import Case, competitors, environment
+from cases import Case, cases, competitors, environment
 from race import Competitor
 
 SEEDS = 8
@@ -29,7 +31,7 @@ CASES = [
     Case("patterns", 500, "cd", 1, 128, 5120, 1),
     Case("patterns", 500, "pcd", 1, 128, 5120, 1),
     Case("patterns", 500, "pcd", 10, 128, 2560, 1),
-    Case("digits", 100, "pcd", 1, 10, 3590, 1),
+    Case("digits", 100, "pcd", 1, 10, 3590, 1, n_visible=64),
     Case("normal-patterns", 500, "cd", 1, 128, 5120, 1),
 ]
 
@@ -40,7 +42,7 @@ def changes(name, command, env, folder):
     paths = [Path(folder) / f"after-{seed}.safetensors" for seed in range(SEEDS)]
     with Competitor(name, command, env) as competitor:
         for path in paths:
-            competitor.go()
+            competitor.go(epochs=1)
             competitor.say(f"save {path}")
     after = [load_file(path) for path in paths]
     return {t: np.array([x[t].astype(np.float64) - first[t] for x in after]) for t in TENSORS}
@@ -48,18 +50,18 @@ def changes(name, command, env, folder):
 
 def distances(found, reference):
     """Per tensor, in units of what is allowed: above 1 is too far."""
-    for tensor in TENSORS:
+    for tensor in reference:
         mean = reference[tensor].mean(0)
         spread = np.sqrt(np.square(reference[tensor] - mean).sum() / (SEEDS - 1))
         allowed = FACTOR * spread * np.sqrt(2 / SEEDS)
         yield np.linalg.norm(found[tensor].mean(0) - mean) / allowed
 
 
-def check_case(case, binary, isa, say):
+def check_case(case, binaries, isa, say):
     """Says a line per competitor; returns how many failed."""
     failures, env = 0, environment(case, isa)
     with tempfile.TemporaryDirectory() as folder:
-        commands = competitors(case, binary, folder)
+        commands = competitors(case, binaries, folder)
         reference = changes(REFERENCE, commands[REFERENCE], env, folder)
         entrants = {n: c for n, c in commands.items() if "centred" not in n and "adam" not in n}
         planted = {f"planted: {n}": [*commands[REFERENCE], "--wrong", w] for n, w in PLANTED.items()}
@@ -74,15 +76,18 @@ def check_case(case, binary, isa, say):
     return failures
 
 
-def check(cases, binary, isa, say):
-    """Checks the kinds of training that `cases` have; returns how many competitors failed."""
+def check(cases, binaries, isa, say):
+    """Checks the kinds of training and annealing that `cases` have; returns how many competitors failed."""
+    from check_annealing import CHECKS
+
     kinds = {(c.visible, c.method, c.steps) for c in cases}
-    return sum(check_case(c, binary, isa, say) for c in CASES if (c.visible, c.method, c.steps) in kinds)
+    all = [(c, check_case) for c in CASES] + CHECKS
+    return sum(f(c, binaries, isa, say) for c, f in all if (c.visible, c.method, c.steps) in kinds)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("binary", help="the example training_speed")
+    parser.add_argument("binaries", help="the folder of our examples")
     parser.add_argument("--isa", choices=["best", "avx2"], default="best")
     options = parser.parse_args()
-    sys.exit(check(CASES, options.binary, options.isa, print) > 0)
+    sys.exit(check(cases(), options.binaries, options.isa, print) > 0)

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
+import growth
 from cases import HERE, OURS, TORCH, cases, competitors, environment
 from race import Competitor, race
 
@@ -29,7 +30,8 @@ def say(text):
 
 def main():
     options = arguments()
-    chosen = [c for c in cases() if c.threads <= options.threads and any(matches(c.name, p) for p in options.only)]
+    possible = growth.cases() if options.growth else cases()
+    chosen = [c for c in possible if c.threads <= options.threads and any(matches(c.name, p) for p in options.only)]
     if options.list:
         print("\n".join(c.name for c in chosen))
         return
@@ -39,7 +41,7 @@ def main():
         from check import check  # needs the peers, which --list does not
 
         say("checking that all compute the same thing")
-        if check(chosen, options.binary, options.isa, lambda line: say(f"  {line}")):
+        if check(chosen, options.binaries, options.isa, lambda line: say(f"  {line}")):
             sys.exit("a competitor computes something else, or the check is blind: no times are worth taking")
     about = machine() | {"isa": options.isa, "rounds": options.rounds, "checked": not options.no_check}
     results = []
@@ -49,23 +51,29 @@ def main():
         say(plain_line(results[-1]))
     text = page(about, results)
     print(text)
-    part = "-quick" * options.quick + "-part" * (options.only != ["*"])  # never overwrites a full run
-    write(options.output, part, {"machine": about, "cases": results}, text)
+    part = "-growth" * options.growth + "-quick" * options.quick + "-part" * (options.only != ["*"])  # never overwrites a full run
+    path = write(options.output, part, {"machine": about, "cases": results}, text)
+    if options.growth:
+        growth.draw(results, path, f"{about['cpu']}, {about['date']}")
+        say(f"wrote {os.path.relpath(path)}.svg and .png")
 
 
 def arguments():
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__)
     parser.add_argument("--only", action="append", metavar="PATTERN", help="cases: part of a name, or with * and ?")
     parser.add_argument("--list", action="store_true", help="only say what the cases are called")
+    parser.add_argument("--growth", action="store_true", help="how the cost of PCD-1 grows, with a picture; only ours and torch, not checked")
     parser.add_argument("--quick", action="store_true", help="3 rounds")
     parser.add_argument("--rounds", type=int, help="rounds that count [9]")
-    parser.add_argument("--threads", type=int, default=2, help="leave out cases with more threads [2]")
+    parser.add_argument("--threads", type=int, help="leave out cases with more threads [2; with --growth all]")
     parser.add_argument("--isa", choices=["best", "avx2"], default="best", help="avx2: nobody uses AVX-512 or AMX")
     parser.add_argument("--no-check", action="store_true", help="do not check that all compute the same thing")
     parser.add_argument("--output", type=Path, default=HERE / "results", help="folder of the results")
-    parser.add_argument("--binary", help=argparse.SUPPRESS)
+    parser.add_argument("--binaries", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.only = options.only or ["*"]
+    options.threads = options.threads or (os.cpu_count() if options.growth else 2)
+    options.no_check |= options.growth
     options.rounds = options.rounds or (3 if options.quick else 9)
     return options
 
@@ -79,7 +87,9 @@ def run_case(case, options, title):
     env, started = environment(case, options.isa), []
     with tempfile.TemporaryDirectory() as folder:
         try:
-            for name, command in competitors(case, options.binary, folder).items():
+            for name, command in competitors(case, options.binaries, folder).items():
+                if options.growth and name not in (OURS, *TORCH):
+                    continue
                 say_over(f"{title}: starting {name}")
                 started.append(Competitor(name, command, env))
             times, others = race(started, options.rounds, lambda turn: say_over(f"{title}: round {turn} of {options.rounds}"))
@@ -181,6 +191,7 @@ def write(folder, part, record, text):
     path.with_suffix(".md").write_text(text + "\n")
     path.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")
     say(f"wrote {os.path.relpath(path)}.md and .json")
+    return path
 
 
 if __name__ == "__main__":

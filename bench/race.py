@@ -41,10 +41,10 @@ class Competitor:
         except BrokenPipeError:
             pass  # `answer` tells why
 
-    def go(self):
-        """Seconds of one epoch, after another one that is not counted: threads have found their processors, caches are warm."""
+    def go(self, epochs=2):
+        """Seconds of the last of some epochs: after one that is not counted threads have found their processors, caches are warm."""
         time.sleep(PAUSE)
-        for _ in range(2):
+        for _ in range(epochs):
             self.say("go")
             seconds = float(self.answer())
         return seconds

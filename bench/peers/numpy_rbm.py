@@ -3,37 +3,25 @@
 from protocol import args, first_parameters, rows, serve
 
 import numpy as np
-
-
-def sigmoid(x):
-    np.negative(x, out=x)
-    np.exp(x, out=x)
-    x += 1
-    np.reciprocal(x, out=x)
+from numpy_draws import Draws, sigmoid
 
 
 class Numpy:
     def __init__(self, seed):
         self.data = rows(seed)
-        self.rng = np.random.Generator(np.random.SFC64(seed))
         self.W, self.a, self.b = first_parameters()
         n, (visible, hidden) = args.batch, self.W.shape
+        self.draw = Draws(seed, n, visible, hidden)
         self.S, self.P = (np.empty((2 * n, k), np.float32) for k in (visible, hidden))
         self.x, self.v = self.S[:n], self.S[n:]
         self.p0, self.p1 = self.P[:n], self.P[n:]
         self.h = np.empty((n, hidden), np.float32)
-        self.numbers = {k: np.empty((n, k), np.float32) for k in (visible, hidden)}
         self.G = np.empty_like(self.W)
-        self.up(self.data[self.rng.integers(len(self.data), size=n), np.arange(n)], self.p0)
+        self.up(self.data[self.draw.rng.integers(len(self.data), size=n), np.arange(n)], self.p0)
         self.draw(self.p0, self.h)  # chains begin at rows of the data
 
     def parameters(self):
         return self.W, self.a, self.b
-
-    def draw(self, p, out):
-        u = self.numbers[p.shape[1]]
-        self.rng.random(out=u, dtype=np.float32)
-        np.less(u, p, out=out, casting="unsafe")
 
     def up(self, v, out):
         np.dot(v, self.W, out=out)
@@ -44,8 +32,8 @@ class Numpy:
         np.dot(self.h, self.W.T, out=self.v)
         self.v += self.a
         if args.visible == "gaussian":
-            noise = self.numbers[len(self.a)]
-            self.rng.standard_normal(out=noise, dtype=np.float32)
+            noise = self.draw.numbers[len(self.a)]
+            self.draw.rng.standard_normal(out=noise, dtype=np.float32)
             self.v += noise
         else:
             sigmoid(self.v)

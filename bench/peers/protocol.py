@@ -1,7 +1,8 @@
-"""The conversation of a competitor with the driver: `ready`, then one epoch and its seconds for every `go`.
+"""The conversation of a competitor with the driver: `ready`, then one epoch (or one run of annealing) and its seconds for
+every `go`.
 
-`save FILE` writes the parameters and goes back to the first ones with the next seed; `quit` ends. Import this before
-numpy and torch: it pins the number of threads.
+`save FILE` writes what came out and begins anew with the next seed; `quit` ends. Import this before numpy and torch: it
+pins the number of threads.
 """
 
 import argparse
@@ -11,13 +12,17 @@ import time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--visible", default="bernoulli", choices=["bernoulli", "gaussian"])
-parser.add_argument("--method", default="cd", choices=["cd", "pcd"])
+parser.add_argument("--method", default="cd", choices=["cd", "pcd", "ais", "tempering"])
 parser.add_argument("--steps", type=int, default=1, help="Gibbs sweeps per update")
 parser.add_argument("--batch", type=int, default=128, help="rows per update, and number of chains")
 parser.add_argument("--lr", type=float, default=0.05, help="multiplies the gradient of the mean log likelihood")
 parser.add_argument("--threads", type=int, default=1)
 parser.add_argument("--seed", type=int, default=1)
-parser.add_argument("--data", required=True, help=".npy, one row per example, a multiple of the batch")
+parser.add_argument("--data", help=".npy, one row per example, a multiple of the batch")
+parser.add_argument("--temperatures", type=int, help="of annealing and tempering, at equal distances")
+parser.add_argument("--low", type=float, help="the lowest inverse temperature; the last is 1")
+parser.add_argument("--chains", type=int, help="chains at every temperature")
+parser.add_argument("--sweeps", type=int, help="sweeps of tempering in a run")
 parser.add_argument("--model", required=True, help="the parameters to begin with: a safetensors file")
 parser.add_argument("--variant", default="", help="how it is written; see the competitor")
 parser.add_argument("--wrong", default="", help="a planted error, for the check of the check")
@@ -44,8 +49,27 @@ def first_parameters():
     return tuple(tensors[name].copy() for name in NAMES)
 
 
-def serve(make):
-    """Obeys the driver; `make(seed)` gives something with `epoch()` and `parameters()` = W, a, b."""
+def inverse_temperatures():
+    return np.linspace(args.low, 1, args.temperatures)
+
+
+def log_mean_exp(x):
+    return float(np.logaddexp.reduce(np.asarray(x, np.float64), axis=None) - np.log(np.size(x)))
+
+
+def save_parameters(machine, path):
+    arrays = (np.ascontiguousarray(x, dtype=np.float32) for x in machine.parameters())
+    save_file(dict(zip(NAMES, arrays)), path)
+
+
+def save_numbers(machine, path):
+    np.savetxt(path, machine.found())
+
+
+def serve(make, save=save_parameters):
+    """Obeys the driver; `make(seed)` gives something with `epoch()` and what `save` needs: `parameters()` = W, a, b, or
+    `found()`, an array of numbers.
+    """
     seed = args.seed
     machine = make(seed)
     print("ready", flush=True)
@@ -56,8 +80,7 @@ def serve(make):
             machine.epoch()
             print(f"{time.perf_counter() - begin:.6f}", flush=True)
         elif word == "save":
-            arrays = (np.ascontiguousarray(x, dtype=np.float32) for x in machine.parameters())
-            save_file(dict(zip(NAMES, arrays)), path)
+            save(machine, path)
             seed += 1
             machine = make(seed)
         else:

@@ -7,54 +7,37 @@ stored the other way round (its five products together within 1 %), sums by prod
 torch.compile of the whole step (7 to 36 % slower with its own random numbers, 0 to 26 % with those of numpy; all on one or
 two threads of an AVX2 machine), OMP_WAIT_POLICY=passive (26 % slower).
 
-Variants are ways to draw bits: `bernoulli` (torch.bernoulli), `uniform` (uniform_ and lt), `numpy` (uniforms of numpy's
-SFC64, then lt; torch's own generator is slower). Normals are torch's, which are faster than numpy's.
+Variants are ways to draw bits, see `torch_draws.py`. Normals are torch's, which are faster than numpy's.
 """
 
 from protocol import args, first_parameters, rows, serve
 
-import numpy as np
 import torch
-
-torch.set_num_threads(args.threads)
-torch.set_grad_enabled(False)
+from torch_draws import Draws
 
 
 class Torch:
     def __init__(self, seed):
         self.data = torch.from_numpy(rows(seed))
-        torch.manual_seed(seed)
-        self.rng = np.random.Generator(np.random.SFC64(seed))
         self.W, self.a, self.b = map(torch.from_numpy, first_parameters())
         n, (visible, hidden) = args.batch, self.W.shape
+        self.draw = Draws(seed, n, visible, hidden)
         self.S, self.P = torch.empty(2 * n, visible), torch.empty(2 * n, hidden)
         self.x, self.v = self.S[:n], self.S[n:]
         self.p0, self.p1 = self.P[:n], self.P[n:]
         self.h = torch.empty(n, hidden)
-        self.numbers = {k: torch.empty(n, k) for k in (visible, hidden)}
         self.up(self.data[torch.randint(len(self.data), (n,)), torch.arange(n)], self.p0)
         self.draw(self.p0, self.h)  # chains begin at rows of the data
 
     def parameters(self):
         return self.W.numpy(), self.a.numpy(), self.b.numpy()
 
-    def draw(self, p, out):
-        if args.variant == "bernoulli":
-            torch.bernoulli(p, out=out)
-            return
-        u = self.numbers[p.shape[1]]
-        if args.variant == "numpy":
-            self.rng.random(out=u.numpy(), dtype=np.float32)
-        else:
-            u.uniform_()
-        torch.lt(u, p, out=out)
-
     def up(self, v, out):
         torch.addmm(self.b, v, self.W, out=out).sigmoid_()
 
     def down(self):
         if args.visible == "gaussian":
-            mean = torch.addmm(self.a, self.h, self.W.t(), out=self.numbers[self.W.shape[0]])
+            mean = torch.addmm(self.a, self.h, self.W.t(), out=self.draw.numbers[len(self.a)])
             self.v.normal_().add_(mean)
         else:
             p = torch.addmm(self.a, self.h, self.W.t(), out=self.v).sigmoid_()

@@ -1,13 +1,16 @@
 //! One competitor of `bench/run`: training through [`Trainer`], an epoch at a time, on command.
 //!
-//! It prints `ready` and then obeys one line after the other: `go` trains for one epoch and prints its seconds,
-//! `save FILE` writes the machine and goes back to the first one with the next seed, `quit` ends. The optimiser is plain
-//! gradient ascent and nothing is centred unless it is asked for, because that is what the peers of `bench/` do.
+//! `go` trains for one epoch; `save FILE` writes the machine and goes back to the first one with the next seed (see `common`).
+//! The optimiser is plain gradient ascent and nothing is centred unless it is asked for, because that is what the peers of
+//! `bench/` do.
 //!
 //! ```text
 //! training_speed --n-visible 784 --n-hidden 500 --rows 10240 --batch 128 --method cd --threads 1
 //! ```
 
+mod common;
+
+use common::{Ask, Driver, Options, Result, say_seconds};
 use harmonium::events::{Event, Flow, Observer};
 use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
@@ -15,16 +18,10 @@ use harmonium::rng::{Key, Purpose, normal};
 use harmonium::units::Kind;
 use harmonium::{Dataset, Layer, Rbm, TrainConfig, Trainer, data, initial_machine};
 use ndarray::{Array2, Axis, concatenate};
-use std::collections::BTreeMap;
-use std::error::Error;
-use std::io::{BufRead, StdinLock};
 use std::path::Path;
-use std::str::FromStr;
 use std::time::Instant;
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
-/// Options and their defaults; every option but `--centred` has a value.
+/// Options and their defaults.
 const OPTIONS: &[(&str, &str)] = &[
     ("visible", "bernoulli"), // or gaussian, whose variances stay 1 as in the peers
     ("n-visible", "784"),
@@ -37,15 +34,14 @@ const OPTIONS: &[(&str, &str)] = &[
     ("data", ""),        // a .npy file instead of random rows
     ("model", ""),       // a model file to begin with instead of small random weights
     ("optimizer", "sgd"),
+    ("centred", "false"),
     ("lr", "0.05"),
     ("threads", "1"),
     ("seed", "1"),
 ];
 
 fn main() -> Result<()> {
-    let options = Options::parse(std::env::args().skip(1))?;
-    // As the command does: this thread is one of the workers.
-    rayon::ThreadPoolBuilder::new().num_threads(options.get("threads")?).use_current_thread().build_global()?;
+    let options = Options::parse(OPTIONS)?;
     let kind = Kind::new(&options.text("visible"), &Default::default())?;
     let values = rows(&options)?;
     let layer = Rbm::<f32>::new(kind.clone(), values.ncols(), Kind::new("bernoulli", &Default::default())?, 1)?.lower();
@@ -56,10 +52,9 @@ fn main() -> Result<()> {
     loop {
         let mut trainer = Trainer::new(config.clone(), first.clone(), data.clone(), None)?;
         trainer.run(&mut protocol)?;
-        match protocol.next.split_once(' ') {
-            Some(("save", path)) => ModelFile::new(trainer.rbm()).write(path)?,
-            _ if ["", "quit"].contains(&protocol.next.as_str()) => return Ok(()),
-            _ => return Err(format!("'{}' is not go, save FILE or quit", protocol.next).into()),
+        match std::mem::replace(&mut protocol.next, Ok(Ask::Quit))? {
+            Ask::Save(path) => ModelFile::new(trainer.rbm()).write(path)?,
+            Ask::Go | Ask::Quit => return Ok(()),
         }
         config.seed += 1;
         protocol.update = 0;
@@ -81,7 +76,7 @@ fn config(options: &Options) -> Result<TrainConfig> {
         lr: options.get("lr")?,
         schedule: Schedule::Constant,
         variance_rate: 0.0,
-        centering: options.centred,
+        centering: options.get("centred")?,
         report_every: u64::MAX,
         likelihood: false,
         optimizer: OptimizerConfig { name: optimizer, momentum, nesterov: false },
@@ -123,7 +118,7 @@ fn first_machine(options: &Options, kind: &Kind, data: &Dataset<f32>) -> Result<
     } else {
         ModelFile::read(path)?.rbm.cast()
     };
-    if options.centred {
+    if options.get("centred")? {
         let moments = data.moments(rbm.lower().visible()).means;
         let alpha = moments.row(0).mapv(|m| m as f32);
         let beta = rbm.hidden().offset().mapv(|_| 0.5);
@@ -141,21 +136,19 @@ fn unit_variance(rbm: Rbm<f32>) -> Result<Rbm<f32>> {
     Ok(Rbm::from_parts(layer, rbm.hidden().clone(), rbm.weights().to_owned())?)
 }
 
-/// Waits for a line before every epoch and tells the time after it.
+/// Waits for the driver before every epoch and tells the time after it.
 struct Protocol {
-    lines: std::io::Lines<StdinLock<'static>>,
+    driver: Driver,
     per_epoch: u64,
     update: u64,
     started: Instant,
-    /// The line that ended the run; empty at the end of the input.
-    next: String,
+    /// What ended the run.
+    next: Result<Ask>,
 }
 
 impl Protocol {
     fn new(per_epoch: u64) -> Protocol {
-        println!("ready");
-        let lines = std::io::stdin().lock().lines();
-        Protocol { lines, per_epoch, update: 0, started: Instant::now(), next: String::new() }
+        Protocol { driver: Driver::ready(), per_epoch, update: 0, started: Instant::now(), next: Ok(Ask::Quit) }
     }
 }
 
@@ -163,56 +156,22 @@ impl Observer for Protocol {
     /// A failed update goes back and repeats work, so that an epoch's time would mean nothing.
     fn on(&mut self, event: &Event) -> Flow {
         let Event::Recovered { reason, .. } = event else { return Flow::Continue };
-        self.next = format!("an update failed because {reason}");
+        self.next = Err(format!("an update failed because {reason}").into());
         Flow::Stop
     }
 
     fn poll(&mut self) -> Flow {
         if self.update.is_multiple_of(self.per_epoch) {
             if self.update > 0 {
-                println!("{:.6}", self.started.elapsed().as_secs_f64());
+                say_seconds(self.started);
             }
-            self.next = self.lines.next().and_then(std::result::Result::ok).unwrap_or_default();
-            if self.next != "go" {
+            self.next = self.driver.ask();
+            if !matches!(self.next, Ok(Ask::Go)) {
                 return Flow::Stop;
             }
             self.started = Instant::now();
         }
         self.update += 1;
         Flow::Continue
-    }
-}
-
-/// What was typed.
-struct Options {
-    values: BTreeMap<String, String>,
-    centred: bool,
-}
-
-impl Options {
-    fn parse(mut typed: impl Iterator<Item = String>) -> Result<Options> {
-        let values = OPTIONS.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-        let mut options = Options { values, centred: false };
-        while let Some(word) = typed.next() {
-            let name = word.strip_prefix("--").unwrap_or_default();
-            if name == "centred" {
-                options.centred = true;
-            } else if let Some(value) = options.values.get_mut(name) {
-                *value = typed.next().ok_or_else(|| format!("{word} needs a value"))?;
-            } else {
-                let known: Vec<String> = OPTIONS.iter().map(|(name, _)| format!("--{name}")).collect();
-                return Err(format!("'{word}' is not one of {}, --centred", known.join(", ")).into());
-            }
-        }
-        Ok(options)
-    }
-
-    fn text(&self, name: &str) -> String {
-        self.values[name].clone()
-    }
-
-    fn get<T: FromStr<Err: Error + 'static>>(&self, name: &str) -> Result<T> {
-        let text = &self.values[name];
-        text.parse().map_err(|e: T::Err| format!("--{name} {text}: {e}").into())
     }
 }

@@ -15,8 +15,11 @@ pub mod diagnose;
 mod exact;
 mod gibbs;
 mod given;
-pub(crate) mod ladder;
-pub(crate) mod path;
+// For `examples/annealing_speed.rs`, which times them alone.
+#[doc(hidden)]
+pub mod ladder;
+#[doc(hidden)]
+pub mod path;
 mod start;
 mod tempering;
 mod verdict;

@@ -79,6 +79,14 @@ impl<'a, T: Real> Path<'a, T> {
         path
     }
 
+    /// With independent units that are given as natural parameters, visible and hidden, and a schedule of equal steps of β.
+    pub fn between(eta: [Array2<T>; 2], backend: Box<dyn Backend<T>>, layers: usize, tell: Tell<'a>) -> Path<'a, T> {
+        let base = Base { eta: backend.machine().flat(), log_z: 0.0 };
+        let mut path = Path { backend, layers, base, grid: vec![0.0, 1.0], length: 0.0, tell };
+        path.restore_base(path.base_of(eta));
+        path
+    }
+
     /// Independent units with the mean statistics of the rows in slot 0.
     fn fit_base(&mut self, cautious: bool) {
         let mut stats = Stats::zeros(self.backend.machine());
@@ -101,9 +109,13 @@ impl<'a, T: Real> Path<'a, T> {
             side.kind().fitted(sums.mapv(|x| x.f64() / rows).view(), rows).mapv(T::of)
         };
         let eta = [fit(machine.visible(), visible), fit(machine.hidden(), hidden)];
-        let sides = [machine.visible(), machine.hidden()];
+        self.restore_base(self.base_of(eta))
+    }
+
+    fn base_of(&self, eta: [Array2<T>; 2]) -> Base<T> {
+        let sides = [self.backend.machine().visible(), self.backend.machine().hidden()];
         let log_z = sides.iter().zip(&eta).take(self.layers).map(|(s, eta)| log_norm(s, eta)).sum();
-        self.restore_base(Base { eta, log_z })
+        Base { eta, log_z }
     }
 
     /// log Z of the base.
