@@ -37,8 +37,8 @@ def one(cls, seed, train, train_labels, test, test_labels):
     begin = time.perf_counter()
     rbm.fit(train)
     seconds = time.perf_counter() - begin
-    # The gallery's tol=1 ends before the first step with scikit-learn 1.9.
-    classifier = LogisticRegression(solver="newton-cg", tol=1e-3, C=6000).fit(rbm.transform(train), train_labels)
+    # The gallery's tol=1 ends before the first step with scikit-learn 1.9; with 1e-3 where it stops is chance.
+    classifier = LogisticRegression(solver="newton-cg", tol=1e-4, C=6000).fit(rbm.transform(train), train_labels)
     return seconds, classifier.score(rbm.transform(test), test_labels)
 
 
@@ -72,6 +72,8 @@ def main():
         seconds, accuracy = zip(*told[cls][1:], strict=True)
         error = statistics.stdev(accuracy) / len(accuracy) ** 0.5
         print(f"{name:13} fit {statistics.median(seconds):.3f} s, accuracy {np.mean(accuracy):.4f} ± {error:.4f}")
+    gains = [ours[1] - theirs[1] for ours, theirs in zip(told[Ours][1:], told[Theirs][1:], strict=True)]
+    print(f"accuracy gained {np.mean(gains):+.4f} ± {statistics.stdev(gains) / len(gains) ** 0.5:.4f}")
     print(f"faster by a factor of {statistics.median(ratios):.1f} ({min(ratios):.1f}-{max(ratios):.1f})")
     before, peak = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True).stdout.split()
     print(f"peak memory of a fit of 60,000 x 784 bytes (45 MB): {before} MB before, {peak} MB at most")

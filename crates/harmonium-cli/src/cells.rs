@@ -11,25 +11,11 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Unknown cells, besides those that are no numbers")]
 pub struct CellOptions {
     /// Columns that are unknown in every row: numbers and ranges from 1, such as 1-4,7
-    #[arg(long, value_name = "LIST", value_parser = parse_columns)]
-    free: Option<Columns>,
+    #[arg(long, value_name = "LIST")]
+    free: Option<String>,
     /// A table of 1 (known) and 0 (unknown): one row for all rows, or one for each
     #[arg(long, value_name = "FILE")]
     mask: Option<String>,
-}
-
-/// Ranges of columns, from 0, without their ends.
-#[derive(Clone, Debug)]
-pub struct Columns(Vec<std::ops::Range<usize>>);
-
-fn parse_columns(text: &str) -> std::result::Result<Columns, String> {
-    let range = |part: &str| {
-        let (a, b) = part.split_once('-').unwrap_or((part, part));
-        let (a, b): (usize, usize) = (a.trim().parse().ok()?, b.trim().parse().ok()?);
-        (a >= 1 && a <= b).then(|| a - 1..b)
-    };
-    let all: Option<Vec<_>> = text.split(',').map(range).collect();
-    all.map(Columns).ok_or_else(|| "expected numbers and ranges from 1, such as 1-4,7".into())
 }
 
 /// The cells of a table, block by block.
@@ -57,12 +43,9 @@ impl CellOptions {
     /// Refuses columns and masks that do not fit rows of so many sites.
     pub fn open(&self, sites: usize) -> Result<Cells> {
         let mut free = vec![false; sites];
-        for range in self.free.iter().flat_map(|c| &c.0) {
-            if range.end > sites {
-                let problem = format!("column {} is named, but rows have {sites}", range.end);
-                return Err(Error::Config { key: "free", problem });
-            }
-            free[range.clone()].fill(true);
+        if let Some(list) = &self.free {
+            let columns = data::column_list(list, sites).map_err(|problem| Error::Config { key: "free", problem })?;
+            columns.into_iter().for_each(|column| free[column] = true);
         }
         let mask = self.mask.as_ref().map(|path| Mask::open(path, sites)).transpose()?;
         Ok(Cells { free, mask })

@@ -36,6 +36,7 @@ pub use options::ReadOptions;
 pub use prepare::Preprocess;
 pub use rows::{Block, Rows};
 pub use similarity::similarity_weights;
+pub use text::column_list;
 pub use write::{Blocks, Table, WRITERS, Writer, write_table};
 
 use crate::error::{Error, Result, shown};

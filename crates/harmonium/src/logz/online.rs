@@ -242,7 +242,9 @@ fn anchored<T: Real>(
         let side = path.backend.machine().visible();
         pool.push(side, states.columns(side.unit(), 0, ANNEALED).view());
     }
-    found.std_err = found.std_err.max(DOUBT * (found.ess.recip() - all.recip()));
+    // The spread that log weights should have on such a path: chains that agree better may all have missed the same.
+    let spread = path.length / (temperatures as f64).sqrt();
+    found.std_err = found.std_err.max(DOUBT * (found.ess.recip() - all.recip())).max(spread);
     let wanted = (path.length * path.length / ANCHOR_SPREAD) as usize;
     let sources = systematic(&weights, ALL, key.of(Purpose::Resample).uniforms::<f64>(0, 0)[0]);
     // Copies of one chain go to different islands.

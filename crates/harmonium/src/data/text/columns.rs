@@ -84,6 +84,16 @@ pub(in super::super) fn places<'a>(
     if taken == 0 { Err("no column is left to be read".into()) } else { Ok(Some(places)) }
 }
 
+/// The columns that a list such as `1-4,7` means in a table of so many, counted from 0.
+pub fn column_list(list: &str, columns: usize) -> Result<Vec<usize>, String> {
+    let no_header: Option<std::iter::Empty<&[u8]>> = None;
+    let mut all = Vec::new();
+    for item in list.split(',').map(parse) {
+        all.extend(numbers(item, columns, no_header.clone())?.map(|column| column - 1));
+    }
+    Ok(all)
+}
+
 /// What belongs to the columns of a file, in the places that [`places`] found for them.
 pub(in super::super) fn arranged<T: Clone>(all: Vec<T>, places: Option<&[Option<u32>]>) -> Vec<T> {
     let Some(places) = places else { return all };

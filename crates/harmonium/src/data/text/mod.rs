@@ -10,6 +10,7 @@ mod columns;
 mod lines;
 
 pub(super) use cells::{Cell, number};
+pub use columns::column_list;
 pub(super) use columns::{arranged, largest, places};
 pub(super) use lines::Lines;
 
