@@ -5,6 +5,7 @@
 //! because none reorders a sum or fuses a multiplication with an addition. Only products through tiles (`amx`) round
 //! differently.
 
+#[cfg(target_arch = "x86_64")]
 use super::amx;
 use crate::error::{Error, Result};
 use std::any::TypeId;

@@ -3,26 +3,17 @@
 //! Virtual machines may pass on some of this and not the rest, and leaf 1DH, which describes the tiles, may read zero in one
 //! that has them; so nothing is believed that is not needed, and at last a product is compared with plain Rust.
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 use super::tiles::{SIDE, Sums, Tile, Tiles, plain};
 
 /// Whether there are tiles, found out once.
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub fn available() -> bool {
     static FOUND: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     // SAFETY: the test comes last, when the processor reports tiles and the system has permitted them.
     *FOUND.get_or_init(|| reported() && permitted() && unsafe { tested() })
 }
 
-/// Other systems are not asked.
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-pub fn available() -> bool {
-    false
-}
-
 /// CPUID leaf 7 has amx-tile (EDX bit 24) and amx-int8 (bit 25); XCR0 says that the system saves the configuration (bit 17)
 /// and the tiles (bit 18), and can be read if leaf 1 has OSXSAVE (ECX bit 27).
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn reported() -> bool {
     use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
     #[target_feature(enable = "xsave")]
@@ -41,7 +32,7 @@ fn reported() -> bool {
 }
 
 /// Asks Linux for the tiles of this process: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA).
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[cfg(target_os = "linux")]
 fn permitted() -> bool {
     const ARCH_PRCTL: i64 = 158;
     let mut result = ARCH_PRCTL;
@@ -60,11 +51,16 @@ fn permitted() -> bool {
     result == 0
 }
 
+/// Other systems are not asked.
+#[cfg(not(target_os = "linux"))]
+fn permitted() -> bool {
+    false
+}
+
 /// Products of all kinds of bytes, over no, one and three blocks, are what they should be.
 ///
 /// # Safety
 /// As for [`Tiles::configure`].
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub unsafe fn tested() -> bool {
     let mut word = 1u32;
     let mut tile = || {

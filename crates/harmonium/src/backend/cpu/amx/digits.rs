@@ -72,12 +72,12 @@ fn find_steps_body<T: Real>(panel: &[Strip<T>], steps: &mut [f32; WIDTH]) {
         for c in 0..WIDTH {
             let x = single(strip.0[c]).abs();
             largest[c] = if x > largest[c] { x } else { largest[c] };
-            poison[c] += x - x;
+            poison[c] += x * 0.0;
         }
     }
     for c in 0..WIDTH {
         let step = f32::from_bits((largest[c].to_bits() + CARRY) & EXPONENT) * STEP;
-        steps[c] = if largest[c] < NOTHING { 0.0 } else { step } + poison[c];
+        steps[c] = poison[c] + if largest[c] < NOTHING { 0.0 } else { step };
     }
 }
 

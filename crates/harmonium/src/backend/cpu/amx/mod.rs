@@ -13,15 +13,19 @@
 //! | `emulator` | for tests on other machines: the instructions, carried out when they trap |
 
 mod bytes;
+#[cfg(target_arch = "x86_64")]
 mod detect;
 mod digits;
-#[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
+#[cfg(test)]
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod emulator;
-#[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
+#[cfg(test)]
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod tests;
 mod tiles;
 
 pub use bytes::Bytes;
+#[cfg(target_arch = "x86_64")]
 pub use detect::available;
 pub use digits::Digits;
 

@@ -232,7 +232,7 @@ fn a_backend_with_tiles_computes_what_the_others_do() {
 fn exactly(rbm: &Rbm<f64>, rows: &States<f32>) -> (Stats<f64>, Vec<f64>) {
     let machine = rbm.lower();
     let unit = rbm.visible().kind().unit::<f32>();
-    let x = rows.columns(&*unit, 0, rows.rows()).mapv(f64::from);
+    let x = rows.columns(unit, 0, rows.rows()).mapv(f64::from);
     let weights = ndarray::Array1::from_shape_fn(rows.rows(), |r| 0.5 + (r % 3) as f64);
     (machine.up().stats(x.view(), weights.view()), machine.up().free_energy(x.view()).to_vec())
 }

@@ -76,3 +76,33 @@ extern "C" fn on_trap(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_voi
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Level;
+    use std::arch::asm;
+
+    /// What cannot be carried out ends the process: here a copy of it, by a tile that was not configured and by UD2.
+    #[test]
+    fn wrong_instructions_end_the_process() {
+        Level::with_tiles();
+        for wrong in [0, 1] {
+            // SAFETY: the copy does nothing but trap; the handler ends it.
+            let status = unsafe {
+                let child = libc::fork();
+                if child == 0 {
+                    libc::close(2);
+                    match wrong {
+                        0 => asm!("tilezero tmm0", out("tmm0") _),
+                        _ => asm!("ud2"),
+                    }
+                    libc::_exit(0);
+                }
+                let mut status = 0;
+                assert_eq!(libc::waitpid(child, &mut status, 0), child);
+                status
+            };
+            assert!(libc::WIFSIGNALED(status), "{wrong}");
+        }
+    }
+}
