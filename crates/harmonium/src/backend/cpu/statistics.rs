@@ -4,7 +4,7 @@
 use super::epilogue::{self, Draw};
 use super::panels::{Strip, WIDTH, panels_of, strips_of};
 use super::rows::Rows;
-use super::simd::dispatch;
+use super::simd::{Level, dispatch};
 use super::sweep::inputs;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
 use crate::backend::Slot;

@@ -1,6 +1,6 @@
 //! w = step · (d₀ + 256 d₁ + 65,536 d₂), digits from −128 to 127: numbers in int8 tiles, one power of two per column.
 //!
-//! The step is the smallest power of two of which the column's largest number is at most 8,355,000, a little less than the
+//! The step is the smallest power of two of which 8,355,000 reach the column's largest number, a little less than the
 //! largest number of three digits, 127 · (1 + 256 + 65,536) = 8,355,711. Powers of two make everything but one rounding
 //! exact: w is wrong by half a step, which is less than 1/8,355,000 of the column's largest. Sums of digits are
 //! integers, and a product is their one combination, rounded twice.
@@ -18,8 +18,8 @@ const EXPONENT: u32 = 0x7f80_0000;
 const CARRY: u32 = (1 << 24) - 1 - 2 * MOST;
 /// 2⁻²².
 const STEP: f32 = 1.0 / (1 << 22) as f32;
-/// 2⁻¹⁰⁰. A column with no number as large counts as zero: its steps would be denormal, and no sum with anything else
-/// would see it.
+/// 2⁻¹⁰⁰. A column with no number as large counts as zero: a little further down its steps would be denormal, and no sum
+/// with anything else would see it.
 const NOTHING: f32 = f32::from_bits(27 << 23);
 
 /// The digits of a panel: for either half of its columns and every 64 rows, three tiles.
