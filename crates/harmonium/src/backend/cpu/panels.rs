@@ -71,9 +71,9 @@ impl<T: Real> Panels<T> {
 
     /// Makes the digits of all panels if there are tiles for them.
     fn divide(&mut self, level: Level, much: bool) {
-        let panels = if level.tiles_for::<T>() { self.strips.len() / self.rows } else { 0 };
+        let panels = if level.tiles_for::<T>() { self.strips.len() / self.rows.max(1) } else { 0 };
         self.digits.resize(panels, Digits::default());
-        threads::each(much, self.digits.iter_mut().zip(self.strips.chunks(self.rows)), |(digits, panel)| {
+        threads::each(much, self.digits.iter_mut().zip(self.strips.chunks(self.rows.max(1))), |(digits, panel)| {
             digits.load(level, panel);
         });
     }
