@@ -28,7 +28,7 @@ pub fn log_marginals<T: Real>(
     }
     for range in row_chunks(len) {
         let much = worth_threads(range.len(), n, m);
-        cpu.scratch.forward.load(much, &chains.visible, &range, cpu.machine.visible().unit().width());
+        cpu.scratch.forward.load(cpu.level, much, &chains.visible, &range, cpu.machine.visible().unit().width());
         cpu.scratch.inputs.resize(range.len() * panels_of(m), Strip::zero());
         let mut out = out.slice_mut(s![range.clone(), ..]);
         match bits {
@@ -162,7 +162,7 @@ fn by_product<T: Real>(
     }
     let at_low = fields.map(|field| field.iter().map(|x| x.f64()).sum::<f64>() * low.f64());
     let mut sums = vec![Strip::zero(); rows];
-    scratch.forward.product(level, false, &scratch.own, &mut sums);
+    scratch.forward.product(level, false, &scratch.own[..], &mut sums);
     sums.iter().map(|s| [at_low[0] + s.0[0].f64(), at_low[1] + s.0[1].f64()]).collect()
 }
 

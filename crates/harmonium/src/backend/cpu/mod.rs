@@ -6,6 +6,7 @@
 //! | `panels` | matrices in panels of 32 columns |
 //! | `planes` | bits in planes of 32 columns |
 //! | `russians`, `lists`, `dense` | bits, sparse bits, numbers times a panel |
+//! | `amx` | bits times a panel through int8 tiles, where the processor has them |
 //! | `epilogue` | σ, draw, bit, sums, right after the product |
 //! | `rows` | the states of a layer, and which product takes them |
 //! | `lowered` | a machine as the kernels want it |
@@ -16,6 +17,7 @@
 
 #![allow(unsafe_code)]
 
+mod amx;
 mod dense;
 mod epilogue;
 mod lists;

@@ -3,6 +3,7 @@
 //! A kernel works on one panel at a time and reads it from front to back; the edge of the matrix is inside the padding,
 //! so no kernel has a special case for it.
 
+use super::amx::Digits;
 use super::simd::{Level, dispatch};
 use crate::real::Real;
 use crate::threads;
@@ -45,12 +46,36 @@ pub fn strips_of<T: Real>(row: impl Iterator<Item = T>, out: &mut Vec<Strip<T>>)
 pub struct Panels<T> {
     rows: usize,
     strips: Vec<Strip<T>>,
+    /// The digits of every panel; made only where there are tiles.
+    digits: Vec<Digits>,
+}
+
+/// One panel: a strip per row, and its digits if they were made.
+#[derive(Clone, Copy)]
+pub struct Panel<'a, T> {
+    pub strips: &'a [Strip<T>],
+    pub digits: Option<&'a Digits>,
+}
+
+impl<'a, T> From<&'a [Strip<T>]> for Panel<'a, T> {
+    fn from(strips: &'a [Strip<T>]) -> Panel<'a, T> {
+        Panel { strips, digits: None }
+    }
 }
 
 impl<T: Real> Panels<T> {
-    /// Panel `p`: one strip per row.
-    pub fn panel(&self, p: usize) -> &[Strip<T>] {
-        &self.strips[p * self.rows..(p + 1) * self.rows]
+    /// Panel `p`.
+    pub fn panel(&self, p: usize) -> Panel<'_, T> {
+        Panel { strips: &self.strips[p * self.rows..(p + 1) * self.rows], digits: self.digits.get(p) }
+    }
+
+    /// Makes the digits of all panels if there are tiles for them.
+    fn divide(&mut self, level: Level, much: bool) {
+        let panels = if level.tiles_for::<T>() { self.strips.len() / self.rows.max(1) } else { 0 };
+        self.digits.resize(panels, Digits::default());
+        threads::each(much, self.digits.iter_mut().zip(self.strips.chunks(self.rows.max(1))), |(digits, panel)| {
+            digits.load(level, panel);
+        });
     }
 
     fn resize(&mut self, rows: usize, columns: usize) {
@@ -83,6 +108,8 @@ pub fn set<T: Real>(
         }
         transpose(w, turned_scale, turned);
     });
+    plain.divide(level, much);
+    turned.divide(level, much);
 }
 
 dispatch! {
@@ -164,11 +191,11 @@ mod tests {
                 set(level, false, &matrix, columns, (&mut plain, T::of(2.0)), (&mut turned, T::of(3.0)));
                 for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
                     let (found, across) =
-                        (plain.panel(j / WIDTH)[i].0[j % WIDTH], turned.panel(i / WIDTH)[j].0[i % WIDTH]);
+                        (plain.panel(j / WIDTH).strips[i].0[j % WIDTH], turned.panel(i / WIDTH).strips[j].0[i % WIDTH]);
                     let want = (i * columns + j) as f64;
                     assert_eq!([found, across].map(T::f64), [2.0 * want, 3.0 * want], "{i}, {j} of {rows} x {columns}");
                 }
-                let edge = &plain.panel(panels_of(columns) - 1)[0].0[(columns - 1) % WIDTH + 1..];
+                let edge = &plain.panel(panels_of(columns) - 1).strips[0].0[(columns - 1) % WIDTH + 1..];
                 assert!(edge.iter().all(|x| *x == T::zero()), "padding is zero");
             }
         }

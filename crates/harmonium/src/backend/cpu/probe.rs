@@ -25,7 +25,7 @@ impl Product {
         let machine = Rbm::<f32>::new(kind.clone(), sites, Kind::new("bernoulli", &Default::default())?, 1)?.lower();
         let (mut loaded, mut factor, mut panels) = (Rows::default(), Operand::default(), Panels::default());
         loaded.load(machine.visible(), states, None);
-        factor.load(false, &loaded, &(0..rows), kind.unit::<f32>().width());
+        factor.load(level, false, &loaded, &(0..rows), kind.unit::<f32>().width());
         let matrix: Vec<f32> = (0..sites * columns).map(|i| (i as f32 * 0.37).sin()).collect();
         panels::set(level, false, &matrix, columns, (&mut panels, 1.0), (&mut Panels::default(), 1.0));
         Ok(Product { level, factor, panels, columns, out: vec![Strip::zero(); rows], rows })

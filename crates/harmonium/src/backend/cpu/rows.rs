@@ -1,11 +1,11 @@
 //! The states of one layer as the kernels hold them: bits in planes, codes, or numbers.
 
 use super::lists::Lists;
-use super::panels::{Strip, WIDTH};
+use super::panels::{Panel, Strip, WIDTH};
 use super::planes::Planes;
 use super::simd::{Level, dispatch};
 use super::two_valued;
-use super::{dense, lists, russians};
+use super::{amx, dense, lists, russians};
 use crate::natural::Side;
 use crate::real::Real;
 use crate::states::{Bits, States};
@@ -209,13 +209,14 @@ fn count_body<T: Real>(words: &[u32], weights: Option<&[T]>, sums: &mut Strip<T>
     }
 }
 
-/// Rows as the left factor of a product: code words, lists or numbers. Buffers not in use are kept for later.
+/// Rows as the left factor of a product: code words, lists, bytes or numbers. Buffers not in use are kept for later.
 #[derive(Clone, Debug, Default)]
 pub struct Operand<T> {
     kind: Kind,
     planes: Planes,
     codes: russians::Codes,
     lists: Lists,
+    bytes: amx::Bytes,
     dense: dense::Dense<T>,
 }
 
@@ -224,17 +225,19 @@ enum Kind {
     #[default]
     Codes,
     Lists,
+    Bytes,
     Dense,
 }
 
 impl<T: Real> Operand<T> {
     /// Takes some rows of a layer whose sites have `width` columns.
-    pub fn load(&mut self, much: bool, rows: &Rows<T>, range: &Range<usize>, width: usize) {
+    pub fn load(&mut self, level: Level, much: bool, rows: &Rows<T>, range: &Range<usize>, width: usize) {
         match rows.form {
             Form::Bits => {
-                self.kind = cheaper(&rows.planes, range);
+                self.kind = cheaper(level.tiles_for::<T>(), &rows.planes, range);
                 match self.kind {
                     Kind::Lists => self.lists.load(much, &rows.planes, range),
+                    Kind::Bytes => self.bytes.load(much, &rows.planes, range),
                     _ => self.codes.load(&rows.planes, range),
                 }
             }
@@ -261,24 +264,33 @@ impl<T: Real> Operand<T> {
                 rows.planes.transpose(range, &mut self.planes);
                 self.codes.load(&self.planes, &(0..self.planes.rows()));
             }
+            Kind::Bytes => {
+                rows.planes.transpose(range, &mut self.planes);
+                self.bytes.load(much, &self.planes, &(0..self.planes.rows()));
+            }
         }
     }
 
     /// out[r] = Σ_k x[r, k] · panel[k], or += if it is to be added.
-    pub fn product(&self, level: Level, add: bool, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+    pub fn product<'a>(&self, level: Level, add: bool, panel: impl Into<Panel<'a, T>>, out: &mut [Strip<T>]) {
+        let panel = panel.into();
         match self.kind {
-            Kind::Codes => russians::product(level, add, &self.codes, panel, out),
-            Kind::Lists => lists::product(level, add, &self.lists, panel, out),
-            Kind::Dense => dense::product(add, &self.dense, panel, out),
+            Kind::Codes => russians::product(level, add, &self.codes, panel.strips, out),
+            Kind::Lists => lists::product(level, add, &self.lists, panel.strips, out),
+            Kind::Bytes => amx::product(level, add, &self.bytes, panel, out),
+            Kind::Dense => dense::product(add, &self.dense, panel.strips, out),
         }
     }
 }
 
 /// Lists or code words, whichever takes less time by what was measured per panel (in 0.1 ns, AVX2): 13 for an entry of a
 /// list and 50 for its beginning, 83 for a code word and 4,150 for its tables. A function of the bits alone, so that
-/// results do not depend on the machine.
-fn cheaper(bits: &Planes, range: &Range<usize>) -> Kind {
+/// results do not depend on the machine; only tiles have a rule of their own.
+fn cheaper(tiles: bool, bits: &Planes, range: &Range<usize>) -> Kind {
     let (rows, columns) = (range.len(), bits.columns());
+    if tiles && columns <= amx::LONGEST {
+        return if amx::worth(rows, columns, bits.ones(range)) { Kind::Bytes } else { Kind::Lists };
+    }
     let blocks = columns.div_ceil(40);
     let lists = 13 * bits.ones(range) + 50 * rows * columns.div_ceil(256);
     if lists <= blocks * (83 * rows + 4150) { Kind::Lists } else { Kind::Codes }

@@ -4,7 +4,7 @@
 use super::epilogue::{self, Draw};
 use super::panels::{Strip, WIDTH, panels_of, strips_of};
 use super::rows::Rows;
-use super::simd::dispatch;
+use super::simd::{Level, dispatch};
 use super::sweep::inputs;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
 use crate::backend::Slot;
@@ -162,7 +162,7 @@ fn chunk_of_bits<T: Real>(
     let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
     let chains = &mut cpu.slots[slot];
     let much = worth_threads(range.len(), n, m);
-    scratch.load(much, &chains.visible, range, cpu.machine.visible().unit().width(), [n, m]);
+    scratch.load(level, much, &chains.visible, range, cpu.machine.visible().unit().width(), [n, m]);
     let (forward, across) = (&scratch.forward, &scratch.across);
     let task = |panel: usize, piece: Piece<T>, sums: &mut Strip<T>, words: Option<&mut [u32]>| {
         forward.product(level, false, up.panels.panel(panel), piece.x);
@@ -174,7 +174,7 @@ fn chunk_of_bits<T: Real>(
             }
             _ => epilogue::means(level, piece.x, field, weights, sums),
         }
-        across.product(level, range.start > 0, piece.x, piece.cross);
+        across.product(level, range.start > 0, &*piece.x, piece.cross);
         if let Some(finish) = last {
             put(level, piece.cross, finish, sums, piece.out);
         }
@@ -220,7 +220,7 @@ fn chunk_of_rows<T: Real>(
     let (n, m, rows) = (visible.columns(), hidden.columns(), range.len());
     let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);
     let much = worth_threads(rows, n, m);
-    scratch.load(much, &cpu.slots[slot].visible, range, visible.unit().width(), [n, m]);
+    scratch.load(level, much, &cpu.slots[slot].visible, range, visible.unit().width(), [n, m]);
     inputs(level, much, up, rows, scratch);
     let x = &scratch.inputs;
     let block = |first: usize| {
@@ -248,7 +248,7 @@ fn chunk_of_rows<T: Real>(
     let (across, sums) = (&scratch.across, &scratch.sums);
     let pieces = pieces(&mut scratch.inputs, rows, &mut scratch.cross, out);
     threads::each(much, pieces.zip(sums), |(piece, sums)| {
-        across.product(level, range.start > 0, piece.x, piece.cross);
+        across.product(level, range.start > 0, &*piece.x, piece.cross);
         if let Some(finish) = last {
             put(level, piece.cross, finish, sums, piece.out);
         }
@@ -257,8 +257,16 @@ fn chunk_of_rows<T: Real>(
 
 impl<T: Real> Scratch<T> {
     /// Takes a chunk of visible rows as they are and transposed, and makes room for what becomes of them.
-    fn load(&mut self, much: bool, rows: &Rows<T>, range: &Range<usize>, width: usize, [n, m]: [usize; 2]) {
-        self.forward.load(much, rows, range, width);
+    fn load(
+        &mut self,
+        level: Level,
+        much: bool,
+        rows: &Rows<T>,
+        range: &Range<usize>,
+        width: usize,
+        [n, m]: [usize; 2],
+    ) {
+        self.forward.load(level, much, rows, range, width);
         self.across.load_transposed(much, &self.forward, rows, range);
         self.inputs.resize(range.len() * panels_of(m), Strip::zero());
         self.cross.resize(n * panels_of(m), Strip::zero());

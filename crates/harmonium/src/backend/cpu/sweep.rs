@@ -56,7 +56,7 @@ impl<T: Real> Half<'_, T> {
         }
         for range in row_chunks(len) {
             let much = worth_threads(range.len(), self.from.columns(), self.to.columns());
-            scratch.forward.load(much, from, &range, self.from.unit().width());
+            scratch.forward.load(self.level, much, from, &range, self.from.unit().width());
             scratch.inputs.resize(range.len() * panels_of(self.to.columns()), Strip::zero());
             if two_valued(self.to).is_some() {
                 self.draw_bits(much, &range, to, scratch);

@@ -12,25 +12,25 @@ use crate::real::Real;
 use crate::rng::Key;
 
 /// Shapes with every kind of ragged edge: rows × columns.
-const SHAPES: [(usize, usize); 9] =
+pub const SHAPES: [(usize, usize); 9] =
     [(1, 1), (2, 5), (3, 39), (7, 40), (33, 41), (64, 64), (65, 255), (5, 257), (300, 530)];
 
 /// Test numbers.
-struct Numbers(u64);
+pub struct Numbers(pub u64);
 
 impl Numbers {
-    fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         self.0 += 1;
         Key::root(99).uniforms(self.0, 0)[0]
     }
 
     /// Rows of bits, a part `density` of them set.
-    fn bits(&mut self, rows: usize, columns: usize, density: f64) -> Vec<Vec<bool>> {
+    pub fn bits(&mut self, rows: usize, columns: usize, density: f64) -> Vec<Vec<bool>> {
         (0..rows).map(|_| (0..columns).map(|_| self.uniform() < density).collect()).collect()
     }
 
     /// Strips of ordinary numbers, of numbers near ±10⁴, of denormals, and of all of them.
-    fn strips<T: Real>(&mut self, rows: usize, kind: usize) -> Vec<Strip<T>> {
+    pub fn strips<T: Real>(&mut self, rows: usize, kind: usize) -> Vec<Strip<T>> {
         let tiny = T::min_positive_value().f64() / 64.0;
         let mut number = || {
             let x = 2.0 * self.uniform() - 1.0;
@@ -44,7 +44,7 @@ impl Numbers {
     }
 }
 
-fn planes_of(bits: &[Vec<bool>]) -> Planes {
+pub fn planes_of(bits: &[Vec<bool>]) -> Planes {
     let mut packed = crate::Bits::new(bits[0].len());
     bits.iter().for_each(|row| packed.push(row.iter().copied()));
     let mut planes = Planes::default();
@@ -258,10 +258,10 @@ fn factors_of_any_density_give_the_product() {
         let machine = crate::Rbm::<f64>::new(kind.clone(), 100, kind, 1).unwrap().lower();
         let (mut rows, mut factor) = (Rows::default(), Operand::default());
         rows.load(machine.visible(), &crate::States::Bits(packed), None);
-        factor.load(false, &rows, &(20..90), 1);
+        factor.load(Level::available()[0], false, &rows, &(20..90), 1);
         let panel: Vec<Strip<f64>> = r.strips(100, 0);
         let mut out = vec![Strip::zero(); 70];
-        factor.product(Level::available()[0], false, &panel, &mut out);
+        factor.product(Level::available()[0], false, &panel[..], &mut out);
         for (i, c) in (0..70).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
             assert!((out[i].0[c] - list_twin(&bits[20 + i], &panel, c)).abs() < 1e-13);
         }
