@@ -62,10 +62,13 @@ impl Level {
         Level::available().into_iter().filter(|l| !l.tiles).map(|l| Level { tiles: true, ..l }).collect()
     }
 
-    /// The fastest level, or the one the environment variable names; refuses a name this processor does not have.
+    /// The fastest level, or the one the environment variable names; refuses a name this processor does not have. Tiles have to
+    /// be named: they have not run on hardware yet.
     pub fn choose() -> Result<Level> {
         let all = Level::available();
-        let Ok(name) = std::env::var(VARIABLE) else { return Ok(all[all.len() - 1]) };
+        let Ok(name) = std::env::var(VARIABLE) else {
+            return Ok(all.into_iter().rfind(|l| !l.tiles).unwrap_or(Level::of(Isa::Portable)));
+        };
         all.iter().find(|l| l.name() == name).copied().ok_or_else(|| {
             let known = all.iter().map(|l| l.name()).collect::<Vec<_>>().join(", ");
             let problem = format!("is '{}', but this processor has {known}", crate::error::shown(&name));
