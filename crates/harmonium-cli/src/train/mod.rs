@@ -19,7 +19,7 @@ mod watch;
 
 pub use again::again;
 
-use crate::report::Report;
+use crate::report::{Report, say};
 use anyhow::{Context, Result, bail};
 use directory::{CONFIG, Content, MODEL, RunDir};
 use options::{Typed, TypedList};
@@ -109,7 +109,12 @@ impl Request {
         }
         // Whoever chooses a rate means that rate, not the beginning of a schedule for another one; and whoever names an
         // activity wants some pull to it.
-        imply(&mut asked, "train.lr", "train.schedule", "constant".into());
+        if imply(&mut asked, "train.lr", "train.schedule", "constant".into()) {
+            say(
+                "note",
+                "--lr without --schedule is constant; --schedule cosine lets it fall to 0, as it does without --lr",
+            );
+        }
         imply(&mut asked, "train.penalty.sparsity", "train.penalty.sparsity_cost", SPARSITY_COST.into());
         Settings::from_table(&asked)?;
         Ok(asked)
@@ -134,10 +139,12 @@ impl Request {
 }
 
 /// Sets `then` if `when` was asked for and `then` was not.
-fn imply(asked: &mut Table, when: &str, then: &str, value: Value) {
-    if lookup(asked, when).is_some() && lookup(asked, then).is_none() {
+fn imply(asked: &mut Table, when: &str, then: &str, value: Value) -> bool {
+    let implied = lookup(asked, when).is_some() && lookup(asked, then).is_none();
+    if implied {
         put(asked, then, value);
     }
+    implied
 }
 
 /// A path as it can be typed into a shell.
