@@ -46,6 +46,9 @@ const ANCHOR_SPREAD: f64 = 6.0;
 const DOUBT: f64 = 16.0;
 /// Sweeps of chains before they are annealed down.
 const SETTLE: u64 = 10;
+/// How many of these chains begin far from the run's own, and their sweeps before.
+const FAR: usize = 8;
+const FALL: u64 = 100;
 /// Error from which on the chains are anchored anew, in nats.
 const LARGE: f64 = 0.3;
 
@@ -226,21 +229,29 @@ fn anchored<T: Real>(
     let mut pool = path.backend.get(SLOT);
     let (mut found, mut weights, mut all) = (log_mean_exp(&up), up.clone(), ANNEALED as f64);
     if let Some(rows) = persistent.filter(|p| p.rows() > 0) {
-        let some: Vec<usize> = (0..ANNEALED).map(|k| k * rows.rows() / ANNEALED).collect();
+        let near = ANNEALED - FAR;
+        let far = quenched(&mut path, key.of(Purpose::Far));
+        let some: Vec<usize> = (0..near).map(|k| k * rows.rows() / near).collect();
         path.backend.put(SLOT, rows, Some(&some));
         path.backend.gibbs(SLOT, Sweeps { steps: SETTLE, key: key.of(Purpose::Chains), first: 0, beta: None });
         let states = path.backend.get(SLOT);
+        let side = path.backend.machine().visible();
+        let [near_rows, far_rows] = [&states, &far].map(|s| s.columns(side.unit(), 0, s.rows()));
+        let mut both = states;
+        both.push(side, far_rows.view());
+        path.backend.put(SLOT, &both, None);
         betas.reverse();
         let down = path.anneal(SLOT, &betas, key.of(Purpose::Backward), |_, _, _| ());
         let down: Vec<f64> = down.iter().map(|w| -w).collect();
-        found = checked(&up, &down);
+        let (down, beyond) = down.split_at(near);
+        found = checked(&up, down);
+        found.std_err = found.std_err.max(most(beyond) - most(down));
         // Where both directions agree each path counts one half.
-        all = 0.5 * ANNEALED as f64;
+        all = 0.5 * near as f64;
         // A path of log weight w counts as p_down/(n p_up + n p_down), whichever way it was made.
-        weights.extend(&down);
+        weights.extend(down);
         weights.iter_mut().for_each(|w| *w = -softplus(found.value - *w));
-        let side = path.backend.machine().visible();
-        pool.push(side, states.columns(side.unit(), 0, ANNEALED).view());
+        pool.push(path.backend.machine().visible(), near_rows.view());
     }
     // The spread that log weights should have on such a path: chains that agree better may all have missed the same.
     let spread = path.length / (temperatures as f64).sqrt();
@@ -260,6 +271,18 @@ fn anchored<T: Real>(
         lost: false,
     };
     Ok((state, found))
+}
+
+/// Chains that begin at independent units and have to find their own way. A machine that learns fast may have most of its mass
+/// where neither its persistent chains nor annealed ones are; paths down from there weigh more than any other.
+fn quenched<T: Real>(path: &mut Path<T>, key: Key) -> States<T> {
+    path.start(SLOT, FAR, key);
+    path.backend.gibbs(SLOT, Sweeps { steps: FALL, key, first: 1, beta: None });
+    path.backend.get(SLOT)
+}
+
+fn most(w: &[f64]) -> f64 {
+    w.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// Both directions by Bennett's ratio; what they differ by beyond their errors counts as an error.
