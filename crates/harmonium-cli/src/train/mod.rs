@@ -69,7 +69,17 @@ pub fn run(request: &Request) -> Result<Report> {
             let asked = request.taken_up(&asked, recorded).with_context(|| dir.file(CONFIG).display().to_string())?;
             Run::prepare(dir, &asked, request)?.run()
         }
-        _ => Run::prepare(dir, &asked, request)?.run(),
+        _ => {
+            let run = Run::prepare(dir, &asked, request)?;
+            let typed = |key: &str| request.typed.0.iter().any(|t| t.key == key);
+            if typed("train.lr") && !typed("train.schedule") {
+                say(
+                    "note",
+                    "--lr without --schedule stays as it is; --schedule cosine lets it fall to 0, as without --lr",
+                );
+            }
+            run.run()
+        }
     }
 }
 
@@ -109,12 +119,7 @@ impl Request {
         }
         // Whoever chooses a rate means that rate, not the beginning of a schedule for another one; and whoever names an
         // activity wants some pull to it.
-        if imply(&mut asked, "train.lr", "train.schedule", "constant".into()) {
-            say(
-                "note",
-                "--lr without --schedule is constant; --schedule cosine lets it fall to 0, as it does without --lr",
-            );
-        }
+        imply(&mut asked, "train.lr", "train.schedule", "constant".into());
         imply(&mut asked, "train.penalty.sparsity", "train.penalty.sparsity_cost", SPARSITY_COST.into());
         Settings::from_table(&asked)?;
         Ok(asked)
@@ -139,12 +144,10 @@ impl Request {
 }
 
 /// Sets `then` if `when` was asked for and `then` was not.
-fn imply(asked: &mut Table, when: &str, then: &str, value: Value) -> bool {
-    let implied = lookup(asked, when).is_some() && lookup(asked, then).is_none();
-    if implied {
+fn imply(asked: &mut Table, when: &str, then: &str, value: Value) {
+    if lookup(asked, when).is_some() && lookup(asked, then).is_none() {
         put(asked, then, value);
     }
-    implied
 }
 
 /// A path as it can be typed into a shell.

@@ -20,6 +20,7 @@ use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::path::{Path, Pilots};
 use crate::states::States;
+use ndarray::Array2;
 
 /// Islands, and chains on each.
 const ISLANDS: usize = 8;
@@ -273,10 +274,22 @@ fn anchored<T: Real>(
     Ok((state, found))
 }
 
-/// Chains that begin at independent units and have to find their own way. A machine that learns fast may have most of its mass
-/// where neither its persistent chains nor annealed ones are; paths down from there weigh more than any other.
+/// Chains that begin at random hidden states and have to find their own way. A machine that learns fast may have most of its
+/// mass where neither its persistent chains nor annealed ones are; paths down from there weigh more than any other.
 fn quenched<T: Real>(path: &mut Path<T>, key: Key) -> States<T> {
     path.start(SLOT, FAR, key);
+    let machine = path.backend.machine();
+    let (side, [_, flat]) = (machine.hidden(), machine.flat());
+    let (unit, none) = (side.unit(), vec![T::zero(); side.columns()]);
+    let (mut rows, mut u) = (Array2::zeros((FAR, side.columns())), vec![T::zero(); side.sites() * unit.n_uniforms()]);
+    for (k, mut row) in rows.rows_mut().into_iter().enumerate() {
+        key.fill(k as u64, &mut u);
+        if let Some(row) = row.as_slice_mut() {
+            unit.sample(flat.view(), &none, &u, row);
+        }
+    }
+    let hidden = States::of(side, rows.view());
+    path.backend.put_hidden(SLOT, &hidden);
     path.backend.gibbs(SLOT, Sweeps { steps: FALL, key, first: 1, beta: None });
     path.backend.get(SLOT)
 }
