@@ -13,7 +13,7 @@ use crate::stats::Stats;
 use ndarray::{Array1, Array2, ArrayView2};
 use std::ops::Range;
 
-/// Mean energy per unit beyond which a machine has exploded; energies of sensible machines are of order 1 per unit.
+/// Difference of mean energies per unit, chains against data, beyond which a machine has exploded; sensible ones are of order 1.
 const LARGEST_ENERGY: f64 = 1e3;
 
 /// Updates between two looks at the mean energy and at numbers that are not finite, which stay so; a divisor of the
