@@ -6,21 +6,21 @@
 //! These chains never enter the gradient: chains that drive the learning have learned its noise. They live on islands that do
 //! not mix, so that the spread between islands is an honest error. Where learning is so fast that the chains would stay behind,
 //! they are left and annealing anchors them anew, as soon as a small part of the run's work pays for it: up from independent
-//! units, and down from the persistent chains of the run if it has some, which are where annealing up may never arrive.
+//! units, and down again from where that led. The units have means halfway between where annealing from no fields at all
+//! leads and where the persistent chains of the run are: a machine that learns fast has mass at either or both.
 
 use super::bennett::bennett;
 use super::weights::{Estimate, log_mean_exp};
-use crate::averages::variance;
+use crate::averages::{mean, variance};
 use crate::backend::{Backend, Cpu, Slot, Sweeps};
 use crate::error::{Error, Result};
-use crate::math::{log_sum_exp, softplus};
+use crate::math::log_sum_exp;
 use crate::model::Rbm;
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::path::{Path, Pilots};
 use crate::states::States;
-use ndarray::Array2;
 
 /// Islands, and chains on each.
 const ISLANDS: usize = 8;
@@ -40,16 +40,12 @@ const HOPELESS: f64 = 8.0;
 /// Fewest and most temperatures of an anchor, and its chains.
 const TEMPERATURES: (usize, usize) = (200, 800);
 const ANNEALED: usize = 32;
-/// Variance of log weights that an anchor's temperatures are chosen for.
-const ANCHOR_SPREAD: f64 = 6.0;
-/// An anchor's error is at least this many nats times 1/(weights that count) − 1/(all that could): where few count both directions can
-/// be low by the same many nats. One of 16 has been 7.8 nats off, six have been 4.4 off (DESIGN.md).
-const DOUBT: f64 = 16.0;
-/// Sweeps of chains before they are annealed down.
+/// Distance between the mean log weights of both directions that an anchor's temperatures are chosen for, in nats.
+const ANCHOR_GAP: f64 = 4.0;
+/// The part of that distance that counts as error: where it is large few paths decide, and all can have missed the same.
+const DOUBT: f64 = 1.0 / 3.0;
+/// Sweeps of chains before they are annealed down: copies part.
 const SETTLE: u64 = 10;
-/// How many of these chains begin far from the run's own, and their sweeps before.
-const FAR: usize = 8;
-const FALL: u64 = 100;
 /// Error from which on the chains are anchored anew, in nats.
 const LARGE: f64 = 0.3;
 
@@ -142,7 +138,7 @@ impl<T: Real> Follower<T> {
     }
 
     /// Anneals from independent units, and begins anew from there if that is more certain. The next
-    /// attempt takes as many temperatures as the length of this path asks for, and waits until they are paid for.
+    /// attempt takes as many temperatures as the distance between both directions asks for, and waits until they are paid for.
     fn anchor(&mut self, rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> Result<()> {
         let temperatures = self.state.temperatures;
         let (state, found) = anchored(rbm, persistent, temperatures, key)?;
@@ -215,7 +211,7 @@ fn anchor_rows(temperatures: usize) -> f64 {
     (3 * ANNEALED * (2 * temperatures + 150)) as f64
 }
 
-/// Annealed chains at a machine, and others that were there before.
+/// Chains annealed to a machine, and log Z there.
 fn anchored<T: Real>(
     rbm: &Rbm<T>,
     persistent: Option<&States<T>>,
@@ -223,47 +219,28 @@ fn anchored<T: Real>(
     key: Key,
 ) -> Result<(Online<T>, Estimate)> {
     let tell = |_| ();
-    let mut path = Path::new(Box::new(Cpu::new(rbm.lower())?), 2, Pilots::FEW, key, &tell);
+    let persistent = persistent.filter(|p| p.rows() > 0);
+    let mut path = Path::toward(Box::new(Cpu::new(rbm.lower())?), 2, Pilots::FEW, persistent, key, &tell);
     let mut betas = path.schedule(temperatures);
     path.start(SLOT, ANNEALED, key.of(Purpose::Forward));
     let up = path.anneal(SLOT, &betas, key.of(Purpose::Forward), |_, _, _| ());
-    let mut pool = path.backend.get(SLOT);
-    let (mut found, mut weights, mut all) = (log_mean_exp(&up), up.clone(), ANNEALED as f64);
-    if let Some(rows) = persistent.filter(|p| p.rows() > 0) {
-        let near = ANNEALED - FAR;
-        let far = quenched(&mut path, key.of(Purpose::Far));
-        let some: Vec<usize> = (0..near).map(|k| k * rows.rows() / near).collect();
-        path.backend.put(SLOT, rows, Some(&some));
-        path.backend.gibbs(SLOT, Sweeps { steps: SETTLE, key: key.of(Purpose::Chains), first: 0, beta: None });
-        let states = path.backend.get(SLOT);
-        let side = path.backend.machine().visible();
-        let [near_rows, far_rows] = [&states, &far].map(|s| s.columns(side.unit(), 0, s.rows()));
-        let mut both = states;
-        both.push(side, far_rows.view());
-        path.backend.put(SLOT, &both, None);
-        betas.reverse();
-        let down = path.anneal(SLOT, &betas, key.of(Purpose::Backward), |_, _, _| ());
-        let down: Vec<f64> = down.iter().map(|w| -w).collect();
-        let (down, beyond) = down.split_at(near);
-        found = checked(&up, down);
-        found.std_err = found.std_err.max(most(beyond) - most(down));
-        // Where both directions agree each path counts one half.
-        all = 0.5 * near as f64;
-        // A path of log weight w counts as p_down/(n p_up + n p_down), whichever way it was made.
-        weights.extend(down);
-        weights.iter_mut().for_each(|w| *w = -softplus(found.value - *w));
-        pool.push(path.backend.machine().visible(), near_rows.view());
-    }
-    // The spread that log weights should have on such a path: chains that agree better may all have missed the same.
-    let spread = path.length / (temperatures as f64).sqrt();
-    found.std_err = found.std_err.max(DOUBT * (found.ess.recip() - all.recip())).max(spread);
-    let wanted = (path.length * path.length / ANCHOR_SPREAD) as usize;
-    let sources = systematic(&weights, ALL, key.of(Purpose::Resample).uniforms::<f64>(0, 0)[0]);
-    // Copies of one chain go to different islands.
+    // Weighted by e^w, and only so, the ends of the paths are samples of the machine. Copies of one go to different islands.
+    let ends = path.backend.get(SLOT);
+    let uniform = |k: u64| key.of(Purpose::Resample).uniforms::<f64>(k, 0)[0];
+    let sources = systematic(&up, ALL, uniform(0));
     let spread: Vec<usize> = (0..ALL).map(|k| sources[k % CHAINS * ISLANDS + k / CHAINS]).collect();
+    path.backend.put(SLOT, &ends, Some(&systematic(&up, ANNEALED, uniform(1))));
+    path.backend.gibbs(SLOT, Sweeps { steps: SETTLE, key: key.of(Purpose::Chains), first: 0, beta: None });
+    betas.reverse();
+    let down = path.anneal(SLOT, &betas, key.of(Purpose::Backward), |_, _, _| ());
+    let down: Vec<f64> = down.iter().map(|w| -w).collect();
+    let both = bennett(&up, &down);
+    let gap = (mean(&down) - mean(&up)).max(0.0);
+    let found = Estimate { std_err: both.std_err.hypot(DOUBT * gap), ..both };
+    let wanted = (temperatures as f64 * gap / ANCHOR_GAP) as usize;
     let state = Online {
         rbm: rbm.clone(),
-        chains: pool.select(&spread),
+        chains: ends.select(&spread),
         log_z: vec![path.log_z0() + found.value; ISLANDS],
         shared: found.std_err,
         credit: 0.0,
@@ -272,39 +249,6 @@ fn anchored<T: Real>(
         lost: false,
     };
     Ok((state, found))
-}
-
-/// Chains that begin at random hidden states and have to find their own way. A machine that learns fast may have most of its
-/// mass where neither its persistent chains nor annealed ones are; paths down from there weigh more than any other.
-fn quenched<T: Real>(path: &mut Path<T>, key: Key) -> States<T> {
-    path.start(SLOT, FAR, key);
-    let machine = path.backend.machine();
-    let (side, [_, flat]) = (machine.hidden(), machine.flat());
-    let (unit, none) = (side.unit(), vec![T::zero(); side.columns()]);
-    let (mut rows, mut u) = (Array2::zeros((FAR, side.columns())), vec![T::zero(); side.sites() * unit.n_uniforms()]);
-    for (k, mut row) in rows.rows_mut().into_iter().enumerate() {
-        key.fill(k as u64, &mut u);
-        if let Some(row) = row.as_slice_mut() {
-            unit.sample(flat.view(), &none, &u, row);
-        }
-    }
-    let hidden = States::of(side, rows.view());
-    path.backend.put_hidden(SLOT, &hidden);
-    path.backend.gibbs(SLOT, Sweeps { steps: FALL, key, first: 1, beta: None });
-    path.backend.get(SLOT)
-}
-
-fn most(w: &[f64]) -> f64 {
-    w.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-}
-
-/// Both directions by Bennett's ratio; what they differ by beyond their errors counts as an error.
-fn checked(up: &[f64], down: &[f64]) -> Estimate {
-    let both = bennett(up, down);
-    let below = log_mean_exp(up);
-    let above = log_mean_exp(&down.iter().map(|w| -w).collect::<Vec<_>>());
-    let apart = (-above.value - below.value).abs() - below.std_err.hypot(above.std_err);
-    Estimate { std_err: both.std_err.max(0.5 * apart), ..both }
 }
 
 /// `n` numbers of weights, each in proportion to eʷ: those passed at u, 1 + u, 2 + u, … of n.
@@ -320,4 +264,38 @@ fn systematic(w: &[f64], n: usize, u: f64) -> Vec<usize> {
             source
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact::Exact;
+    use crate::model::Layer;
+    use crate::units::Kind;
+
+    /// Two places: 100 fair coins, and most of them 1 with ten hidden units on, of e⁵ times the mass. Annealing from no fields finds the
+    /// coins alone; with persistent chains at the other place the anchor finds both.
+    #[test]
+    fn anchors_find_mass_at_the_persistent_chains_and_elsewhere() {
+        let (n, m, w, more): (usize, usize, f64, f64) = (100, 10, 4.0, 5.0);
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let both = n as f64 * (0.5 * (1.0 + w.exp())).ln();
+        let hidden = ndarray::Array2::from_elem((1, m), (more - both) / m as f64);
+        let rbm = Rbm::from_parts(
+            Layer::new(kind.clone(), n),
+            Layer::from_parts(kind, hidden, ndarray::Array1::zeros(m)).unwrap(),
+            ndarray::Array2::from_elem((n, m), w / m as f64),
+        )
+        .unwrap();
+        let exact = Exact::new(&rbm).unwrap().log_z();
+        let ones = States::of(rbm.lower().visible(), ndarray::Array2::ones((16, n)).view());
+        for seed in 0..5 {
+            let key = Key::root(seed);
+            let (state, found) = anchored(&rbm, Some(&ones), 400, key).unwrap();
+            let off = state.log_z[0] - exact;
+            assert!(off.abs() <= 2.0 * found.std_err + 0.02 && found.std_err < 2.0, "{off} ± {}", found.std_err);
+            let (alone, _) = anchored(&rbm, None, 400, key).unwrap();
+            assert!(alone.log_z[0] < exact - 4.0, "the other place was found without the chains: no test");
+        }
+    }
 }

@@ -66,13 +66,26 @@ impl<'a, T: Real> Path<'a, T> {
     /// Finds the base, which has the means of a short annealed run, and measures the speed. (Means of data lead to the data: a
     /// machine with mass elsewhere, as all have early in a run, would seem to have none.)
     pub fn new(backend: Box<dyn Backend<T>>, layers: usize, pilots: Pilots, key: Key, tell: Tell<'a>) -> Path<'a, T> {
+        Path::toward(backend, layers, pilots, None, key, tell)
+    }
+
+    /// The same with a base whose means are half those of the run and half those of `rows`, if there are some: paths lead to
+    /// either from there.
+    pub fn toward(
+        backend: Box<dyn Backend<T>>,
+        layers: usize,
+        pilots: Pilots,
+        rows: Option<&States<T>>,
+        key: Key,
+        tell: Tell<'a>,
+    ) -> Path<'a, T> {
         let grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
         let base = Base { eta: backend.machine().flat(), log_z: 0.0 };
         let mut path = Path { backend, layers, base, grid, length: 0.0, tell };
         let even = path.grid.clone();
         path.start(0, pilots.chains, key.of(Purpose::Base));
         path.anneal(0, &even, key.of(Purpose::Base), |_, _, _| ());
-        path.fit_base(pilots.cautious);
+        path.fit_base(pilots.cautious, rows);
         for round in 0..pilots.rounds {
             path.measure_speed(pilots.chains, key.of(Purpose::Pilot).step(round));
         }
@@ -87,8 +100,8 @@ impl<'a, T: Real> Path<'a, T> {
         path
     }
 
-    /// Independent units with the mean statistics of the rows in slot 0.
-    fn fit_base(&mut self, cautious: bool) {
+    /// Independent units with the mean statistics of the rows in slot 0, and of others that count as much.
+    fn fit_base(&mut self, cautious: bool, others: Option<&States<T>>) {
         let mut stats = Stats::zeros(self.backend.machine());
         self.backend.stats(0, None, None, Take::Sums, &mut stats);
         if cautious {
@@ -97,6 +110,12 @@ impl<'a, T: Real> Path<'a, T> {
             let [visible, hidden] = machine.flat();
             keep_significant(machine.visible(), &visible, &x, &mut stats.visible);
             keep_significant(machine.hidden(), &hidden, &machine.up().means(x.view()), &mut stats.hidden);
+        }
+        if let Some(rows) = others {
+            let mut other = Stats::zeros(self.backend.machine());
+            self.backend.put(0, rows, None);
+            self.backend.stats(0, None, None, Take::Sums, &mut other);
+            stats.add_scaled(stats.weight / other.weight, &other);
         }
         self.set_base(&stats.visible, &stats.hidden, stats.weight);
     }

@@ -36,7 +36,7 @@ use update::{Trouble, Work};
 /// Updates between snapshots of the state.
 pub const SNAPSHOT_EVERY: u64 = 50;
 /// Largest standard error of an estimated likelihood that is worth telling, in nats.
-const WORTH_TELLING: f64 = 16.0;
+const WORTH_TELLING: f64 = 8.0;
 /// Failed updates that are mended before a run gives up.
 pub const MOST_FAILURES: u32 = 8;
 
