@@ -85,7 +85,7 @@ BUGS = [
     ("backend/cpu/planes.rs", "let width = WIDTH.min(self.columns - p * WIDTH);", "let width = WIDTH.min(self.columns - p * WIDTH).min(31);", "bits: a column lost in the transpose"),
     ("backend/cpu/planes.rs", "*w &= u32::MAX >> spare", "*w &= u32::MAX", "bits beyond the last column left set"),
     ("backend/cpu/panels.rs", "_mm_movehl_ps(t, s)]", "_mm_movelh_ps(t, s)]", "panels: a column of the transposed block wrong (f32)"),
-    ("backend/cpu/epilogue.rs", "T::from_word(*word) * inverse.0[c] < T::one()", "T::from_word(*word) * inverse.0[c] < T::of(1.001)", "draws biased by 0.1 %"),
+    ("backend/cpu/epilogue.rs", "T::from_word(*word) * whole.0[c] < part.0[c]", "T::from_word(*word) * whole.0[c] < T::of(1.001) * part.0[c]", "draws biased by 0.1 %"),
     ("backend/cpu/epilogue.rs", "(self.first + row) as u64", "row as u64", "draws: chains of a later chunk get the numbers of the first"),
     ("backend/cpu/epilogue.rs", "p.0[c] *= weights[first + k];", "p.0[c] *= weights[k];", "means: weights of other rows"),
     ("backend/cpu/lowered.rs", "T::of(low.f64() * s)", "T::of(-low.f64() * s)", "spins as bits: sign of the low value's field"),

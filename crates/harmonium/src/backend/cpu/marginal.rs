@@ -68,13 +68,13 @@ fn hidden_bits<T: Real>(
     let task = |panel: usize, x: &mut [Strip<T>], parts: &mut [f64], words: Option<&mut [u32]>| {
         forward.product(level, false, up.panels.panel(panel), x);
         let width = (m - panel * WIDTH).min(WIDTH);
-        for (beta, part) in betas.iter().zip(parts.chunks_mut(rows)) {
-            epilogue::log_norms(level, x, up.odds(panel, at(*beta, range)), low, width, part);
-        }
-        if let (Some(key), Some(words)) = (key, words) {
+        let mut draw = key.zip(words).map(|(key, words)| {
             let draw = Draw { key, panel, first: range.start };
-            let odds = up.odds(panel, betas.last().and_then(|beta| at(*beta, range)));
-            epilogue::draw(level, x, odds, draw, &mut words[range.clone()]);
+            (draw, &mut words[range.clone()])
+        });
+        for (b, (beta, part)) in betas.iter().zip(parts.chunks_mut(rows)).enumerate() {
+            let draw = if b + 1 == betas.len() { draw.take() } else { None };
+            epilogue::log_norms(level, x, up.odds(panel, at(*beta, range)), low, width, part, draw);
         }
     };
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };

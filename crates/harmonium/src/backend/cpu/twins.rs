@@ -216,9 +216,13 @@ fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
                 assert!((sums.0[c].f64() - want).abs() <= 10.0 * tolerance * (1.0 + want));
             }
             let (mut norms, mut warm) = (vec![0.0; rows], vec![0; rows]);
+            let (mut alone, mut beside) = (vec![0.0; rows], vec![0; rows]);
             let base = x[0];
-            epilogue::log_norms(level, &x, heat(Some(&base)), T::of(-0.5), 29, &mut norms);
-            epilogue::draw(level, &x, heat(Some(&base)), draw, &mut warm);
+            let odds = heat(Some(&base));
+            epilogue::log_norms(level, &x, odds, T::of(-0.5), 29, &mut alone, None);
+            epilogue::log_norms(level, &x, odds, T::of(-0.5), 29, &mut norms, Some((draw, &mut beside)));
+            epilogue::draw(level, &x, odds, draw, &mut warm);
+            assert_eq!(norms, alone);
             for (i, norm) in norms.iter().enumerate() {
                 let odds = |c: usize| {
                     let (b, z) = (base.0[c].f64(), (x[i].0[c] + field.0[c]).f64());
@@ -230,11 +234,11 @@ fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
                 for c in 0..WIDTH {
                     let u = T::from_word(draw.key.groups([(1000 + i as u64, 2), (0, 0)])[0][c]).f64();
                     let sure = (u - logistic(odds(c))).abs() > 4.0 * tolerance * (1.0 + odds(c).abs());
-                    assert!(!sure || (warm[i] >> c & 1 == 1) == (u < logistic(odds(c))));
+                    assert!(!sure || [warm[i], beside[i]].map(|w| w >> c & 1 == 1) == [u < logistic(odds(c)); 2]);
                 }
             }
             let norms: Vec<u64> = norms.iter().map(|x| x.to_bits()).collect();
-            let result = (means, sums, words, plain, plain_sums, cold, norms, warm);
+            let result = (means, sums, words, plain, plain_sums, cold, norms, warm, beside);
             assert!(first.get_or_insert(result.clone()) == &result, "{}", level.name());
         }
     }
