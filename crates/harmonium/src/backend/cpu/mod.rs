@@ -67,6 +67,9 @@ pub struct Cpu<T> {
     lowered: Lowered<T>,
     slots: Vec<Chains<T>>,
     scratch: Scratch<T>,
+    /// The slot whose hidden layer's inputs `scratch.inputs` still has: a sweep begins with them. Whatever moves the chains, the
+    /// machine or the buffer forgets it.
+    ready: Option<Slot>,
 }
 
 /// One set of chains.
@@ -89,7 +92,6 @@ struct Scratch<T> {
     cross: Vec<Strip<T>>,
     sums: Vec<Strip<T>>,
     layers: statistics::Layers<T>,
-    own: Vec<Strip<T>>,
     parts: Vec<f64>,
 }
 
@@ -103,7 +105,7 @@ impl<T: Real> Cpu<T> {
     pub fn with_level(machine: Natural<T>, level: Level) -> Cpu<T> {
         let mut lowered = Lowered::default();
         lowered.set(level, &machine);
-        Cpu { level, machine, lowered, slots: Vec::new(), scratch: Scratch::default() }
+        Cpu { level, machine, lowered, slots: Vec::new(), scratch: Scratch::default(), ready: None }
     }
 
     /// Makes a slot where there was none.
@@ -124,6 +126,7 @@ impl<T: Real> Backend<T> for Cpu<T> {
     }
 
     fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>)) {
+        self.ready = None;
         change(&mut self.machine);
         self.lowered.set(self.level, &self.machine);
     }
@@ -133,6 +136,7 @@ impl<T: Real> Backend<T> for Cpu<T> {
     }
 
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
+        self.ready = None;
         self.make(slot);
         self.slots[slot].visible.load(self.machine.visible(), rows, which);
         self.slots[slot].waiting = false;
@@ -165,6 +169,7 @@ impl<T: Real> Backend<T> for Cpu<T> {
     }
 
     fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, take: Take, out: &mut Stats<T>) {
+        self.ready = None;
         statistics::stats(self, slot, weights, draw, take, out);
     }
 
@@ -172,11 +177,14 @@ impl<T: Real> Backend<T> for Cpu<T> {
         self.make(slot);
         let mut chains = std::mem::take(&mut self.slots[slot]);
         let result = marginal::log_marginals(self, &mut chains, betas, draw);
+        // Longer slots go through the buffer piece by piece.
+        self.ready = (chains.visible.len() <= CHUNK).then_some(slot);
         self.slots[slot] = chains;
         result
     }
 
     fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
+        self.ready = None;
         let mut chains = Chains::default();
         chains.visible.load(self.machine.visible(), rows, None);
         -marginal::log_marginals(self, &mut chains, &[None], None).remove_axis(ndarray::Axis(1))
