@@ -6,6 +6,7 @@
 
 use super::epilogue::{Heat, Odds};
 use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of, strips_of};
+use super::rounded::rounded;
 use super::simd::Level;
 use super::two_valued;
 use crate::natural::{Natural, Pass, Side};
@@ -83,6 +84,28 @@ impl<T: Real> Lowered<T> {
         if let Some(w) = machine.weights().to_slice() {
             panels::set(level, much, w, m, (&mut self.up.panels, up), (&mut self.down.panels, down));
         }
+    }
+
+    /// Both directions of a machine whose weights are rounded to 16 bits, if its units are bits and it pays.
+    pub fn rounded(level: Level, machine: &Natural<T>, base: Option<[Array2<T>; 2]>) -> Option<Lowered<T>> {
+        let d = |side| two_valued(side).map(|[low, high]| high - low);
+        let gain = d(machine.visible())? * d(machine.hidden())?;
+        let (short, step) = rounded(machine)?;
+        let mut lowered = Lowered::default();
+        lowered.set(level, &short);
+        if let Some(base) = base {
+            lowered.set_base(&short, base);
+        }
+        for direction in [&mut lowered.up, &mut lowered.down] {
+            direction.panels.shorten(gain * step);
+        }
+        Some(lowered)
+    }
+
+    /// The natural parameters at inverse temperature 0, visible and hidden, if they were set.
+    pub fn base(&self) -> Option<[Array2<T>; 2]> {
+        let [down, up] = [&self.down, &self.up].map(|direction| direction.base.as_ref().map(|base| base.0.clone()));
+        Some([down?, up?])
     }
 
     /// The panels that give the hidden inputs and, for visible units with one statistic, ⟨η, v⟩ and ⟨base, v⟩ beside them.

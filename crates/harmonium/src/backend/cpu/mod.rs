@@ -6,6 +6,7 @@
 //! | `panels` | matrices in panels of 32 columns |
 //! | `planes` | bits in planes of 32 columns |
 //! | `russians`, `lists`, `dense` | bits, sparse bits, numbers times a panel |
+//! | `rounded` | weights of 16 bits, for what may be rounded |
 //! | `amx` | bits times a panel through int8 tiles, where the processor has them |
 //! | `epilogue` | σ, draw, bit, sums, right after the product |
 //! | `rows` | the states of a layer, and which product takes them |
@@ -27,6 +28,7 @@ mod panels;
 mod planes;
 #[doc(hidden)]
 pub mod probe;
+mod rounded;
 mod rows;
 mod russians;
 pub mod simd;
@@ -65,6 +67,9 @@ pub struct Cpu<T> {
     level: Level,
     machine: Natural<T>,
     lowered: Lowered<T>,
+    /// The same with rounded weights, or the other way round while these are in use; made when first asked for.
+    other: Option<Lowered<T>>,
+    is_rounded: bool,
     slots: Vec<Chains<T>>,
     scratch: Scratch<T>,
     /// The slot whose hidden layer's inputs `scratch.inputs` still has: a sweep begins with them. Whatever moves the chains, the
@@ -105,7 +110,16 @@ impl<T: Real> Cpu<T> {
     pub fn with_level(machine: Natural<T>, level: Level) -> Cpu<T> {
         let mut lowered = Lowered::default();
         lowered.set(level, &machine);
-        Cpu { level, machine, lowered, slots: Vec::new(), scratch: Scratch::default(), ready: None }
+        Cpu {
+            level,
+            machine,
+            lowered,
+            other: None,
+            is_rounded: false,
+            slots: Vec::new(),
+            scratch: Scratch::default(),
+            ready: None,
+        }
     }
 
     /// Makes a slot where there was none.
@@ -126,13 +140,29 @@ impl<T: Real> Backend<T> for Cpu<T> {
     }
 
     fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>)) {
-        self.ready = None;
+        self.round(false);
+        (self.ready, self.other) = (None, None);
         change(&mut self.machine);
         self.lowered.set(self.level, &self.machine);
     }
 
     fn set_base(&mut self, base: [Array2<T>; 2]) {
+        if let Some(other) = &mut self.other {
+            other.set_base(&self.machine, base.clone());
+        }
         self.lowered.set_base(&self.machine, base);
+    }
+
+    fn round(&mut self, on: bool) -> bool {
+        // Tiles round by themselves.
+        if on && self.other.is_none() && !self.level.tiles_for::<T>() {
+            self.other = Lowered::rounded(self.level, &self.machine, self.lowered.base());
+        }
+        if let Some(other) = self.other.as_mut().filter(|_| on != self.is_rounded) {
+            std::mem::swap(&mut self.lowered, other);
+            (self.is_rounded, self.scratch.forward.short, self.ready) = (on, on, None);
+        }
+        self.is_rounded
     }
 
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {

@@ -120,6 +120,43 @@ fn products_of_bits_equal_their_scalar_twins() {
     products_equal_their_twins::<f64>();
 }
 
+/// Twin of products with integers: runs of 200 columns are exact, then numbers, and added one after another.
+fn short_twin<T: Real>(row: &[bool], panel: &[Strip<i16>], step: T, c: usize) -> T {
+    let run = |(bits, strips): (&[bool], &[Strip<i16>])| -> i64 {
+        bits.iter().zip(strips).filter(|(b, _)| **b).map(|(_, s)| i64::from(s.0[c])).sum()
+    };
+    let runs = row.chunks(200).zip(panel.chunks(200)).map(run).map(|sum| step * T::of(sum as f64));
+    runs.reduce(|a, b| a + b).unwrap_or_default()
+}
+
+fn short_products_equal_their_twin<T: Real>() {
+    let mut r = Numbers(1);
+    for (rows, columns) in SHAPES.into_iter().chain([(3, 200), (4, 201), (2, 1000)]) {
+        // Of both signs, and as large as a run of one sign may be.
+        for (low, high) in [(-163.0, 163.0), (163.0, 163.0), (-163.0, -163.0)] {
+            let bits = r.bits(rows, columns, if low == high { 1.0 } else { 0.5 });
+            let number = |r: &mut Numbers| (low + (high - low) * r.uniform()).round() as i16;
+            let panel: Vec<Strip<i16>> = (0..columns).map(|_| Strip(std::array::from_fn(|_| number(&mut r)))).collect();
+            let (mut codes, step) = (Codes::default(), T::of(0.3));
+            codes.load(&planes_of(&bits), &(0..rows));
+            for level in Level::available() {
+                let mut out = vec![Strip([T::one(); WIDTH]); rows];
+                russians::short_product(level, &codes, (&panel, step), &mut out);
+                for (i, c) in (0..rows).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
+                    let want = short_twin(&bits[i], &panel, step, c);
+                    assert!(out[i].0[c] == want, "{rows} x {columns}, {}: {} {want}", level.name(), out[i].0[c]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_bits_with_integers_equal_their_scalar_twin() {
+    short_products_equal_their_twin::<f32>();
+    short_products_equal_their_twin::<f64>();
+}
+
 /// Lists of codes are the one-hot rows, and a transposed factor is the transpose, in every form.
 #[test]
 fn transposes_and_codes_are_the_matrices_they_stand_for() {
