@@ -67,8 +67,9 @@ pub struct Cpu<T> {
     level: Level,
     machine: Natural<T>,
     lowered: Lowered<T>,
-    /// The same with rounded weights, or the other way round while these are in use; made when first asked for.
-    other: Option<Lowered<T>>,
+    /// The same with rounded weights, if that is worth it, or the other way round while these are in use; made when first
+    /// asked for.
+    other: Option<Option<Lowered<T>>>,
     is_rounded: bool,
     slots: Vec<Chains<T>>,
     scratch: Scratch<T>,
@@ -147,18 +148,20 @@ impl<T: Real> Backend<T> for Cpu<T> {
     }
 
     fn set_base(&mut self, base: [Array2<T>; 2]) {
-        if let Some(other) = &mut self.other {
+        if let Some(Some(other)) = &mut self.other {
             other.set_base(&self.machine, base.clone());
         }
         self.lowered.set_base(&self.machine, base);
     }
 
     fn round(&mut self, on: bool) -> bool {
-        // Tiles round by themselves.
-        if on && self.other.is_none() && !self.level.tiles_for::<T>() {
-            self.other = Lowered::rounded(self.level, &self.machine, self.lowered.base());
+        if on && self.other.is_none() {
+            // Tiles round by themselves.
+            let numbers = !self.level.tiles_for::<T>();
+            let make = || Lowered::rounded(self.level, &self.machine, self.lowered.base());
+            self.other = Some(numbers.then(make).flatten());
         }
-        if let Some(other) = self.other.as_mut().filter(|_| on != self.is_rounded) {
+        if let Some(other) = self.other.as_mut().and_then(Option::as_mut).filter(|_| on != self.is_rounded) {
             std::mem::swap(&mut self.lowered, other);
             (self.is_rounded, self.scratch.forward.short, self.ready) = (on, on, None);
         }

@@ -4,6 +4,7 @@
 //! so no kernel has a special case for it.
 
 use super::amx::Digits;
+use super::rounded::nearest;
 use super::simd::{Level, dispatch};
 use crate::real::Real;
 use crate::threads;
@@ -78,8 +79,7 @@ impl<T: Real> Panels<T> {
 
     /// Says that all numbers are multiples of `step` by integers of 16 bits.
     pub fn shorten(&mut self, step: T) {
-        let integer = |x: T| (x / step).round().to_i16().unwrap_or(0);
-        self.shorts = self.strips.iter().map(|strip| Strip(strip.0.map(integer))).collect();
+        self.shorts = self.strips.iter().map(|strip| Strip(strip.0.map(|x| nearest(x / step)))).collect();
         self.step = step;
     }
 

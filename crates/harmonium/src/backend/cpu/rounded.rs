@@ -26,8 +26,13 @@ pub fn rounded<T: Real>(machine: &Natural<T>) -> Option<(Natural<T>, T)> {
         return None;
     }
     let mut machine = machine.clone();
-    machine.parts_mut().2.mapv_inplace(|w| step * (w / step).round());
+    machine.parts_mut().2.mapv_inplace(|w| step * T::of_short(nearest(w / step)));
     Some((machine, step))
+}
+
+/// The nearest integer to a number that has 16 bits, as those have whose sums do.
+pub fn nearest<T: Real>(x: T) -> i16 {
+    (x + T::of(0.5).copysign(x)).to_i16().unwrap_or(0)
 }
 
 /// The largest sum of the positive, or of the negative, numbers of a run of a row or of a column.
