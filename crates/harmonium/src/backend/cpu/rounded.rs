@@ -134,8 +134,9 @@ mod tests {
         }
     }
 
-    /// Annealing goes from the machine at one temperature to the rounded one, along it, and to the machine at another: with one
-    /// step, log weights are the three differences of free energies, each of a machine in double precision.
+    /// Annealing over three temperatures goes from the machine at the first to the rounded one at the second, and after a sweep
+    /// there to the machine at the third: log weights are two differences of free energies, of machines in double precision. Up
+    /// and down pass the same, as Bennett's estimate wants.
     #[test]
     fn annealing_counts_the_steps_to_the_rounded_machine_and_back() {
         let machine = machine(["bernoulli", "spin"], 230, 61, 0.5);
@@ -148,15 +149,15 @@ mod tests {
         };
         let backend = Box::new(Cpu::new(machine.clone()).unwrap());
         let mut path = crate::sample::path::Path::between(base, backend, 2, &|_| ());
-        for betas in [[0.0, 1.0], [1.0, 0.4]] {
+        for betas in [[0.0, 0.6, 1.0], [1.0, 0.7, 0.4]] {
             path.start(0, 30, key);
-            let before = path.backend.get(0);
-            let found = path.anneal(0, &betas, key, |_, _, _| ());
-            let after = path.backend.get(0);
-            let begin = log_p(&short, betas[1], &before) - log_p(&machine, betas[0], &before);
-            let rounding = log_p(&short, betas[1], &after) - log_p(&machine, betas[1], &after);
+            let mut states = Vec::new();
+            let found = path.anneal(0, &betas, key, |path, _, _| states.push(path.backend.get(0)));
+            let there = log_p(&short, betas[1], &states[0]) - log_p(&machine, betas[0], &states[0]);
+            let back = log_p(&machine, betas[2], &states[1]) - log_p(&short, betas[1], &states[1]);
+            let rounding = log_p(&short, betas[1], &states[1]) - log_p(&machine, betas[1], &states[1]);
             assert!(rounding.iter().any(|x| x.abs() > 1e-2), "{rounding}");
-            for (found, want) in found.iter().zip(begin - rounding) {
+            for (found, want) in found.iter().zip(there + back) {
                 assert!((found - want).abs() < 1e-3, "{betas:?}: {found} {want}");
             }
         }
