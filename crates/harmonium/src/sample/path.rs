@@ -184,7 +184,7 @@ impl<'a, T: Real> Path<'a, T> {
         ((1.2 * self.length).ceil() as usize + 1).max(3)
     }
 
-    /// Takes the chains of a slot from the first to the last inverse temperature, one sweep at each after the first.
+    /// Takes the chains of a slot from the first to the last of two or more inverse temperatures, one sweep at each after the first.
     /// Returns Σ log p*_{next}(v)/p*_{now}(v) of every chain; `see(path, k, parts)` is called before the sweep at temperature
     /// k with the last parts of these sums. Between both ends weights may be rounded; the sums count the steps to and from
     /// such a machine, so that the mean of e^sum is what it should be, and the way back is the same way.
