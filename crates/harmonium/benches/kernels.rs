@@ -75,13 +75,14 @@ fn main() -> Result<()> {
     let kind = |name: &str| Kind::new(name, &Default::default());
     let mut group = criterion.benchmark_group("product");
     for batch in [10, 128, 1000] {
-        for (name, unit, density) in [
-            ("row lists, 13 % bits", "bernoulli", 0.13),
-            ("four Russians, 50 % bits", "bernoulli", 0.5),
-            ("numbers (gemm)", "gaussian", 0.0),
+        for (name, unit, density, short) in [
+            ("row lists, 13 % bits", "bernoulli", 0.13, false),
+            ("four Russians, 50 % bits", "bernoulli", 0.5, false),
+            ("four Russians, 50 % bits, 16-bit integers", "bernoulli", 0.5, true),
+            ("numbers (gemm)", "gaussian", 0.0, false),
         ] {
             let data = rows(&kind(unit)?, batch, 784, density)?;
-            let mut product = probe::Product::new(level, kind(unit)?, data.states(), 512)?;
+            let mut product = probe::Product::new(level, kind(unit)?, data.states(), 512, short)?;
             group.throughput(Throughput::Elements((2 * batch * 784 * 512) as u64));
             group.bench_function(BenchmarkId::new(name, batch), |b| b.iter(|| product.run()));
         }

@@ -13,6 +13,9 @@ pub trait Real: NdFloat + Sum + Default + num_traits::FloatConst {
     /// The nearest number to `x`.
     fn of(x: f64) -> Self;
 
+    /// An integer (exact).
+    fn of_short(x: i16) -> Self;
+
     /// The same number as `f64` (exact).
     fn f64(self) -> f64;
 
@@ -42,6 +45,10 @@ pub trait Real: NdFloat + Sum + Default + num_traits::FloatConst {
 
 impl Real for f32 {
     const DTYPE: safetensors::Dtype = safetensors::Dtype::F32;
+    #[inline(always)]
+    fn of_short(x: i16) -> f32 {
+        f32::from(x)
+    }
     fn of(x: f64) -> f32 {
         x as f32
     }
@@ -79,6 +86,10 @@ impl Real for f32 {
 
 impl Real for f64 {
     const DTYPE: safetensors::Dtype = safetensors::Dtype::F64;
+    #[inline(always)]
+    fn of_short(x: i16) -> f64 {
+        f64::from(x)
+    }
     fn of(x: f64) -> f64 {
         x
     }

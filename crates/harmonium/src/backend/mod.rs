@@ -46,6 +46,12 @@ pub trait Backend<T: Real>: Send {
     /// none were set, fields are 0 there and quadratic terms are the machine's own.
     fn set_base(&mut self, base: [Array2<T>; 2]);
 
+    /// Rounds the machine's weights for what follows, or no longer, if that makes it faster; says whether they are rounded now.
+    /// `machine` stays as it is. An update ends it.
+    fn round(&mut self, _on: bool) -> bool {
+        false
+    }
+
     /// Puts visible rows into a slot: those with the numbers `which`, or all. Waiting hidden rows are dropped.
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>);
 

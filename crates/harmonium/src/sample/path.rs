@@ -203,9 +203,10 @@ impl<'a, T: Real> Path<'a, T> {
         ((1.2 * self.length).ceil() as usize + 1).max(3)
     }
 
-    /// Takes the chains of a slot from the first to the last inverse temperature, one sweep at each after the first.
+    /// Takes the chains of a slot from the first to the last of two or more inverse temperatures, one sweep at each after the first.
     /// Returns Σ log p*_{next}(v)/p*_{now}(v) of every chain; `see(path, k, parts)` is called before the sweep at temperature
-    /// k with the last parts of these sums.
+    /// k with the last parts of these sums. Between both ends weights may be rounded; the sums count the steps to and from
+    /// such a machine, so that the mean of e^sum is what it should be, and the way back is the same way.
     pub fn anneal(
         &mut self,
         slot: Slot,
@@ -215,17 +216,36 @@ impl<'a, T: Real> Path<'a, T> {
     ) -> Vec<f64> {
         let chains = self.backend.get(slot).rows();
         let row = |beta: f64| vec![T::of(beta); chains];
-        let (mut sums, mut now) = (vec![0.0; chains], row(betas[0]));
+        let mut now = row(betas[0]);
+        let mut sums = self.log_rounding(slot, &now);
+        self.backend.round(true);
         for (k, beta) in betas.iter().enumerate().skip(1) {
-            let next = row(*beta);
-            let log_p = self.backend.log_marginals(slot, &[Some(&now), Some(&next)], Some((key, k as u64)));
+            let (next, last) = (row(*beta), k + 1 == betas.len());
+            let draw = (!last).then_some((key, k as u64));
+            let log_p = self.backend.log_marginals(slot, &[Some(&now), Some(&next)], draw);
             let parts: Vec<f64> = log_p.rows().into_iter().map(|p| p[1] - p[0]).collect();
             sums.iter_mut().zip(&parts).for_each(|(s, p)| *s += p);
+            if last {
+                // Before the last sweep, which is the machine's own: the way back begins here.
+                sums.iter_mut().zip(self.log_rounding(slot, &next)).for_each(|(s, p)| *s -= p);
+            }
             see(self, k, &parts);
             self.sweep(slot, &next, key, k as u64);
             now = next;
         }
         sums
+    }
+
+    /// log p*(v) of every chain with rounded weights, less that of the machine, to which the backend is set.
+    fn log_rounding(&mut self, slot: Slot, beta: &[T]) -> Vec<f64> {
+        // Without rounding, and at β = 0, where there are no weights, both are the same.
+        if !self.backend.round(true) || beta.iter().all(|b| *b == T::zero()) {
+            self.backend.round(false);
+            return vec![0.0; beta.len()];
+        }
+        let rounded = self.backend.log_marginals(slot, &[Some(beta)], None);
+        self.backend.round(false);
+        (rounded - self.backend.log_marginals(slot, &[Some(beta)], None)).into_iter().collect()
     }
 }
 

@@ -180,6 +180,48 @@ fn marginals_and_sweeps_at_any_temperature_are_those_of_the_machine_in_between()
     }
 }
 
+/// A sweep after log marginals begins with their inputs, and not where something has come between: it is the sweep of a backend
+/// that was never asked for them.
+#[test]
+fn sweeps_after_marginals_are_those_without() {
+    type Between = fn(&mut Cpu<f64>, &Dataset<f64>, &Dataset<f64>);
+    let between: [(&str, Between); 7] = [
+        ("nothing", |_, _, _| ()),
+        ("other rows", |cpu, _, other| cpu.put(0, other.states(), None)),
+        ("a sweep elsewhere", |cpu, _, _| {
+            cpu.gibbs(1, Sweeps { steps: 1, key: Key::root(3), first: 0, beta: None });
+        }),
+        ("statistics", |cpu, _, _| {
+            let mut stats = Stats::zeros(&cpu.machine().clone());
+            cpu.stats(1, None, None, Take::Sums, &mut stats);
+        }),
+        ("free energies", |cpu, _, other| drop(cpu.free_energy(other.states()))),
+        ("another machine", |cpu, _, _| cpu.update(&mut |m| *m = m.tempered(&m.flat(), 0.5))),
+        ("marginals elsewhere", |cpu, _, _| drop(cpu.log_marginals(1, &[None], None))),
+    ];
+    for (k, (rbm, n)) in cases().into_iter().enumerate() {
+        let (machine, mut r) = (rbm.lower(), Numbers::new(k as u64));
+        let mut data =
+            || Dataset::from_values(machine.visible(), random_rows(rbm.visible(), n, &mut r).view()).unwrap();
+        let (rows, other) = (data(), data());
+        let beta: Vec<f64> = (0..n).map(|r| [0.3, 1.0][r % 2]).collect();
+        for (name, between) in between {
+            let run = |asked: bool| {
+                let mut cpu = Cpu::new(machine.clone()).unwrap();
+                cpu.put(0, rows.states(), None);
+                cpu.put(1, other.states(), None);
+                if asked {
+                    cpu.log_marginals(0, &[None, Some(&beta)], None);
+                }
+                between(&mut cpu, &rows, &other);
+                cpu.gibbs(0, Sweeps { steps: 2, key: Key::root(5), first: 7, beta: Some(&beta) });
+                cpu.get(0)
+            };
+            assert!(run(true) == run(false), "{name}: {} with {}", rbm.visible().kind(), rbm.hidden().kind());
+        }
+    }
+}
+
 /// Hidden rows drawn beside the statistics are those the next sweep would have drawn, and survive a round trip.
 #[test]
 fn hidden_rows_that_wait_are_those_the_sweep_would_draw() {

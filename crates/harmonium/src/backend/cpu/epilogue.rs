@@ -67,8 +67,10 @@ dispatch! {
 }
 
 dispatch! {
-    /// out[r] = Σ log(1 + e^z) + `low`·z over the first `width` bits' log odds z of row r.
-    fn log_norms<T>(x: &[Strip<T>], odds: Odds<T>, low: T, width: usize, out: &mut [f64]) => log_norms_body;
+    /// out[r] = Σ log(1 + e^z) + `low`·z over the first `width` bits' log odds z of row r; bits drawn from the same e^z.
+    fn log_norms<T>(
+        x: &[Strip<T>], odds: Odds<T>, low: T, width: usize, out: &mut [f64], draw: Option<(Draw, &mut [u32])>,
+    ) => log_norms_body;
 }
 
 dispatch! {
@@ -83,6 +85,11 @@ dispatch! {
     ) => both_body;
 }
 
+#[inline(always)]
+fn ones<T: Real>() -> Strip<T> {
+    Strip([T::one(); WIDTH])
+}
+
 /// 1/σ(z).
 #[inline(always)]
 fn inverse<T: Real>(mut z: Strip<T>) -> Strip<T> {
@@ -92,38 +99,12 @@ fn inverse<T: Real>(mut z: Strip<T>) -> Strip<T> {
     z
 }
 
-/// log(1 + e^z) = max(z, 0) + log(1 + e^−|z|). A row's 32 factors 1 + e^−|z| are at most 2: their product is a number, and
-/// one logarithm does for all.
+/// A bit is set if the uniform of its site is below σ = part/whole.
 #[inline(always)]
-fn log_norms_body<T: Real>(x: &[Strip<T>], odds: Odds<T>, low: T, width: usize, out: &mut [f64]) {
-    for (r, (x, out)) in x.iter().zip(out).enumerate() {
-        let z = odds.row(r, x);
-        let (mut sum, mut product) = (Strip::zero(), Strip::zero());
-        for c in 0..WIDTH {
-            let inside = c < width;
-            let part = z.0[c].max(T::zero()) + low * z.0[c];
-            let factor = T::one() + (-z.0[c].abs()).exp_flat();
-            sum.0[c] = if inside { part } else { T::zero() };
-            product.0[c] = if inside { factor } else { T::one() };
-        }
-        let mut half = WIDTH / 2;
-        while half > 0 {
-            for c in 0..half {
-                sum.0[c] += sum.0[c + half];
-                product.0[c] *= product.0[c + half];
-            }
-            half /= 2;
-        }
-        *out = sum.0[0].f64() + product.0[0].ln_flat().f64();
-    }
-}
-
-/// A bit is set if the uniform of its site, times 1/σ, is below 1.
-#[inline(always)]
-fn bits<T: Real>(inverse: &Strip<T>, words: &[u32; WIDTH]) -> u32 {
+fn bits<T: Real>(part: &Strip<T>, whole: &Strip<T>, words: &[u32; WIDTH]) -> u32 {
     let mut bits = 0;
     for (c, word) in words.iter().enumerate() {
-        bits |= u32::from(T::from_word(*word) * inverse.0[c] < T::one()) << c;
+        bits |= u32::from(T::from_word(*word) * whole.0[c] < part.0[c]) << c;
     }
     bits
 }
@@ -145,9 +126,80 @@ fn draw_body<T: Real>(x: &[Strip<T>], odds: Odds<T>, draw: Draw, out: &mut [u32]
     for (pair, (x, out)) in x.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)).enumerate() {
         let words = draw.words(pair * TOGETHER);
         for (k, (x, out)) in x.iter().zip(out).enumerate() {
-            *out = bits(&inverse(odds.row(pair * TOGETHER + k, x)), &words[k]);
+            *out = bits(&ones(), &inverse(odds.row(pair * TOGETHER + k, x)), &words[k]);
         }
     }
+}
+
+/// Rows whose logarithms are taken together: one alone would make the processor wait for it.
+const LOGS: usize = 8;
+/// Numbers that are left of a row's terms, and of its factors, when they join those of the other rows.
+const LANES: usize = WIDTH / 4;
+
+/// log(1 + e^z) = max(z, 0) + log(1 + e^−|z|). A row's 32 factors 1 + e^−|z| are at most 2: their product is a number, and
+/// one logarithm does for all.
+#[inline(always)]
+fn log_norms_body<T: Real>(
+    x: &[Strip<T>],
+    odds: Odds<T>,
+    low: T,
+    width: usize,
+    out: &mut [f64],
+    mut draw: Option<(Draw, &mut [u32])>,
+) {
+    for (block, (x, out)) in x.chunks(LOGS).zip(out.chunks_mut(LOGS)).enumerate() {
+        let (mut sums, mut products) = ([[T::zero(); LANES]; LOGS], [[T::one(); LANES]; LOGS]);
+        let mut words = [[0; WIDTH]; TOGETHER];
+        for (k, x) in x.iter().enumerate() {
+            let r = block * LOGS + k;
+            let z = odds.row(r, x);
+            let (part, whole) = fraction(&z);
+            if let Some((draw, out)) = &mut draw {
+                if k % TOGETHER == 0 {
+                    words = draw.words(r);
+                }
+                out[r] = bits(&part, &whole, &words[k % TOGETHER]);
+            }
+            (sums[k], products[k]) = to_lanes(&z, &whole, low, width);
+        }
+        let mut total = [0.0; LOGS];
+        for (total, (s, p)) in total.iter_mut().zip(sums.iter().zip(&products)) {
+            let sum = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+            let product = ((p[0] * p[4]) * (p[2] * p[6])) * ((p[1] * p[5]) * (p[3] * p[7]));
+            *total = sum.f64() + product.ln_flat().f64();
+        }
+        out.copy_from_slice(&total[..out.len()]);
+    }
+}
+
+/// σ(z) as a fraction whose whole is 1 + e^−|z|.
+#[inline(always)]
+fn fraction<T: Real>(z: &Strip<T>) -> (Strip<T>, Strip<T>) {
+    let (mut part, mut whole) = (ones(), ones());
+    for c in 0..WIDTH {
+        let e = (-z.0[c].abs()).exp_flat();
+        part.0[c] = if z.0[c] >= T::zero() { T::one() } else { e };
+        whole.0[c] += e;
+    }
+    (part, whole)
+}
+
+/// Terms max(z, 0) + `low`·z of the first `width` columns in [`LANES`] sums, and their factors in as many products.
+#[inline(always)]
+fn to_lanes<T: Real>(z: &Strip<T>, factors: &Strip<T>, low: T, width: usize) -> ([T; LANES], [T; LANES]) {
+    let (mut t, mut f) = ([T::zero(); WIDTH], [T::one(); WIDTH]);
+    for c in 0..WIDTH {
+        let (term, factor) = (z.0[c].max(T::zero()) + low * z.0[c], factors.0[c]);
+        t[c] = if c < width { term } else { T::zero() };
+        f[c] = if c < width { factor } else { T::one() };
+    }
+    let (mut sums, mut products) = ([T::zero(); LANES], [T::one(); LANES]);
+    for c in 0..LANES {
+        let [d, e, g] = [c + LANES, c + 2 * LANES, c + 3 * LANES];
+        sums[c] = (t[c] + t[e]) + (t[d] + t[g]);
+        products[c] = (f[c] * f[e]) * (f[d] * f[g]);
+    }
+    (sums, products)
 }
 
 /// Rows that are summed by themselves first: rounding grows with the longest chain of additions.
@@ -190,7 +242,7 @@ fn visit<T: Real>(
             for (k, x) in x.iter_mut().enumerate() {
                 let mut p = inverse(Odds { field, heat: None }.row(first + k, x));
                 if let Some((_, out)) = &mut draw {
-                    out[first + k] = bits(&p, &words[k]);
+                    out[first + k] = bits(&ones(), &p, &words[k]);
                 }
                 for c in 0..WIDTH {
                     p.0[c] = T::one() / p.0[c];

@@ -5,7 +5,8 @@
 //! kernel knows of them.
 
 use super::epilogue::{Heat, Odds};
-use super::panels::{self, Panels, Strip, strips_of};
+use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of, strips_of};
+use super::rounded::rounded;
 use super::simd::Level;
 use super::two_valued;
 use crate::natural::{Natural, Pass, Side};
@@ -18,6 +19,43 @@ use ndarray::{Array1, Array2, ArrayView2};
 pub struct Lowered<T> {
     pub up: Direction<T>,
     pub down: Direction<T>,
+    /// Made when first asked for.
+    tail: Option<Tail<T>>,
+}
+
+/// The last panels of the way up with two more columns, the visible fields at β = 1 and at β = 0, so that ⟨η, v⟩ and
+/// ⟨base, v⟩ come out of the product that gives the hidden inputs. For visible units with one statistic.
+pub struct Tail<T> {
+    /// Panels before these.
+    first: usize,
+    panels: Vec<Vec<Strip<T>>>,
+    /// ⟨η, v⟩ and ⟨base, v⟩ where all bits are 0.
+    pub at_low: [f64; 2],
+}
+
+impl<T: Real> Tail<T> {
+    /// Panel `p` of the whole, if it is one of the last.
+    pub fn panel(&self, p: usize) -> Option<Panel<'_, T>> {
+        Some(Panel::from(self.panels.get(p.checked_sub(self.first)?)?.as_slice()))
+    }
+
+    fn new(up: &Direction<T>, base: Option<&Array2<T>>, machine: &Natural<T>) -> Tail<T> {
+        let (n, m) = machine.weights().dim();
+        let [low, high] = two_valued(machine.visible()).unwrap_or([T::zero(), T::one()]);
+        let none = Array2::zeros(machine.visible().eta().dim());
+        let fields = [machine.visible().eta(), base.unwrap_or(&none).view()];
+        let first = m / WIDTH;
+        let mut panels: Vec<_> = (first..panels_of(m + 2)).map(|_| vec![Strip::zero(); n]).collect();
+        if m % WIDTH > 0 {
+            panels[0].copy_from_slice(up.panels.panel(first).strips);
+        }
+        for (k, eta) in fields.iter().enumerate() {
+            let (p, c) = ((m + k) / WIDTH - first, (m + k) % WIDTH);
+            panels[p].iter_mut().zip(eta.row(0)).for_each(|(strip, x)| strip.0[c] = (high - low) * *x);
+        }
+        let at_low = fields.map(|eta| eta.row(0).iter().map(|x| x.f64()).sum::<f64>() * low.f64());
+        Tail { first, panels, at_low }
+    }
 }
 
 /// One direction: what the given layer's bits or numbers do to the other layer.
@@ -38,6 +76,7 @@ pub struct Direction<T> {
 impl<T: Real> Lowered<T> {
     /// Takes a machine's numbers.
     pub fn set(&mut self, level: Level, machine: &Natural<T>) {
+        self.tail = None;
         let (n, m) = machine.weights().dim();
         let much = n * m >= MANY;
         let (up, down) = (self.up.set(&machine.up()), self.down.set(&machine.down()));
@@ -47,8 +86,48 @@ impl<T: Real> Lowered<T> {
         }
     }
 
+    /// Both directions of a machine whose weights are rounded to 16 bits, if its units are bits and it pays.
+    pub fn rounded(level: Level, machine: &Natural<T>, base: Option<[Array2<T>; 2]>) -> Option<Lowered<T>> {
+        let d = |side| two_valued(side).map(|[low, high]| high - low);
+        let gain = d(machine.visible())? * d(machine.hidden())?;
+        let (short, step) = rounded(machine)?;
+        let mut lowered = Lowered::default();
+        lowered.set(level, &short);
+        if let Some(base) = base {
+            lowered.set_base(&short, base);
+        }
+        for direction in [&mut lowered.up, &mut lowered.down] {
+            direction.panels.shorten(gain * step);
+        }
+        Some(lowered)
+    }
+
+    /// The natural parameters at inverse temperature 0, visible and hidden, if they were set.
+    pub fn base(&self) -> Option<[Array2<T>; 2]> {
+        let [down, up] = [&self.down, &self.up].map(|direction| direction.base.as_ref().map(|base| base.0.clone()));
+        Some([down?, up?])
+    }
+
+    /// The panels that give the hidden inputs and, for visible units with one statistic, ⟨η, v⟩ and ⟨base, v⟩ beside them.
+    pub fn make_tail(&mut self, machine: &Natural<T>) {
+        if self.tail.is_none() && machine.visible().unit().n_stats() == 1 {
+            self.tail = Some(Tail::new(&self.up, self.down.base.as_ref().map(|b| &b.0), machine));
+        }
+    }
+
+    /// What [`Lowered::make_tail`] made.
+    pub fn tail(&self) -> Option<&Tail<T>> {
+        self.tail.as_ref()
+    }
+
+    /// Panel `p` of the way up, the tail's where there is one.
+    pub fn up_panel(&self, p: usize) -> Panel<'_, T> {
+        self.tail.as_ref().and_then(|tail| tail.panel(p)).unwrap_or_else(|| self.up.panels.panel(p))
+    }
+
     /// Takes the natural parameters at inverse temperature 0.
     pub fn set_base(&mut self, machine: &Natural<T>, [visible, hidden]: [Array2<T>; 2]) {
+        self.tail = None;
         self.up.set_base(machine.hidden(), hidden);
         self.down.set_base(machine.visible(), visible);
     }

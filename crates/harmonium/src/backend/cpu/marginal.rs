@@ -1,10 +1,10 @@
 //! log p*_β(v) = ⟨η_v, T(v)⟩ + Γ_h(η_h, βvᵀW̃) − β·constant of every row, at several inverse temperatures from one product.
 
 use super::epilogue::{self, Draw};
+use super::lowered::Tail;
 use super::panels::{Strip, WIDTH, panels_of};
 use super::sweep::inputs;
-use super::{Chains, Cpu, Level, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
-use crate::natural::Side;
+use super::{Chains, Cpu, ROWS, gather, row_chunks, two_valued, worth_threads};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::threads;
@@ -20,6 +20,8 @@ pub fn log_marginals<T: Real>(
 ) -> Array2<f64> {
     let len = chains.visible.len();
     let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
+    cpu.lowered.make_tail(&cpu.machine);
+    let columns = m + if cpu.lowered.tail().is_some() { 2 } else { 0 };
     let mut out = Array2::zeros((len, betas.len()));
     let bits = two_valued(cpu.machine.hidden()).is_some() && cpu.machine.hidden().unit().n_stats() == 1;
     let key = draw.filter(|_| bits).map(|(key, step)| key.of(Purpose::Hidden).step(step));
@@ -29,7 +31,7 @@ pub fn log_marginals<T: Real>(
     for range in row_chunks(len) {
         let much = worth_threads(range.len(), n, m);
         cpu.scratch.forward.load(cpu.level, much, &chains.visible, &range, cpu.machine.visible().unit().width());
-        cpu.scratch.inputs.resize(range.len() * panels_of(m), Strip::zero());
+        cpu.scratch.inputs.resize(range.len() * panels_of(columns), Strip::zero());
         let mut out = out.slice_mut(s![range.clone(), ..]);
         match bits {
             true => hidden_bits(cpu, chains, &range, betas, key, out.view_mut()),
@@ -57,24 +59,27 @@ fn hidden_bits<T: Real>(
     key: Option<Key>,
     mut out: ArrayViewMut2<f64>,
 ) {
-    let (level, up, side) = (cpu.level, &cpu.lowered.up, cpu.machine.hidden());
+    let (level, lowered, side) = (cpu.level, &cpu.lowered, cpu.machine.hidden());
     let (rows, m, len) = (range.len(), side.columns(), chains.visible.len().max(1));
     let much = worth_threads(rows, cpu.machine.visible().columns(), m);
     let low = two_valued(side).map_or(T::zero(), |[low, high]| low / (high - low));
     let scratch = &mut cpu.scratch;
     scratch.parts.clear();
-    scratch.parts.resize(panels_of(m) * betas.len() * rows, 0.0);
+    scratch.parts.resize(scratch.inputs.len() * betas.len(), 0.0);
     let forward = &scratch.forward;
     let task = |panel: usize, x: &mut [Strip<T>], parts: &mut [f64], words: Option<&mut [u32]>| {
-        forward.product(level, false, up.panels.panel(panel), x);
-        let width = (m - panel * WIDTH).min(WIDTH);
-        for (beta, part) in betas.iter().zip(parts.chunks_mut(rows)) {
-            epilogue::log_norms(level, x, up.odds(panel, at(*beta, range)), low, width, part);
+        forward.product(level, false, lowered.up_panel(panel), x);
+        let width = m.saturating_sub(panel * WIDTH).min(WIDTH);
+        if width == 0 {
+            return;
         }
-        if let (Some(key), Some(words)) = (key, words) {
+        let mut draw = key.zip(words).map(|(key, words)| {
             let draw = Draw { key, panel, first: range.start };
-            let odds = up.odds(panel, betas.last().and_then(|beta| at(*beta, range)));
-            epilogue::draw(level, x, odds, draw, &mut words[range.clone()]);
+            (draw, &mut words[range.clone()])
+        });
+        for (b, (beta, part)) in betas.iter().zip(parts.chunks_mut(rows)).enumerate() {
+            let draw = if b + 1 == betas.len() { draw.take() } else { None };
+            epilogue::log_norms(level, x, lowered.up.odds(panel, at(*beta, range)), low, width, part, draw);
         }
     };
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
@@ -97,7 +102,7 @@ fn at<'a, T>(beta: Option<&'a [T]>, range: &Range<usize>) -> Option<&'a [T]> {
 fn hidden_rows<T: Real>(cpu: &mut Cpu<T>, range: &Range<usize>, betas: &[Option<&[T]>], mut out: ArrayViewMut2<f64>) {
     let (up, side) = (&cpu.lowered.up, cpu.machine.hidden());
     let much = worth_threads(range.len(), cpu.machine.visible().columns(), side.columns());
-    inputs(cpu.level, much, up, range.len(), &mut cpu.scratch);
+    inputs(cpu.level, much, |p| cpu.lowered.up_panel(p), range.len(), &mut cpu.scratch);
     let x = &cpu.scratch.inputs;
     threads::each(much, out.axis_chunks_iter_mut(Axis(0), ROWS).enumerate(), |(block, mut out)| {
         let (mut input, mut eta) = (vec![T::zero(); side.columns()], up.eta.clone());
@@ -117,21 +122,15 @@ fn hidden_rows<T: Real>(cpu: &mut Cpu<T>, range: &Range<usize>, betas: &[Option<
 
 /// Adds ⟨(1 − β)·base + β·η, T(v)⟩.
 fn visible<T: Real>(
-    cpu: &mut Cpu<T>,
+    cpu: &Cpu<T>,
     chains: &Chains<T>,
     range: &Range<usize>,
     betas: &[Option<&[T]>],
     mut out: ArrayViewMut2<f64>,
 ) {
-    let side = cpu.machine.visible();
-    let mut base = Array2::zeros(side.eta().dim());
-    match &cpu.lowered.down.base {
-        Some((eta, _)) => base.assign(eta),
-        None => base.slice_mut(s![1.., ..]).assign(&side.eta().slice(s![1.., ..])),
-    }
-    let pairs = match side.unit().n_stats() {
-        1 => by_product(cpu.level, &mut cpu.scratch, side, &base, range.len()),
-        _ => by_rows(chains, side, &base, range),
+    let pairs = match cpu.lowered.tail() {
+        Some(tail) => beside(tail, &cpu.scratch.inputs, cpu.machine.hidden().columns(), range.len()),
+        None => by_rows(cpu, chains, range),
     };
     for ((r, b), out) in out.indexed_iter_mut() {
         let [own, base] = pairs[r];
@@ -142,32 +141,20 @@ fn visible<T: Real>(
     }
 }
 
-/// ⟨η, v⟩ and ⟨base, v⟩ of the rows loaded in `scratch.forward`: two more columns of weights.
-fn by_product<T: Real>(
-    level: Level,
-    scratch: &mut Scratch<T>,
-    side: &Side<T>,
-    base: &Array2<T>,
-    rows: usize,
-) -> Vec<[f64; 2]> {
-    let [low, high] = two_valued(side).unwrap_or([T::zero(), T::one()]);
-    let own = side.eta();
-    let fields = [own.row(0), base.row(0)];
-    scratch.own.clear();
-    scratch.own.resize(side.columns(), Strip::zero());
-    for (i, strip) in scratch.own.iter_mut().enumerate() {
-        for (k, field) in fields.iter().enumerate() {
-            strip.0[k] = (high - low) * field[i];
-        }
-    }
-    let at_low = fields.map(|field| field.iter().map(|x| x.f64()).sum::<f64>() * low.f64());
-    let mut sums = vec![Strip::zero(); rows];
-    scratch.forward.product(level, false, &scratch.own[..], &mut sums);
-    sums.iter().map(|s| [at_low[0] + s.0[0].f64(), at_low[1] + s.0[1].f64()]).collect()
+/// ⟨η, v⟩ and ⟨base, v⟩ of the rows, which stand behind the inputs of `m` hidden columns.
+fn beside<T: Real>(tail: &Tail<T>, inputs: &[Strip<T>], m: usize, rows: usize) -> Vec<[f64; 2]> {
+    let sum = |r: usize, c: usize| inputs[c / WIDTH * rows + r].0[c % WIDTH].f64();
+    (0..rows).map(|r| [0, 1].map(|k| tail.at_low[k] + sum(r, m + k))).collect()
 }
 
 /// ⟨η, T(v)⟩ and ⟨base, T(v)⟩ of some rows.
-fn by_rows<T: Real>(chains: &Chains<T>, side: &Side<T>, base: &Array2<T>, range: &Range<usize>) -> Vec<[f64; 2]> {
+fn by_rows<T: Real>(cpu: &Cpu<T>, chains: &Chains<T>, range: &Range<usize>) -> Vec<[f64; 2]> {
+    let side = cpu.machine.visible();
+    let mut base = Array2::zeros(side.eta().dim());
+    match &cpu.lowered.down.base {
+        Some((eta, _)) => base.assign(eta),
+        None => base.slice_mut(s![1.., ..]).assign(&side.eta().slice(s![1.., ..])),
+    }
     let (mut x, mut t) = (vec![T::zero(); side.columns()], Array2::zeros(base.dim()));
     let row = |r| {
         chains.visible.columns(side, r, &mut x);

@@ -6,6 +6,7 @@
 //! | `panels` | matrices in panels of 32 columns |
 //! | `planes` | bits in planes of 32 columns |
 //! | `russians`, `lists`, `dense` | bits, sparse bits, numbers times a panel |
+//! | `rounded` | weights of 16 bits, for what may be rounded |
 //! | `amx` | bits times a panel through int8 tiles, where the processor has them |
 //! | `epilogue` | σ, draw, bit, sums, right after the product |
 //! | `rows` | the states of a layer, and which product takes them |
@@ -27,6 +28,7 @@ mod panels;
 mod planes;
 #[doc(hidden)]
 pub mod probe;
+mod rounded;
 mod rows;
 mod russians;
 pub mod simd;
@@ -65,8 +67,15 @@ pub struct Cpu<T> {
     level: Level,
     machine: Natural<T>,
     lowered: Lowered<T>,
+    /// The same with rounded weights, if that is worth it, or the other way round while these are in use; made when first
+    /// asked for.
+    other: Option<Option<Lowered<T>>>,
+    is_rounded: bool,
     slots: Vec<Chains<T>>,
     scratch: Scratch<T>,
+    /// The slot whose hidden layer's inputs `scratch.inputs` still has: a sweep begins with them. Whatever moves the chains, the
+    /// machine or the buffer forgets it.
+    ready: Option<Slot>,
 }
 
 /// One set of chains.
@@ -89,7 +98,6 @@ struct Scratch<T> {
     cross: Vec<Strip<T>>,
     sums: Vec<Strip<T>>,
     layers: statistics::Layers<T>,
-    own: Vec<Strip<T>>,
     parts: Vec<f64>,
 }
 
@@ -103,7 +111,16 @@ impl<T: Real> Cpu<T> {
     pub fn with_level(machine: Natural<T>, level: Level) -> Cpu<T> {
         let mut lowered = Lowered::default();
         lowered.set(level, &machine);
-        Cpu { level, machine, lowered, slots: Vec::new(), scratch: Scratch::default() }
+        Cpu {
+            level,
+            machine,
+            lowered,
+            other: None,
+            is_rounded: false,
+            slots: Vec::new(),
+            scratch: Scratch::default(),
+            ready: None,
+        }
     }
 
     /// Makes a slot where there was none.
@@ -124,15 +141,35 @@ impl<T: Real> Backend<T> for Cpu<T> {
     }
 
     fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>)) {
+        self.round(false);
+        (self.ready, self.other) = (None, None);
         change(&mut self.machine);
         self.lowered.set(self.level, &self.machine);
     }
 
     fn set_base(&mut self, base: [Array2<T>; 2]) {
+        if let Some(Some(other)) = &mut self.other {
+            other.set_base(&self.machine, base.clone());
+        }
         self.lowered.set_base(&self.machine, base);
     }
 
+    fn round(&mut self, on: bool) -> bool {
+        if on && self.other.is_none() {
+            // Tiles round by themselves.
+            let numbers = !self.level.tiles_for::<T>();
+            let make = || Lowered::rounded(self.level, &self.machine, self.lowered.base());
+            self.other = Some(numbers.then(make).flatten());
+        }
+        if let Some(other) = self.other.as_mut().and_then(Option::as_mut).filter(|_| on != self.is_rounded) {
+            std::mem::swap(&mut self.lowered, other);
+            (self.is_rounded, self.scratch.forward.short, self.ready) = (on, on, None);
+        }
+        self.is_rounded
+    }
+
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
+        self.ready = None;
         self.make(slot);
         self.slots[slot].visible.load(self.machine.visible(), rows, which);
         self.slots[slot].waiting = false;
@@ -165,6 +202,7 @@ impl<T: Real> Backend<T> for Cpu<T> {
     }
 
     fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, take: Take, out: &mut Stats<T>) {
+        self.ready = None;
         statistics::stats(self, slot, weights, draw, take, out);
     }
 
@@ -172,11 +210,14 @@ impl<T: Real> Backend<T> for Cpu<T> {
         self.make(slot);
         let mut chains = std::mem::take(&mut self.slots[slot]);
         let result = marginal::log_marginals(self, &mut chains, betas, draw);
+        // Longer slots go through the buffer piece by piece.
+        self.ready = (chains.visible.len() <= CHUNK).then_some(slot);
         self.slots[slot] = chains;
         result
     }
 
     fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
+        self.ready = None;
         let mut chains = Chains::default();
         chains.visible.load(self.machine.visible(), rows, None);
         -marginal::log_marginals(self, &mut chains, &[None], None).remove_axis(ndarray::Axis(1))

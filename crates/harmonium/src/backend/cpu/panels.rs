@@ -4,6 +4,7 @@
 //! so no kernel has a special case for it.
 
 use super::amx::Digits;
+use super::rounded::nearest;
 use super::simd::{Level, dispatch};
 use crate::real::Real;
 use crate::threads;
@@ -48,6 +49,9 @@ pub struct Panels<T> {
     strips: Vec<Strip<T>>,
     /// The digits of every panel; made only where there are tiles.
     digits: Vec<Digits>,
+    /// The same as integers times a step, if they are such; see `rounded`.
+    shorts: Vec<Strip<i16>>,
+    step: T,
 }
 
 /// One panel: a strip per row, and its digits if they were made.
@@ -55,18 +59,28 @@ pub struct Panels<T> {
 pub struct Panel<'a, T> {
     pub strips: &'a [Strip<T>],
     pub digits: Option<&'a Digits>,
+    /// The same as integers times a step.
+    pub shorts: Option<(&'a [Strip<i16>], T)>,
 }
 
 impl<'a, T> From<&'a [Strip<T>]> for Panel<'a, T> {
     fn from(strips: &'a [Strip<T>]) -> Panel<'a, T> {
-        Panel { strips, digits: None }
+        Panel { strips, digits: None, shorts: None }
     }
 }
 
 impl<T: Real> Panels<T> {
     /// Panel `p`.
     pub fn panel(&self, p: usize) -> Panel<'_, T> {
-        Panel { strips: &self.strips[p * self.rows..(p + 1) * self.rows], digits: self.digits.get(p) }
+        let range = p * self.rows..(p + 1) * self.rows;
+        let shorts = self.shorts.get(range.clone()).map(|shorts| (shorts, self.step));
+        Panel { strips: &self.strips[range], digits: self.digits.get(p), shorts }
+    }
+
+    /// Says that all numbers are multiples of `step` by integers of 16 bits.
+    pub fn shorten(&mut self, step: T) {
+        self.shorts = self.strips.iter().map(|strip| Strip(strip.0.map(|x| nearest(x / step)))).collect();
+        self.step = step;
     }
 
     /// Makes the digits of all panels if there are tiles for them.
@@ -80,6 +94,7 @@ impl<T: Real> Panels<T> {
 
     fn resize(&mut self, rows: usize, columns: usize) {
         self.rows = rows;
+        self.shorts.clear();
         self.strips.resize(rows * panels_of(columns), Strip::zero());
     }
 }

@@ -19,15 +19,20 @@ pub struct Product {
 }
 
 impl Product {
-    /// Rows of states times `rows.sites()` × `columns` numbers.
-    pub fn new(level: Level, kind: Kind, states: &States<f32>, columns: usize) -> Result<Product> {
+    /// Rows of states times `rows.sites()` × `columns` numbers, or integers of 16 bits.
+    pub fn new(level: Level, kind: Kind, states: &States<f32>, columns: usize, short: bool) -> Result<Product> {
         let (rows, sites) = (states.rows(), states.sites());
         let machine = Rbm::<f32>::new(kind.clone(), sites, Kind::new("bernoulli", &Default::default())?, 1)?.lower();
         let (mut loaded, mut factor, mut panels) = (Rows::default(), Operand::default(), Panels::default());
         loaded.load(machine.visible(), states, None);
+        factor.short = short;
         factor.load(level, false, &loaded, &(0..rows), kind.unit::<f32>().width());
         let matrix: Vec<f32> = (0..sites * columns).map(|i| (i as f32 * 0.37).sin()).collect();
         panels::set(level, false, &matrix, columns, (&mut panels, 1.0), (&mut Panels::default(), 1.0));
+        if short {
+            // Numbers are at most 1, and 200 of them sum to 16 bits.
+            panels.shorten(1.0 / 160.0);
+        }
         Ok(Product { level, factor, panels, columns, out: vec![Strip::zero(); rows], rows })
     }
 

@@ -213,6 +213,8 @@ fn count_body<T: Real>(words: &[u32], weights: Option<&[T]>, sums: &mut Strip<T>
 #[derive(Clone, Debug, Default)]
 pub struct Operand<T> {
     kind: Kind,
+    /// Whether the panels it will meet have integers.
+    pub short: bool,
     planes: Planes,
     codes: russians::Codes,
     lists: Lists,
@@ -234,7 +236,7 @@ impl<T: Real> Operand<T> {
     pub fn load(&mut self, level: Level, much: bool, rows: &Rows<T>, range: &Range<usize>, width: usize) {
         match rows.form {
             Form::Bits => {
-                self.kind = cheaper(level.tiles_for::<T>(), &rows.planes, range);
+                self.kind = cheaper(level.tiles_for::<T>(), self.short, &rows.planes, range);
                 match self.kind {
                     Kind::Lists => self.lists.load(much, &rows.planes, range),
                     Kind::Bytes => self.bytes.load(much, &rows.planes, range),
@@ -275,7 +277,10 @@ impl<T: Real> Operand<T> {
     pub fn product<'a>(&self, level: Level, add: bool, panel: impl Into<Panel<'a, T>>, out: &mut [Strip<T>]) {
         let panel = panel.into();
         match self.kind {
-            Kind::Codes => russians::product(level, add, &self.codes, panel.strips, out),
+            Kind::Codes => match panel.shorts.filter(|_| !add) {
+                Some(shorts) => russians::short_product(level, &self.codes, shorts, out),
+                None => russians::product(level, add, &self.codes, panel.strips, out),
+            },
             Kind::Lists => lists::product(level, add, &self.lists, panel.strips, out),
             Kind::Bytes => amx::product(level, add, &self.bytes, panel, out),
             Kind::Dense => dense::product(add, &self.dense, panel.strips, out),
@@ -284,14 +289,15 @@ impl<T: Real> Operand<T> {
 }
 
 /// Lists or code words, whichever takes less time by what was measured per panel (in 0.1 ns, AVX2): 13 for an entry of a
-/// list and 50 for its beginning, 83 for a code word and 4,150 for its tables. A function of the bits alone, so that
-/// results do not depend on the machine; only tiles have a rule of their own.
-fn cheaper(tiles: bool, bits: &Planes, range: &Range<usize>) -> Kind {
+/// list and 50 for its beginning, 83 for a code word and 4,150 for its tables, or half of that if they are of integers. A
+/// function of the bits alone, so that results do not depend on the machine; only tiles have a rule of their own.
+fn cheaper(tiles: bool, short: bool, bits: &Planes, range: &Range<usize>) -> Kind {
     let (rows, columns) = (range.len(), bits.columns());
     if tiles && columns <= amx::LONGEST {
         return if amx::worth(rows, columns, bits.ones(range)) { Kind::Bytes } else { Kind::Lists };
     }
     let blocks = columns.div_ceil(40);
     let lists = 13 * bits.ones(range) + 50 * rows * columns.div_ceil(256);
-    if lists <= blocks * (83 * rows + 4150) { Kind::Lists } else { Kind::Codes }
+    let tables = blocks * (83 * rows + 4150);
+    if lists <= if short { tables / 2 } else { tables } { Kind::Lists } else { Kind::Codes }
 }

@@ -221,7 +221,7 @@ fn chunk_of_rows<T: Real>(
     let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);
     let much = worth_threads(rows, n, m);
     scratch.load(level, much, &cpu.slots[slot].visible, range, visible.unit().width(), [n, m]);
-    inputs(level, much, up, rows, scratch);
+    inputs(level, much, |p| up.panels.panel(p), rows, scratch);
     let x = &scratch.inputs;
     let block = |first: usize| {
         let (mut input, mut t) = (vec![T::zero(); m], Array2::zeros(hidden.eta().dim()));

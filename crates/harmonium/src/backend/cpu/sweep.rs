@@ -2,7 +2,7 @@
 
 use super::epilogue::{self, Draw};
 use super::lowered::Direction;
-use super::panels::{Strip, panels_of};
+use super::panels::{Panel, Strip, panels_of};
 use super::rows::Rows;
 use super::simd::Level;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
@@ -17,6 +17,7 @@ use std::ops::Range;
 /// Runs the chains of a slot.
 pub fn run<T: Real>(cpu: &mut Cpu<T>, slot: Slot, sweeps: Sweeps<T>) {
     cpu.make(slot);
+    let mut ready = cpu.ready.take() == Some(slot);
     let (visible, hidden) = (cpu.machine.visible(), cpu.machine.hidden());
     let chains = &mut cpu.slots[slot];
     let beta = sweeps.beta;
@@ -24,11 +25,12 @@ pub fn run<T: Real>(cpu: &mut Cpu<T>, slot: Slot, sweeps: Sweeps<T>) {
         if !chains.waiting {
             let key = sweeps.key.of(Purpose::Hidden).step(step);
             let up = Half { level: cpu.level, direction: &cpu.lowered.up, from: visible, to: hidden, key, beta };
-            up.run(&chains.visible, &mut chains.hidden, &mut cpu.scratch);
+            up.run(&chains.visible, &mut chains.hidden, &mut cpu.scratch, ready);
         }
+        ready = false;
         let key = sweeps.key.of(Purpose::Visible).step(step);
         let down = Half { level: cpu.level, direction: &cpu.lowered.down, from: hidden, to: visible, key, beta };
-        down.run(&chains.hidden, &mut chains.visible, &mut cpu.scratch);
+        down.run(&chains.hidden, &mut chains.visible, &mut cpu.scratch, false);
         if let Some(kept) = &chains.kept {
             chains.visible.keep(kept);
         }
@@ -47,7 +49,8 @@ struct Half<'a, T> {
 }
 
 impl<T: Real> Half<'_, T> {
-    fn run(&self, from: &Rows<T>, to: &mut Rows<T>, scratch: &mut Scratch<T>) {
+    /// Draws `to`; its inputs may be `ready` in `scratch.inputs`.
+    fn run(&self, from: &Rows<T>, to: &mut Rows<T>, scratch: &mut Scratch<T>, ready: bool) {
         let len = from.len();
         match two_valued(self.to) {
             Some(_) => drop(to.bits_mut(len, self.to.columns())),
@@ -56,12 +59,16 @@ impl<T: Real> Half<'_, T> {
         }
         for range in row_chunks(len) {
             let much = worth_threads(range.len(), self.from.columns(), self.to.columns());
-            scratch.forward.load(self.level, much, from, &range, self.from.unit().width());
-            scratch.inputs.resize(range.len() * panels_of(self.to.columns()), Strip::zero());
+            if !ready {
+                scratch.forward.load(self.level, much, from, &range, self.from.unit().width());
+                scratch.inputs.resize(range.len() * panels_of(self.to.columns()), Strip::zero());
+            }
             if two_valued(self.to).is_some() {
-                self.draw_bits(much, &range, to, scratch);
+                self.draw_bits(much, &range, to, scratch, ready);
             } else {
-                inputs(self.level, much, self.direction, range.len(), scratch);
+                if !ready {
+                    inputs(self.level, much, |p| self.direction.panels.panel(p), range.len(), scratch);
+                }
                 self.draw_rows(much, &range, to, &scratch.inputs);
             }
         }
@@ -70,14 +77,16 @@ impl<T: Real> Half<'_, T> {
         }
     }
 
-    /// Products and draws panel by panel.
-    fn draw_bits(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, scratch: &mut Scratch<T>) {
+    /// Products, if the inputs are not ready, and draws, panel by panel.
+    fn draw_bits(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, scratch: &mut Scratch<T>, ready: bool) {
         let (forward, direction) = (&scratch.forward, self.direction);
         let len = to.len();
         let beta = self.beta.map(|b| &b[range.clone()]);
         let words = to.bits_mut(len, self.to.columns()).words_mut();
         let task = |(panel, (x, words)): (usize, (&mut [Strip<T>], &mut [u32]))| {
-            forward.product(self.level, false, direction.panels.panel(panel), x);
+            if !ready {
+                forward.product(self.level, false, direction.panels.panel(panel), x);
+            }
             let draw = Draw { key: self.key, panel, first: range.start };
             epilogue::draw(self.level, x, direction.odds(panel, beta), draw, &mut words[range.clone()]);
         };
@@ -134,10 +143,16 @@ struct Buffer<T> {
     eta: Array2<T>,
 }
 
-/// All inputs of the rows loaded in `scratch.forward`.
-pub fn inputs<T: Real>(level: Level, much: bool, direction: &Direction<T>, rows: usize, scratch: &mut Scratch<T>) {
+/// All inputs of the rows loaded in `scratch.forward`, from the panels of a direction.
+pub fn inputs<'a, T: Real>(
+    level: Level,
+    much: bool,
+    panel: impl Fn(usize) -> Panel<'a, T> + Sync + Send,
+    rows: usize,
+    scratch: &mut Scratch<T>,
+) {
     let forward = &scratch.forward;
     threads::each(much, scratch.inputs.chunks_mut(rows).enumerate(), |(p, x)| {
-        forward.product(level, false, direction.panels.panel(p), x);
+        forward.product(level, false, panel(p), x);
     });
 }

@@ -120,6 +120,43 @@ fn products_of_bits_equal_their_scalar_twins() {
     products_equal_their_twins::<f64>();
 }
 
+/// Twin of products with integers: runs of 200 columns are exact, then numbers, and added one after another.
+fn short_twin<T: Real>(row: &[bool], panel: &[Strip<i16>], step: T, c: usize) -> T {
+    let run = |(bits, strips): (&[bool], &[Strip<i16>])| -> i64 {
+        bits.iter().zip(strips).filter(|(b, _)| **b).map(|(_, s)| i64::from(s.0[c])).sum()
+    };
+    let runs = row.chunks(200).zip(panel.chunks(200)).map(run).map(|sum| step * T::of(sum as f64));
+    runs.reduce(|a, b| a + b).unwrap_or_default()
+}
+
+fn short_products_equal_their_twin<T: Real>() {
+    let mut r = Numbers(1);
+    for (rows, columns) in SHAPES.into_iter().chain([(3, 200), (4, 201), (2, 1000)]) {
+        // Of both signs, and as large as a run of one sign may be.
+        for (low, high) in [(-163.0, 163.0), (163.0, 163.0), (-163.0, -163.0)] {
+            let bits = r.bits(rows, columns, if low == high { 1.0 } else { 0.5 });
+            let number = |r: &mut Numbers| (low + (high - low) * r.uniform()).round() as i16;
+            let panel: Vec<Strip<i16>> = (0..columns).map(|_| Strip(std::array::from_fn(|_| number(&mut r)))).collect();
+            let (mut codes, step) = (Codes::default(), T::of(0.3));
+            codes.load(&planes_of(&bits), &(0..rows));
+            for level in Level::available() {
+                let mut out = vec![Strip([T::one(); WIDTH]); rows];
+                russians::short_product(level, &codes, (&panel, step), &mut out);
+                for (i, c) in (0..rows).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
+                    let want = short_twin(&bits[i], &panel, step, c);
+                    assert!(out[i].0[c] == want, "{rows} x {columns}, {}: {} {want}", level.name(), out[i].0[c]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_bits_with_integers_equal_their_scalar_twin() {
+    short_products_equal_their_twin::<f32>();
+    short_products_equal_their_twin::<f64>();
+}
+
 /// Lists of codes are the one-hot rows, and a transposed factor is the transpose, in every form.
 #[test]
 fn transposes_and_codes_are_the_matrices_they_stand_for() {
@@ -216,9 +253,13 @@ fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
                 assert!((sums.0[c].f64() - want).abs() <= 10.0 * tolerance * (1.0 + want));
             }
             let (mut norms, mut warm) = (vec![0.0; rows], vec![0; rows]);
+            let (mut alone, mut beside) = (vec![0.0; rows], vec![0; rows]);
             let base = x[0];
-            epilogue::log_norms(level, &x, heat(Some(&base)), T::of(-0.5), 29, &mut norms);
-            epilogue::draw(level, &x, heat(Some(&base)), draw, &mut warm);
+            let odds = heat(Some(&base));
+            epilogue::log_norms(level, &x, odds, T::of(-0.5), 29, &mut alone, None);
+            epilogue::log_norms(level, &x, odds, T::of(-0.5), 29, &mut norms, Some((draw, &mut beside)));
+            epilogue::draw(level, &x, odds, draw, &mut warm);
+            assert_eq!(norms, alone);
             for (i, norm) in norms.iter().enumerate() {
                 let odds = |c: usize| {
                     let (b, z) = (base.0[c].f64(), (x[i].0[c] + field.0[c]).f64());
@@ -230,11 +271,11 @@ fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
                 for c in 0..WIDTH {
                     let u = T::from_word(draw.key.groups([(1000 + i as u64, 2), (0, 0)])[0][c]).f64();
                     let sure = (u - logistic(odds(c))).abs() > 4.0 * tolerance * (1.0 + odds(c).abs());
-                    assert!(!sure || (warm[i] >> c & 1 == 1) == (u < logistic(odds(c))));
+                    assert!(!sure || [warm[i], beside[i]].map(|w| w >> c & 1 == 1) == [u < logistic(odds(c)); 2]);
                 }
             }
             let norms: Vec<u64> = norms.iter().map(|x| x.to_bits()).collect();
-            let result = (means, sums, words, plain, plain_sums, cold, norms, warm);
+            let result = (means, sums, words, plain, plain_sums, cold, norms, warm, beside);
             assert!(first.get_or_insert(result.clone()) == &result, "{}", level.name());
         }
     }

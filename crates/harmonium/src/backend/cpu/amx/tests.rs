@@ -78,7 +78,7 @@ fn tile_products_equal_their_scalar_twin() {
             let (bytes, mut digits) = (bytes_of(&planes), Digits::default());
             digits.load(level, &strips);
             let mut out = vec![Strip([3.0; WIDTH]); rows];
-            product(level, false, &bytes, Panel { strips: &strips, digits: Some(&digits) }, &mut out);
+            product(level, false, &bytes, Panel { strips: &strips, digits: Some(&digits), shorts: None }, &mut out);
             let mut twice = out.clone();
             product(level, true, &bytes, Panel::from(&strips[..]), &mut twice);
             for c in 0..WIDTH {
@@ -104,7 +104,7 @@ fn what_was_loaded_before_leaves_no_trace() {
         bytes.load(false, &planes_of(&bits), &(1..rows - 1));
         digits.load(level, &strips);
         let mut out = vec![Strip([3.0; WIDTH]); rows - 2];
-        product(level, false, &bytes, Panel { strips: &strips, digits: Some(&digits) }, &mut out);
+        product(level, false, &bytes, Panel { strips: &strips, digits: Some(&digits), shorts: None }, &mut out);
         for (i, c) in (1..rows - 1).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
             assert_eq!(out[i - 1].0[c], twin(&bits[i], &strips, c, largest(&strips, c)));
         }
