@@ -328,7 +328,7 @@ impl<T: Real> Rbm<T> {
 fn lower_layer<T: Real>(layer: &Layer<f64>, mut eta: Array2<f64>, taken: &Array1<f64>, out: &mut Side<T>) -> f64 {
     let mut t = Array2::zeros(eta.dim());
     layer.kind.unit::<f64>().stats(&layer.own_reference(), t.view_mut());
-    let constant = (&eta * &t).sum();
+    let constant = eta.iter().zip(&t).map(|(eta, t)| eta * t).sum();
     let mut field = eta.row_mut(0);
     field -= taken;
     Zip::from(out.eta_mut()).and(&eta).for_each(|out, eta| *out = T::of(*eta));

@@ -47,6 +47,33 @@ impl Block {
     }
 }
 
+/// The numbers of the set bits of every byte, lowest first, in the bytes of a word, and how many there are.
+const BYTES: [(u64, usize); 256] = {
+    let mut all = [(0, 0); 256];
+    let mut k = 0;
+    while k < 256 * 8 {
+        let (byte, bit) = (k / 8, k % 8);
+        if byte >> bit & 1 == 1 {
+            all[byte].0 |= (bit as u64) << (8 * all[byte].1);
+            all[byte].1 += 1;
+        }
+        k += 1;
+    }
+    all
+};
+
+/// Appends `first` + k for every set bit k of a word: each byte writes eight entries, of which those it has are kept.
+#[inline(always)]
+fn push(word: u32, first: usize, items: &mut Vec<u8>) {
+    for (k, byte) in word.to_le_bytes().into_iter().enumerate() {
+        let (bits, count) = BYTES[usize::from(byte)];
+        let each = 0x0101_0101_0101_0101 * (first + 8 * k) as u64;
+        let len = items.len() + count;
+        items.extend_from_slice(&(bits + each).to_le_bytes());
+        items.truncate(len);
+    }
+}
+
 impl Lists {
     /// Takes the set bits of some rows.
     pub fn load(&mut self, much: bool, bits: &Planes, rows: &Range<usize>) {
@@ -57,11 +84,7 @@ impl Lists {
             let first = b * PLANES;
             block.fill(rows.len(), |r, items| {
                 for p in first..(first + PLANES).min(planes) {
-                    let mut word = bits.plane(p, rows)[r];
-                    while word != 0 {
-                        items.push(((p - first) * WIDTH + word.trailing_zeros() as usize) as u8);
-                        word &= word - 1;
-                    }
+                    push(bits.plane(p, rows)[r], (p - first) * WIDTH, items);
                 }
             });
         });

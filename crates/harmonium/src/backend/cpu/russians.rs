@@ -71,7 +71,11 @@ fn body<T: Real>(add: bool, codes: &[u64], rows: usize, panel: &[Strip<T>], out:
             for (q, table) in tables.iter_mut().enumerate() {
                 tabulate(strips.get(q * GROUP..).unwrap_or(&[]), half, table);
             }
-            look_up(add || block > 0, &tables, codes, half, out);
+            // A full block has a constant number of groups, which the compiler can unroll.
+            match strips.len().div_ceil(GROUP) {
+                GROUPS => look_up(add || block > 0, &tables[..GROUPS], codes, half, out),
+                groups => look_up(add || block > 0, &tables[..groups], codes, half, out),
+            }
         }
     }
 }
@@ -94,7 +98,7 @@ fn tabulate<T: Real>(strips: &[Strip<T>], half: usize, table: &mut Table<T>) {
 
 /// Two rows at a time, so that one's additions need not wait for the other's.
 #[inline(always)]
-fn look_up<T: Real>(add: bool, tables: &[Table<T>; GROUPS], codes: &[u64], half: usize, out: &mut [Strip<T>]) {
+fn look_up<T: Real>(add: bool, tables: &[Table<T>], codes: &[u64], half: usize, out: &mut [Strip<T>]) {
     let (mut pairs, mut pair_codes) = (out.chunks_exact_mut(2), codes.chunks_exact(2));
     for (pair, x) in (&mut pairs).zip(&mut pair_codes) {
         let (mut a, mut b) = ([T::zero(); HALF], [T::zero(); HALF]);
