@@ -110,9 +110,10 @@ fn log_odds<T: Real>(side: &Side<T>, values: [T; 2], eta: &Array2<T>, out: &mut 
     difference -= &low;
     out.clear();
     out.resize(panels_of(eta.ncols()), Strip::zero());
-    for (eta, difference) in eta.rows().into_iter().zip(&difference) {
-        for (i, eta) in eta.iter().enumerate() {
-            out[i / WIDTH].0[i % WIDTH] += *eta * *difference;
+    let rows = eta.as_standard_layout();
+    for (eta, difference) in rows.as_slice().unwrap_or(&[]).chunks(eta.ncols()).zip(&difference) {
+        for (out, eta) in out.iter_mut().zip(eta.chunks(WIDTH)) {
+            out.0.iter_mut().zip(eta).for_each(|(out, eta)| *out += *eta * *difference);
         }
     }
 }
