@@ -62,16 +62,17 @@ const BYTES: [(u64, usize); 256] = {
     all
 };
 
-/// Appends `first` + k for every set bit k of a word: each byte writes eight entries, of which those it has are kept.
+/// Writes `first` + k to place `n` and on for every set bit k of a word; returns the place after the last. Each byte writes eight
+/// entries, of which those that it has are kept.
 #[inline(always)]
-fn push(word: u32, first: usize, items: &mut Vec<u8>) {
+fn write(word: u32, first: usize, mut n: usize, row: &mut [u8; BLOCK + 8]) -> usize {
     for (k, byte) in word.to_le_bytes().into_iter().enumerate() {
         let (bits, count) = BYTES[usize::from(byte)];
         let each = 0x0101_0101_0101_0101 * (first + 8 * k) as u64;
-        let len = items.len() + count;
-        items.extend_from_slice(&(bits + each).to_le_bytes());
-        items.truncate(len);
+        row[n..n + 8].copy_from_slice(&(bits + each).to_le_bytes());
+        n += count;
     }
+    n
 }
 
 impl Lists {
@@ -82,10 +83,13 @@ impl Lists {
         self.resize(rows.len(), bits.columns());
         threads::each(much, self.blocks.iter_mut().enumerate(), |(b, block)| {
             let first = b * PLANES;
+            let mut row = [0; BLOCK + 8];
             block.fill(rows.len(), |r, items| {
+                let mut n = 0;
                 for p in first..(first + PLANES).min(planes) {
-                    push(bits.plane(p, rows)[r], (p - first) * WIDTH, items);
+                    n = write(bits.plane(p, rows)[r], (p - first) * WIDTH, n, &mut row);
                 }
+                items.extend_from_slice(&row[..n]);
             });
         });
     }
