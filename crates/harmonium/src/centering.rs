@@ -49,9 +49,7 @@ impl<T: Real> Rbm<T> {
 
     /// Turns ⟨vhᵀ⟩ into C/(s_v s_hᵀ); returns −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, or zeros where no unit has a scale.
     fn centre(&self, machine: &Natural<T>, difference: &Stats<T>, cross: &mut Array2<T>) -> (Vec<T>, Vec<T>) {
-        let round = |o: Array1<f64>| o.mapv(T::of);
-        let (o_v, o_h) = (round(self.visible().origin()), round(self.hidden().origin()));
-        let centred = o_v.iter().chain(&o_h).any(|o| *o != T::zero());
+        let centred = self.visible().is_centred() || self.hidden().is_centred();
         // A unit whose only field is its bias has no scale to learn, and its scale is 1.
         let scaled = [self.visible(), self.hidden()].iter().any(|l| l.par().nrows() > 1);
         let (n, m) = cross.dim();
@@ -59,6 +57,8 @@ impl<T: Real> Rbm<T> {
         if !centred && !scaled {
             return (virial_v, virial_h);
         }
+        let round = |o: Array1<f64>| o.mapv(T::of);
+        let (o_v, o_h) = (round(self.visible().origin()), round(self.hidden().origin()));
         let (t_v, t_h) = (difference.visible.row(0), difference.hidden.row(0).to_vec());
         let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
         let shrink_h: Vec<T> = s_h.iter().map(|s| s.recip()).collect();

@@ -29,8 +29,10 @@ impl<'a, T: Real> Coupling<'a, T> {
 
     /// Of weights with these scales.
     pub fn of(weights: ArrayView2<'a, T>, mut s_v: Array1<f64>, mut s_h: Array1<f64>) -> Coupling<'a, T> {
-        let plain = s_v.iter().chain(&s_h).all(|s| *s == 1.0);
-        [&mut s_v, &mut s_h].into_iter().flatten().for_each(|s| *s = s.recip());
+        let plain = [&s_v, &s_h].into_iter().all(|s| s.iter().all(|s| *s == 1.0));
+        if !plain {
+            [&mut s_v, &mut s_h].into_iter().flatten().for_each(|s| *s = s.recip());
+        }
         Coupling { weights, shrink: (s_v, s_h), plain }
     }
 

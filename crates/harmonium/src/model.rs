@@ -85,6 +85,11 @@ impl<T: Real> Layer<T> {
         }
     }
 
+    /// Whether the coupling may be measured from another point than zero.
+    pub(crate) fn is_centred(&self) -> bool {
+        self.kind.unit::<T>().origin() != Origin::Offset || self.offset.iter().any(|x| *x != T::zero())
+    }
+
     /// The point where U(x) = 0, in f64.
     fn reference(&self) -> Array1<f64> {
         self.widen().own_reference().into()
@@ -328,7 +333,7 @@ impl<T: Real> Rbm<T> {
 fn lower_layer<T: Real>(layer: &Layer<f64>, mut eta: Array2<f64>, taken: &Array1<f64>, out: &mut Side<T>) -> f64 {
     let mut t = Array2::zeros(eta.dim());
     layer.kind.unit::<f64>().stats(&layer.own_reference(), t.view_mut());
-    let constant = (&eta * &t).sum();
+    let constant = eta.as_slice().zip(t.as_slice()).map_or(f64::NAN, |(eta, t)| dot(eta, t));
     let mut field = eta.row_mut(0);
     field -= taken;
     Zip::from(out.eta_mut()).and(&eta).for_each(|out, eta| *out = T::of(*eta));

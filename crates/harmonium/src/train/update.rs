@@ -66,9 +66,8 @@ impl<T: Real> Trainer<T> {
                 return Err(Trouble::Seen(far));
             }
         }
-        let means = data.each_ref().map(|means| means.row(0).to_owned());
         self.rbm.gradient_into(self.backend.machine(), difference, gradient);
-        self.config.penalty.apply(&self.rbm, means[1].view(), gradient);
+        self.config.penalty.apply(&self.rbm, data[1].row(0), gradient);
         if (self.update + 1).is_multiple_of(self.config.report_every) {
             self.gradient_norm = gradient.norm();
         }
@@ -78,7 +77,7 @@ impl<T: Real> Trainer<T> {
         self.config.penalty.project(&mut self.rbm);
         self.limit_variances();
         if self.config.centering {
-            self.recenter(&means).map_err(Trouble::Error)?;
+            self.recenter().map_err(Trouble::Error)?;
         }
         let all = [self.rbm.weights(), self.rbm.visible().par(), self.rbm.hidden().par()];
         if check && !all.iter().all(|m| m.as_slice().is_some_and(all_finite)) {
@@ -169,10 +168,10 @@ impl<T: Real> Trainer<T> {
 
     /// Running means follow those of the batches, and now and then the offsets are moved to them: each move costs two
     /// passes over the weights. At a snapshot both are the same, so the offsets are the whole state.
-    fn recenter(&mut self, means: &[Array1<T>; 2]) -> Result<()> {
+    fn recenter(&mut self) -> Result<()> {
         let rate = self.config.offset_rate;
-        for (running, means) in self.work.running.iter_mut().zip(means) {
-            running.zip_mut_with(means, |r, m| *r = T::of(r.f64() + rate * (m.f64() - r.f64())));
+        for (running, means) in self.work.running.iter_mut().zip(&self.work.phases.data) {
+            running.zip_mut_with(&means.row(0), |r, m| *r = T::of(r.f64() + rate * (m.f64() - r.f64())));
         }
         if self.update % RECENTER_EVERY != RECENTER_EVERY - 1 {
             return Ok(());

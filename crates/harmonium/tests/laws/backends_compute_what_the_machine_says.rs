@@ -49,8 +49,8 @@ fn grey_values_move_the_rows_to_numbers() {
     assert_eq!(all.row(150), ndarray::arr1(&[0.0, 0.25, 1.0]));
 }
 
-/// Machines of every pair: 3 × 2 sites, and sizes with ragged last panels, planes, code words and lists, with more rows
-/// than a chunk.
+/// Machines of every pair: 3 × 2 sites, sizes with ragged last panels, planes, code words and lists, with more rows than a
+/// chunk, and with few rows.
 fn cases() -> Vec<(Rbm<f64>, usize)> {
     let mut all = Vec::new();
     for (k, (v, h)) in pairs().into_iter().enumerate() {
@@ -58,6 +58,7 @@ fn cases() -> Vec<(Rbm<f64>, usize)> {
         all.push((machine(&v, &h, true, k as u64), 150));
         let (n, m) = [(45, 37), (70, 33), (300, 5)][k % 3];
         all.push((random_rbm(&v, n, &h, m, k % 2 == 0, 0.05, &mut r), [67, 1, 1100][k % 3]));
+        all.push((random_rbm(&v, 41, &h, 70, k % 2 == 1, 0.05, &mut r), 13));
     }
     all
 }

@@ -74,15 +74,12 @@ dispatch! {
 }
 
 dispatch! {
-    /// Inputs become means, times the row's weight; `sums` takes their sum over rows.
-    fn means<T>(x: &mut [Strip<T>], field: &Strip<T>, weights: Option<&[T]>, sums: &mut Strip<T>) => means_body;
-}
-
-dispatch! {
-    /// Both at once, from one σ.
-    fn means_and_draw<T>(
-        x: &mut [Strip<T>], field: &Strip<T>, weights: Option<&[T]>, sums: &mut Strip<T>, draw: Draw, out: &mut [u32],
-    ) => both_body;
+    /// Inputs of the first `width` columns, or of some more, become means, times the row's weight; `sums` takes their sum over
+    /// rows. Bits are drawn from the same σ, if there is a place for them.
+    fn means<T>(
+        x: &mut [Strip<T>], width: usize, field: &Strip<T>, weights: Option<&[T]>, sums: &mut Strip<T>,
+        draw: Option<(Draw, &mut [u32])>,
+    ) => means_body;
 }
 
 #[inline(always)]
@@ -99,11 +96,11 @@ fn inverse<T: Real>(mut z: Strip<T>) -> Strip<T> {
     z
 }
 
-/// A bit is set if the uniform of its site is below σ = part/whole.
+/// A bit of the first `N` is set if the uniform of its site is below σ = part/whole.
 #[inline(always)]
-fn bits<T: Real>(part: &Strip<T>, whole: &Strip<T>, words: &[u32; WIDTH]) -> u32 {
+fn bits<T: Real, const N: usize>(part: &Strip<T>, whole: &Strip<T>, words: &[u32; WIDTH]) -> u32 {
     let mut bits = 0;
-    for (c, word) in words.iter().enumerate() {
+    for (c, word) in words.iter().enumerate().take(N) {
         bits |= u32::from(T::from_word(*word) * whole.0[c] < part.0[c]) << c;
     }
     bits
@@ -126,7 +123,7 @@ fn draw_body<T: Real>(x: &[Strip<T>], odds: Odds<T>, draw: Draw, out: &mut [u32]
     for (pair, (x, out)) in x.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)).enumerate() {
         let words = draw.words(pair * TOGETHER);
         for (k, (x, out)) in x.iter().zip(out).enumerate() {
-            *out = bits(&ones(), &inverse(odds.row(pair * TOGETHER + k, x)), &words[k]);
+            *out = bits::<T, WIDTH>(&ones(), &inverse(odds.row(pair * TOGETHER + k, x)), &words[k]);
         }
     }
 }
@@ -158,7 +155,7 @@ fn log_norms_body<T: Real>(
                 if k % TOGETHER == 0 {
                     words = draw.words(r);
                 }
-                out[r] = bits(&part, &whole, &words[k % TOGETHER]);
+                out[r] = bits::<T, WIDTH>(&part, &whole, &words[k % TOGETHER]);
             }
             (sums[k], products[k]) = to_lanes(&z, &whole, low, width);
         }
@@ -206,25 +203,25 @@ fn to_lanes<T: Real>(z: &Strip<T>, factors: &Strip<T>, low: T, width: usize) -> 
 const SUMMED: usize = 64;
 
 #[inline(always)]
-fn means_body<T: Real>(x: &mut [Strip<T>], field: &Strip<T>, weights: Option<&[T]>, sums: &mut Strip<T>) {
-    visit(x, field, weights, sums, None);
-}
-
-#[inline(always)]
-fn both_body<T: Real>(
+fn means_body<T: Real>(
     x: &mut [Strip<T>],
+    width: usize,
     field: &Strip<T>,
     weights: Option<&[T]>,
     sums: &mut Strip<T>,
-    draw: Draw,
-    out: &mut [u32],
+    draw: Option<(Draw, &mut [u32])>,
 ) {
-    visit(x, field, weights, sums, Some((draw, out)));
+    match width {
+        ..=8 => visit::<T, 8>(x, field, weights, sums, draw),
+        9..=16 => visit::<T, 16>(x, field, weights, sums, draw),
+        _ => visit::<T, WIDTH>(x, field, weights, sums, draw),
+    }
 }
 
-/// Means in place and their sums; draws before the weights. (A closure that is not inlined would not be compiled for the level.)
+/// Means of the first `N` columns in place and their sums; draws before the weights. (A closure that is not inlined would not
+/// be compiled for the level.)
 #[inline(always)]
-fn visit<T: Real>(
+fn visit<T: Real, const N: usize>(
     x: &mut [Strip<T>],
     field: &Strip<T>,
     weights: Option<&[T]>,
@@ -240,25 +237,28 @@ fn visit<T: Real>(
                 words = draw.words(first);
             }
             for (k, x) in x.iter_mut().enumerate() {
-                let mut p = inverse(Odds { field, heat: None }.row(first + k, x));
-                if let Some((_, out)) = &mut draw {
-                    out[first + k] = bits(&ones(), &p, &words[k]);
+                let mut p = *x;
+                for c in 0..N {
+                    p.0[c] = inverse_logistic(p.0[c] + field.0[c]);
                 }
-                for c in 0..WIDTH {
+                if let Some((_, out)) = &mut draw {
+                    out[first + k] = bits::<T, N>(&ones(), &p, &words[k]);
+                }
+                for c in 0..N {
                     p.0[c] = T::one() / p.0[c];
                 }
                 if let Some(weights) = weights {
-                    for c in 0..WIDTH {
+                    for c in 0..N {
                         p.0[c] *= weights[first + k];
                     }
                 }
-                for c in 0..WIDTH {
+                for c in 0..N {
                     part.0[c] += p.0[c];
                 }
                 *x = p;
             }
         }
-        for c in 0..WIDTH {
+        for c in 0..N {
             sums.0[c] += part.0[c];
         }
     }

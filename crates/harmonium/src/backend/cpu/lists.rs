@@ -47,6 +47,34 @@ impl Block {
     }
 }
 
+/// The numbers of the set bits of every byte, lowest first, in the bytes of a word, and how many there are.
+const BYTES: [(u64, usize); 256] = {
+    let mut all = [(0, 0); 256];
+    let mut k = 0;
+    while k < 256 * 8 {
+        let (byte, bit) = (k / 8, k % 8);
+        if byte >> bit & 1 == 1 {
+            all[byte].0 |= (bit as u64) << (8 * all[byte].1);
+            all[byte].1 += 1;
+        }
+        k += 1;
+    }
+    all
+};
+
+/// Writes `first` + k to place `n` and on for every set bit k of a word; returns the place after the last. Each byte writes eight
+/// entries, of which those that it has are kept.
+#[inline(always)]
+fn write(word: u32, first: usize, mut n: usize, row: &mut [u8; BLOCK + 8]) -> usize {
+    for (k, byte) in word.to_le_bytes().into_iter().enumerate() {
+        let (bits, count) = BYTES[usize::from(byte)];
+        let each = 0x0101_0101_0101_0101 * (first + 8 * k) as u64;
+        row[n..n + 8].copy_from_slice(&(bits + each).to_le_bytes());
+        n += count;
+    }
+    n
+}
+
 impl Lists {
     /// Takes the set bits of some rows.
     pub fn load(&mut self, much: bool, bits: &Planes, rows: &Range<usize>) {
@@ -55,14 +83,13 @@ impl Lists {
         self.resize(rows.len(), bits.columns());
         threads::each(much, self.blocks.iter_mut().enumerate(), |(b, block)| {
             let first = b * PLANES;
+            let mut row = [0; BLOCK + 8];
             block.fill(rows.len(), |r, items| {
+                let mut n = 0;
                 for p in first..(first + PLANES).min(planes) {
-                    let mut word = bits.plane(p, rows)[r];
-                    while word != 0 {
-                        items.push(((p - first) * WIDTH + word.trailing_zeros() as usize) as u8);
-                        word &= word - 1;
-                    }
+                    n = write(bits.plane(p, rows)[r], (p - first) * WIDTH, n, &mut row);
                 }
+                items.extend_from_slice(&row[..n]);
             });
         });
     }

@@ -5,7 +5,7 @@
 //! kernel knows of them.
 
 use super::epilogue::{Heat, Odds};
-use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of, strips_of};
+use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of};
 use super::rounded::rounded;
 use super::simd::Level;
 use super::two_valued;
@@ -152,8 +152,7 @@ impl<T: Real> Direction<T> {
     fn set_base(&mut self, to: &Side<T>, base: Array2<T>) {
         let mut odds = Vec::new();
         if let Some(values) = two_valued(to) {
-            let difference = statistics_difference(to, values);
-            strips_of(base.columns().into_iter().map(|eta| eta.dot(&difference)), &mut odds);
+            log_odds(to, values, &base, &mut odds);
         }
         self.base = Some((base, odds));
     }
@@ -174,22 +173,28 @@ impl<T: Real> Direction<T> {
         self.field.clear();
         if let Some(values) = two_valued(pass.to) {
             self.gain = values[1] - values[0];
-            let difference = statistics_difference(pass.to, values);
-            let odds = self.eta.columns().into_iter().map(|eta| eta.dot(&difference));
-            strips_of(odds, &mut self.field);
+            log_odds(pass.to, values, &self.eta, &mut self.field);
         }
         self.gain * (high - low)
     }
 }
 
-/// T(high) − T(low).
-fn statistics_difference<T: Real>(side: &Side<T>, values: [T; 2]) -> Array1<T> {
-    let [low, high] = values.map(|x| {
+/// ⟨η, T(high) − T(low)⟩ of every column.
+fn log_odds<T: Real>(side: &Side<T>, values: [T; 2], eta: &Array2<T>, out: &mut Vec<Strip<T>>) {
+    let [low, mut difference] = values.map(|x| {
         let mut t = Array2::zeros((side.unit().n_stats(), 1));
         side.unit().stats(&[x], t.view_mut());
-        t.column(0).to_owned()
+        t
     });
-    high - low
+    difference -= &low;
+    out.clear();
+    out.resize(panels_of(eta.ncols()), Strip::zero());
+    let rows = eta.as_standard_layout();
+    for (eta, difference) in rows.as_slice().unwrap_or(&[]).chunks(eta.ncols()).zip(&difference) {
+        for (out, eta) in out.iter_mut().zip(eta.chunks(WIDTH)) {
+            out.0.iter_mut().zip(eta).for_each(|(out, eta)| *out += *eta * *difference);
+        }
+    }
 }
 
 /// Σ_i W_ij in f64.

@@ -7,6 +7,7 @@
 //! | `planes` | bits in planes of 32 columns |
 //! | `russians`, `lists`, `dense` | bits, sparse bits, numbers times a panel |
 //! | `rounded` | weights of 16 bits, for what may be rounded |
+//! | `few` | the transpose of a few rows of bits times all panels |
 //! | `amx` | bits times a panel through int8 tiles, where the processor has them |
 //! | `epilogue` | σ, draw, bit, sums, right after the product |
 //! | `rows` | the states of a layer, and which product takes them |
@@ -21,6 +22,7 @@
 mod amx;
 mod dense;
 mod epilogue;
+mod few;
 mod lists;
 mod lowered;
 mod marginal;
@@ -46,9 +48,10 @@ use crate::real::Real;
 use crate::rng::Key;
 use crate::states::{Bits, States};
 use crate::stats::{Stats, Take};
+use few::Few;
 use lowered::Lowered;
 use ndarray::{Array1, Array2};
-use panels::Strip;
+use panels::{Panels, Strip};
 use rows::{Kept, Operand, Rows};
 use std::ops::Range;
 
@@ -94,11 +97,36 @@ struct Chains<T> {
 struct Scratch<T> {
     forward: Operand<T>,
     across: Operand<T>,
+    few: Few<T>,
     inputs: Vec<Strip<T>>,
     cross: Vec<Strip<T>>,
     sums: Vec<Strip<T>>,
     layers: statistics::Layers<T>,
     parts: Vec<f64>,
+}
+
+impl<T: Real> Scratch<T> {
+    /// Takes a chunk of rows, whose sites have `width` columns, to be multiplied by panels, and makes room for the products. All
+    /// panels at once are for rows that are few, for one thread, and for a chunk that is all.
+    fn load(
+        &mut self,
+        level: Level,
+        much: bool,
+        rows: &Rows<T>,
+        range: &Range<usize>,
+        width: usize,
+        panels: &Panels<T>,
+    ) {
+        self.inputs.resize(range.len() * panels.len(), Strip::zero());
+        let few = rows.bits().filter(|_| !much && range.len() == rows.len() && rows.len() <= few::MOST);
+        match few {
+            Some(bits) => {
+                few::products(level, bits, panels.strips(), &mut self.inputs);
+                self.forward.set_done();
+            }
+            None => self.forward.load(level, much, rows, range, width),
+        }
+    }
 }
 
 impl<T: Real> Cpu<T> {

@@ -83,9 +83,19 @@ impl<T: Real> Panels<T> {
         self.step = step;
     }
 
+    /// Number of panels.
+    pub fn len(&self) -> usize {
+        self.strips.len() / self.rows.max(1)
+    }
+
+    /// All panels, one after another.
+    pub fn strips(&self) -> &[Strip<T>] {
+        &self.strips
+    }
+
     /// Makes the digits of all panels if there are tiles for them.
     fn divide(&mut self, level: Level, much: bool) {
-        let panels = if level.tiles_for::<T>() { self.strips.len() / self.rows.max(1) } else { 0 };
+        let panels = if level.tiles_for::<T>() { self.len() } else { 0 };
         self.digits.resize(panels, Digits::default());
         threads::each(much, self.digits.iter_mut().zip(self.strips.chunks(self.rows.max(1))), |(digits, panel)| {
             digits.load(level, panel);

@@ -50,6 +50,11 @@ impl Planes {
     }
 
     /// All planes.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// All planes.
     pub fn words_mut(&mut self) -> &mut [u32] {
         &mut self.words
     }

@@ -74,6 +74,11 @@ impl<T: Real> Rows<T> {
         self.len
     }
 
+    /// The rows as bits, if that is what they are.
+    pub fn bits(&self) -> Option<&Planes> {
+        (self.form == Form::Bits).then_some(&self.planes)
+    }
+
     /// Takes packed states: the rows with the numbers `which`, or all.
     pub fn load(&mut self, side: &Side<T>, states: &States<T>, which: Option<&[usize]>) {
         let pick = |i: usize| which.map_or(i, |w| w[i]);
@@ -229,20 +234,15 @@ enum Kind {
     Lists,
     Bytes,
     Dense,
+    /// Products have been made already, see [`Operand::set_done`].
+    Done,
 }
 
 impl<T: Real> Operand<T> {
     /// Takes some rows of a layer whose sites have `width` columns.
     pub fn load(&mut self, level: Level, much: bool, rows: &Rows<T>, range: &Range<usize>, width: usize) {
         match rows.form {
-            Form::Bits => {
-                self.kind = cheaper(level.tiles_for::<T>(), self.short, &rows.planes, range);
-                match self.kind {
-                    Kind::Lists => self.lists.load(much, &rows.planes, range),
-                    Kind::Bytes => self.bytes.load(much, &rows.planes, range),
-                    _ => self.codes.load(&rows.planes, range),
-                }
-            }
+            Form::Bits => self.load_bits(level, much, &rows.planes, range),
             Form::Codes => {
                 self.kind = Kind::Lists;
                 let sites = rows.codes.len() / rows.len.max(1);
@@ -256,20 +256,38 @@ impl<T: Real> Operand<T> {
         }
     }
 
+    fn load_bits(&mut self, level: Level, much: bool, bits: &Planes, range: &Range<usize>) {
+        self.kind = cheaper(level.tiles_for::<T>(), self.short, bits, range);
+        match self.kind {
+            Kind::Lists => self.lists.load(much, bits, range),
+            Kind::Bytes => self.bytes.load(much, bits, range),
+            _ => self.codes.load(bits, range),
+        }
+    }
+
+    /// Says that products with these rows stand where they will be asked for.
+    pub fn set_done(&mut self) {
+        self.kind = Kind::Done;
+    }
+
+    /// Whether that was said.
+    pub fn is_done(&self) -> bool {
+        self.kind == Kind::Done
+    }
+
     /// Becomes the transpose of `of`, which was made of these rows.
-    pub fn load_transposed(&mut self, much: bool, of: &Operand<T>, rows: &Rows<T>, range: &Range<usize>) {
+    pub fn load_transposed(&mut self, level: Level, much: bool, of: &Operand<T>, rows: &Rows<T>, range: &Range<usize>) {
+        if rows.form == Form::Bits {
+            let mut turned = std::mem::take(&mut self.planes);
+            rows.planes.transpose(range, &mut turned);
+            self.load_bits(level, much, &turned, &(0..turned.rows()));
+            self.planes = turned;
+            return;
+        }
         self.kind = of.kind;
         match of.kind {
-            Kind::Lists => of.lists.transpose(much, &mut self.lists),
             Kind::Dense => of.dense.transpose(&mut self.dense),
-            Kind::Codes => {
-                rows.planes.transpose(range, &mut self.planes);
-                self.codes.load(&self.planes, &(0..self.planes.rows()));
-            }
-            Kind::Bytes => {
-                rows.planes.transpose(range, &mut self.planes);
-                self.bytes.load(much, &self.planes, &(0..self.planes.rows()));
-            }
+            _ => of.lists.transpose(much, &mut self.lists),
         }
     }
 
@@ -284,6 +302,7 @@ impl<T: Real> Operand<T> {
             Kind::Lists => lists::product(level, add, &self.lists, panel.strips, out),
             Kind::Bytes => amx::product(level, add, &self.bytes, panel, out),
             Kind::Dense => dense::product(add, &self.dense, panel.strips, out),
+            Kind::Done => {}
         }
     }
 }

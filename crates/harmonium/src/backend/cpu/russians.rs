@@ -128,7 +128,11 @@ fn sums<E: Element, const N: usize>(
         for (q, table) in tables.iter_mut().enumerate() {
             tabulate(strips.get(q * GROUP..).unwrap_or(&[]), first, table);
         }
-        look_up(add || block > 0, tables, codes, first, out);
+        // A full block has a constant number of groups, which the compiler can unroll.
+        match strips.len().div_ceil(GROUP) {
+            GROUPS => look_up(add || block > 0, &tables[..GROUPS], codes, first, out),
+            groups => look_up(add || block > 0, &tables[..groups], codes, first, out),
+        }
     }
 }
 
@@ -152,7 +156,7 @@ fn tabulate<E: Element, const N: usize>(strips: &[Strip<E>], first: usize, table
 #[inline(always)]
 fn look_up<E: Element, const N: usize>(
     add: bool,
-    tables: &[Table<E, N>; GROUPS],
+    tables: &[Table<E, N>],
     codes: &[u64],
     first: usize,
     out: &mut [Strip<E>],

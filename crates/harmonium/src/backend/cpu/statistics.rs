@@ -2,8 +2,8 @@
 //! rows follow each other while a panel is in the cache.
 
 use super::epilogue::{self, Draw};
-use super::panels::{Strip, WIDTH, panels_of, strips_of};
-use super::rows::Rows;
+use super::panels::{Panels, Strip, WIDTH, panels_of, strips_of};
+use super::rows::{Operand, Rows};
 use super::simd::{Level, dispatch};
 use super::sweep::inputs;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
@@ -52,8 +52,8 @@ pub fn stats<T: Real>(
         out.cross.fill(T::zero());
     }
     if bits {
-        for (j, sum) in sums.hidden.row_mut(0).iter_mut().enumerate() {
-            *sum = cpu.scratch.sums[j / WIDTH].0[j % WIDTH];
+        if let Some(sums) = sums.hidden.row_mut(0).as_slice_mut() {
+            gather(&cpu.scratch.sums, 1, 0, sums);
         }
         cpu.slots[slot].waiting = key.is_some();
         if key.is_some() {
@@ -112,6 +112,23 @@ impl<T: Real> Finish<T> {
         let rows = if plain { Vec::new() } else { visible.row(0).iter().map(row).collect() };
         Finish { scale: factor * d * e, rows, columns: factor * l * e, add }
     }
+
+    /// Puts or adds everything but the scaled sums, rows[i] + columns·sums; whether there is something that they add to.
+    fn begin(&self, sums: &[Strip<T>], out: &mut [T]) -> bool {
+        if self.rows.is_empty() {
+            return self.add;
+        }
+        let width = out.len() / self.rows.len();
+        for (row, out) in self.rows.iter().zip(out.chunks_exact_mut(width)) {
+            for (sums, out) in sums.iter().zip(out.chunks_mut(WIDTH)) {
+                for (out, sum) in out.iter_mut().zip(&sums.0) {
+                    let y = *row + self.columns * *sum;
+                    *out = if self.add { *out + y } else { y };
+                }
+            }
+        }
+        true
+    }
 }
 
 dispatch! {
@@ -162,22 +179,18 @@ fn chunk_of_bits<T: Real>(
     let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
     let chains = &mut cpu.slots[slot];
     let much = worth_threads(range.len(), n, m);
-    scratch.load(level, much, &chains.visible, range, cpu.machine.visible().unit().width(), [n, m]);
-    let (forward, across) = (&scratch.forward, &scratch.across);
+    scratch.load_both(level, much, &chains.visible, range, cpu.machine.visible().unit().width(), &up.panels);
+    let forward = &scratch.forward;
+    let across = Across { level, of: &scratch.across, more: range.start > 0, last };
     let task = |panel: usize, piece: Piece<T>, sums: &mut Strip<T>, words: Option<&mut [u32]>| {
         forward.product(level, false, up.panels.panel(panel), piece.x);
-        let field = &up.field[panel];
-        match (key, words) {
-            (Some(key), Some(words)) => {
-                let draw = Draw { key, panel, first: range.start };
-                epilogue::means_and_draw(level, piece.x, field, weights, sums, draw, &mut words[range.clone()]);
-            }
-            _ => epilogue::means(level, piece.x, field, weights, sums),
-        }
-        across.product(level, range.start > 0, &*piece.x, piece.cross);
-        if let Some(finish) = last {
-            put(level, piece.cross, finish, sums, piece.out);
-        }
+        let (field, width) = (&up.field[panel], m - panel * WIDTH);
+        let draw = key.zip(words).map(|(key, words)| {
+            let draw = Draw { key, panel, first: range.start };
+            (draw, &mut words[range.clone()])
+        });
+        epilogue::means(level, piece.x, width, field, weights, sums, draw);
+        across.run(piece, sums);
     };
     let len = chains.hidden.len().max(1);
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
@@ -185,6 +198,7 @@ fn chunk_of_bits<T: Real>(
     let pieces = pieces(&mut scratch.inputs, range.len(), &mut scratch.cross, out);
     let pieces = pieces.zip(&mut scratch.sums).zip(words).enumerate();
     threads::each(much, pieces, |(p, ((piece, s), w))| task(p, piece, s, w));
+    scratch.across_few(level, last, out);
 }
 
 /// One panel of the hidden layer: its inputs, then means; its products with the rows; where they go in the end.
@@ -192,6 +206,25 @@ struct Piece<'a, T> {
     x: &'a mut [Strip<T>],
     cross: &'a mut [Strip<T>],
     out: ArrayViewMut2<'a, T>,
+}
+
+/// How the means of a panel meet the rows.
+struct Across<'a, T> {
+    level: Level,
+    /// The rows transposed; done if they are few and meet all panels at the end.
+    of: &'a Operand<T>,
+    /// Whether there were chunks before this one.
+    more: bool,
+    last: Option<&'a Finish<T>>,
+}
+
+impl<T: Real> Across<'_, T> {
+    fn run(&self, piece: Piece<T>, sums: &Strip<T>) {
+        self.of.product(self.level, self.more, &*piece.x, piece.cross);
+        if let (false, Some(finish)) = (self.of.is_done(), self.last) {
+            put(self.level, piece.cross, finish, sums, piece.out);
+        }
+    }
 }
 
 /// The panels of a chunk of `rows` rows.
@@ -220,7 +253,7 @@ fn chunk_of_rows<T: Real>(
     let (n, m, rows) = (visible.columns(), hidden.columns(), range.len());
     let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);
     let much = worth_threads(rows, n, m);
-    scratch.load(level, much, &cpu.slots[slot].visible, range, visible.unit().width(), [n, m]);
+    scratch.load_both(level, much, &cpu.slots[slot].visible, range, visible.unit().width(), &up.panels);
     inputs(level, much, |p| up.panels.panel(p), rows, scratch);
     let x = &scratch.inputs;
     let block = |first: usize| {
@@ -245,31 +278,40 @@ fn chunk_of_rows<T: Real>(
         }
     }
     strips_of(total.row(0).iter().copied(), &mut scratch.sums);
-    let (across, sums) = (&scratch.across, &scratch.sums);
+    let across = Across { level, of: &scratch.across, more: range.start > 0, last };
     let pieces = pieces(&mut scratch.inputs, rows, &mut scratch.cross, out);
-    threads::each(much, pieces.zip(sums), |(piece, sums)| {
-        across.product(level, range.start > 0, &*piece.x, piece.cross);
-        if let Some(finish) = last {
-            put(level, piece.cross, finish, sums, piece.out);
-        }
-    });
+    threads::each(much, pieces.zip(&scratch.sums), |(piece, sums)| across.run(piece, sums));
+    scratch.across_few(level, last, out);
 }
 
 impl<T: Real> Scratch<T> {
     /// Takes a chunk of visible rows as they are and transposed, and makes room for what becomes of them.
-    fn load(
+    fn load_both(
         &mut self,
         level: Level,
         much: bool,
         rows: &Rows<T>,
         range: &Range<usize>,
         width: usize,
-        [n, m]: [usize; 2],
+        panels: &Panels<T>,
     ) {
-        self.forward.load(level, much, rows, range, width);
-        self.across.load_transposed(much, &self.forward, rows, range);
-        self.inputs.resize(range.len() * panels_of(m), Strip::zero());
-        self.cross.resize(n * panels_of(m), Strip::zero());
+        self.load(level, much, rows, range, width, panels);
+        self.cross.resize(panels.strips().len(), Strip::zero());
+        match rows.bits().filter(|_| self.forward.is_done()) {
+            Some(bits) => {
+                self.few.load(bits);
+                self.across.set_done();
+            }
+            None => self.across.load_transposed(level, much, &self.forward, rows, range),
+        }
+    }
+
+    /// Means times rows, straight to where they go, if the rows are few.
+    fn across_few(&mut self, level: Level, last: Option<&Finish<T>>, out: &mut Array2<T>) {
+        if let (true, Some(finish), Some(out)) = (self.across.is_done(), last, out.as_slice_mut()) {
+            let add = finish.begin(&self.sums, out);
+            self.few.across(level, add, finish.scale, &self.inputs, out);
+        }
     }
 }
 

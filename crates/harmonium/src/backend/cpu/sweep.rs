@@ -2,7 +2,7 @@
 
 use super::epilogue::{self, Draw};
 use super::lowered::Direction;
-use super::panels::{Panel, Strip, panels_of};
+use super::panels::{Panel, Strip};
 use super::rows::Rows;
 use super::simd::Level;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
@@ -60,8 +60,7 @@ impl<T: Real> Half<'_, T> {
         for range in row_chunks(len) {
             let much = worth_threads(range.len(), self.from.columns(), self.to.columns());
             if !ready {
-                scratch.forward.load(self.level, much, from, &range, self.from.unit().width());
-                scratch.inputs.resize(range.len() * panels_of(self.to.columns()), Strip::zero());
+                scratch.load(self.level, much, from, &range, self.from.unit().width(), &self.direction.panels);
             }
             if two_valued(self.to).is_some() {
                 self.draw_bits(much, &range, to, scratch, ready);

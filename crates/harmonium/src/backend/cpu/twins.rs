@@ -54,7 +54,7 @@ pub fn planes_of(bits: &[Vec<bool>]) -> Planes {
 }
 
 /// Twin of `russians`: five columns are summed one after another, then added to the total.
-fn russian_twin<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
+pub fn russian_twin<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
     let mut total = T::zero();
     for (bits, strips) in row.chunks(5).zip(panel.chunks(5)) {
         let mut sum = T::zero();
@@ -228,9 +228,24 @@ fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
         let mut first = None;
         for level in Level::available() {
             let (mut means, mut sums, mut words) = (x.clone(), Strip::zero(), vec![0; rows]);
-            epilogue::means_and_draw(level, &mut means, &field, Some(&weights), &mut sums, draw, &mut words);
+            epilogue::means(level, &mut means, WIDTH, &field, Some(&weights), &mut sums, Some((draw, &mut words)));
             let (mut plain, mut plain_sums) = (x.clone(), Strip::zero());
-            epilogue::means(level, &mut plain, &field, None, &mut plain_sums);
+            epilogue::means(level, &mut plain, WIDTH, &field, None, &mut plain_sums, None);
+            for width in [1, 8, 9, 16, 17] {
+                let (mut part, mut part_sums, mut part_words) = (x.clone(), Strip::zero(), vec![0; rows]);
+                let to = Some((draw, &mut part_words[..]));
+                epilogue::means(level, &mut part, width, &field, Some(&weights), &mut part_sums, to);
+                let (mut bare, mut bare_sums) = (x.clone(), Strip::zero());
+                epilogue::means(level, &mut bare, width, &field, None, &mut bare_sums, None);
+                for i in 0..rows {
+                    assert_eq!((part_words[i] ^ words[i]) << (WIDTH - width), 0, "the bits of the first columns");
+                    assert_eq!(
+                        (&part[i].0[..width], &bare[i].0[..width]),
+                        (&means[i].0[..width], &plain[i].0[..width])
+                    );
+                }
+                assert_eq!((&part_sums.0[..width], &bare_sums.0[..width]), (&sums.0[..width], &plain_sums.0[..width]));
+            }
             let (mut same, mut cold) = (vec![0; rows], vec![0; rows]);
             let plain_odds = Odds { field: &field, heat: None };
             let heat = |base| Odds { field: &field, heat: Some(Heat { beta: &beta, base }) };

@@ -1,0 +1,233 @@
+//! A few rows of bits, and their transpose, times numbers in all panels.
+//!
+//! With so few rows the work around a product counts as much as the product. The rows themselves are no lists: their set bits
+//! are looked for while the strips are added, for two panels at a time. Of the transpose, five rows at a time have 32 possible
+//! sums, which are tabulated as in `russians`; a column looks up one of each table, and the sum goes straight to where it
+//! belongs. No branch depends on a bit, as in lists of a few entries, whose end the processor does not expect: that costs as
+//! much time as adding ten strips.
+
+use super::panels::{Strip, WIDTH};
+use super::planes::Planes;
+use super::simd::{Level, dispatch};
+use crate::real::Real;
+use std::ops::Range;
+
+/// Rows that are looked up together.
+const GROUP: usize = 5;
+/// Sums of a group.
+const SUMS: usize = 1 << GROUP;
+/// Most rows: four tables of 4 kB, which leave room in the first-level cache.
+pub const MOST: usize = 4 * GROUP;
+
+/// A few rows of bits.
+#[derive(Default)]
+pub struct Few<T> {
+    rows: usize,
+    /// The rows transposed: a word for every column.
+    columns: Planes,
+    /// A table for every group, of one panel at a time. The first sum of each is 0.
+    tables: Vec<Strip<T>>,
+}
+
+impl<T: Real> Few<T> {
+    /// Takes rows, at most [`MOST`].
+    pub fn load(&mut self, bits: &Planes) {
+        self.rows = bits.rows();
+        bits.transpose(&(0..self.rows), &mut self.columns);
+        self.tables.resize(self.rows.div_ceil(GROUP) * SUMS, Strip::zero());
+    }
+
+    /// out[k] = scale · Σ_r bit(r, k) · x[r], or += if it is to be added. `x` has panels of one strip per row, `out` is row
+    /// after row without panels.
+    pub fn across(&mut self, level: Level, add: bool, scale: T, x: &[Strip<T>], out: &mut [T]) {
+        let words = self.columns.words();
+        let width = out.len() / words.len().max(1);
+        for (p, x) in x.chunks(self.rows.max(1)).enumerate() {
+            let first = p * WIDTH;
+            tabulate(level, scale, x, &mut self.tables);
+            look_up(level, add, &self.tables, words, width, first..(first + WIDTH).min(width), out);
+        }
+    }
+}
+
+/// x[r] = Σ_k bit(r, k) · panel[k], panel after panel of a matrix whose rows are the columns of the bits.
+pub fn products<T: Real>(level: Level, bits: &Planes, panels: &[Strip<T>], x: &mut [Strip<T>]) {
+    let (rows, columns) = (bits.rows().max(1), bits.columns());
+    for (panels, x) in panels.chunks(2 * columns).zip(x.chunks_mut(2 * rows)) {
+        two(level, bits, panels.split_at(columns), x.split_at_mut(rows));
+    }
+}
+
+dispatch! {
+    /// Two panels; the last may be alone.
+    fn two<T>(bits: &Planes, panels: (&[Strip<T>], &[Strip<T>]), x: (&mut [Strip<T>], &mut [Strip<T>])) => two_body;
+}
+
+#[inline(always)]
+fn two_body<T: Real>(bits: &Planes, (a, b): (&[Strip<T>], &[Strip<T>]), (x, y): (&mut [Strip<T>], &mut [Strip<T>])) {
+    let (words, rows, alone) = (bits.words(), bits.rows(), b.is_empty());
+    let b = if alone { a } else { b };
+    for (r, x) in x.iter_mut().enumerate() {
+        let (mut sum, mut other) = (Strip::zero(), Strip::zero());
+        for (q, (a, b)) in a.chunks(2 * WIDTH).zip(b.chunks(2 * WIDTH)).enumerate() {
+            let (low, high) = (words[2 * q * rows + r], words.get((2 * q + 1) * rows + r));
+            let mut word = u64::from(low) | u64::from(*high.unwrap_or(&0)) << WIDTH;
+            while word != 0 {
+                let k = word.trailing_zeros() as usize;
+                let (a, b) = (&a[k], &b[k]);
+                for c in 0..WIDTH {
+                    sum.0[c] += a.0[c];
+                }
+                for c in 0..WIDTH {
+                    other.0[c] += b.0[c];
+                }
+                word &= word - 1;
+            }
+        }
+        *x = sum;
+        if !alone {
+            y[r] = other;
+        }
+    }
+}
+
+dispatch! {
+    /// Sum k of a table is that of the rows whose bits k has, of five rows.
+    fn tabulate<T>(scale: T, x: &[Strip<T>], tables: &mut [Strip<T>]) => tabulate_body;
+}
+
+#[inline(always)]
+fn tabulate_body<T: Real>(scale: T, x: &[Strip<T>], tables: &mut [Strip<T>]) {
+    for (x, table) in x.chunks(GROUP).zip(tables.chunks_exact_mut(SUMS)) {
+        for (i, x) in x.iter().enumerate() {
+            let mut x = *x;
+            for c in 0..WIDTH {
+                x.0[c] *= scale;
+            }
+            let (done, new) = table.split_at_mut(1 << i);
+            for (done, new) in done.iter().zip(new) {
+                for c in 0..WIDTH {
+                    new.0[c] = done.0[c] + x.0[c];
+                }
+            }
+        }
+    }
+}
+
+dispatch! {
+    /// Adds up what every column looks up, and puts or adds it to some columns of `out`, which has rows of `width` numbers.
+    fn look_up<T>(
+        add: bool, tables: &[Strip<T>], words: &[u32], width: usize, columns: Range<usize>, out: &mut [T],
+    ) => look_up_body;
+}
+
+#[inline(always)]
+fn look_up_body<T: Real>(
+    add: bool,
+    tables: &[Strip<T>],
+    words: &[u32],
+    width: usize,
+    columns: Range<usize>,
+    out: &mut [T],
+) {
+    // The number of tables is a constant, which the compiler can unroll.
+    match tables.as_chunks().0 {
+        [a] => look_up_in(add, [a], words, width, columns, out),
+        [a, b] => look_up_in(add, [a, b], words, width, columns, out),
+        [a, b, c] => look_up_in(add, [a, b, c], words, width, columns, out),
+        [a, b, c, d] => look_up_in(add, [a, b, c, d], words, width, columns, out),
+        _ => {}
+    }
+}
+
+#[inline(always)]
+fn look_up_in<T: Real, const N: usize>(
+    add: bool,
+    tables: [&[Strip<T>; SUMS]; N],
+    words: &[u32],
+    width: usize,
+    columns: Range<usize>,
+    out: &mut [T],
+) {
+    for (word, out) in words.iter().zip(out.chunks_exact_mut(width)) {
+        let mut sum = tables[0][*word as usize % SUMS];
+        for g in 1..N {
+            let part = &tables[g][(*word >> (GROUP * g)) as usize % SUMS];
+            for c in 0..WIDTH {
+                sum.0[c] += part.0[c];
+            }
+        }
+        let out = &mut out[columns.clone()];
+        if out.len() < WIDTH {
+            put(add, &[sum], out);
+        } else if add {
+            for (out, x) in out[..WIDTH].iter_mut().zip(&sum.0) {
+                *out += *x;
+            }
+        } else {
+            out[..WIDTH].copy_from_slice(&sum.0);
+        }
+    }
+}
+
+/// Puts the first numbers of a strip into the end of a row, or adds them. A call with a copy, because a strip that is indexed
+/// by a number does not stay in registers.
+#[inline(never)]
+fn put<T: Real>(add: bool, [strip]: &[Strip<T>; 1], out: &mut [T]) {
+    for (out, x) in out.iter_mut().zip(&strip.0) {
+        *out = if add { *out + *x } else { *x };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::panels::panels_of;
+    use super::super::twins::{Numbers, planes_of, russian_twin};
+    use super::*;
+
+    /// Twin of `products`: set columns are summed one after another.
+    fn twin<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
+        let set = row.iter().zip(panel).filter(|(b, _)| **b);
+        set.fold(T::zero(), |sum, (_, strip)| sum + strip.0[c])
+    }
+
+    fn few_rows_equal_their_twins<T: Real>() {
+        let (mut r, mut few) = (Numbers(21), Few::default());
+        let shapes = [(1, 1, 1), (2, 31, 32), (5, 33, 45), (10, 64, 100), (11, 70, 64), (16, 129, 33), (20, 257, 130)];
+        for ((rows, columns, width), kind) in shapes.into_iter().flat_map(|s| (0..4).map(move |k| (s, k))) {
+            for density in [0.0, 0.3, 1.0] {
+                let bits = r.bits(rows, columns, density);
+                let turned: Vec<Vec<bool>> = (0..columns).map(|k| bits.iter().map(|row| row[k]).collect()).collect();
+                let (planes, panels) = (planes_of(&bits), panels_of(width));
+                let (w, y) = (r.strips::<T>(panels * columns, kind), r.strips::<T>(panels * rows, kind));
+                let (scale, old) = (T::of(-0.7), T::of(0.3));
+                let scaled: Vec<Strip<T>> = y.iter().map(|y| Strip(y.0.map(|y| y * scale))).collect();
+                for level in Level::available() {
+                    let mut x = vec![Strip([T::one(); WIDTH]); panels * rows];
+                    products(level, &planes, &w, &mut x);
+                    for (k, c) in (0..x.len()).flat_map(|k| (0..WIDTH).map(move |c| (k, c))) {
+                        let panel = &w[k / rows * columns..(k / rows + 1) * columns];
+                        assert!(x[k].0[c] == twin(&bits[k % rows], panel, c), "{rows} x {columns}, {}", level.name());
+                    }
+                    few.load(&planes);
+                    for add in [false, true] {
+                        let mut out = vec![old; columns * width];
+                        few.across(level, add, scale, &y, &mut out);
+                        for (k, c) in (0..columns).flat_map(|k| (0..width).map(move |c| (k, c))) {
+                            let panel = &scaled[c / WIDTH * rows..(c / WIDTH + 1) * rows];
+                            let sum = russian_twin(&turned[k], panel, c % WIDTH);
+                            let want = if add { old + sum } else { sum };
+                            assert!(out[k * width + c] == want, "{rows} x {columns} x {width}, {}", level.name());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_rows_equal_their_scalar_twins() {
+        few_rows_equal_their_twins::<f32>();
+        few_rows_equal_their_twins::<f64>();
+    }
+}
