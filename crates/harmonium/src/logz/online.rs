@@ -6,8 +6,9 @@
 //! These chains never enter the gradient: chains that drive the learning have learned its noise. They live on islands that do
 //! not mix, so that the spread between islands is an honest error. Where learning is so fast that the chains would stay behind,
 //! they are left and annealing anchors them anew, as soon as a small part of the run's work pays for it: up from independent
-//! units, and down again from where that led. The units have means halfway between where annealing from no fields at all
-//! leads and where the persistent chains of the run are: a machine that learns fast has mass at either or both.
+//! units, and down again from where that led. Half of the paths begin with the means of where annealing from no fields at all
+//! leads, half between there and the persistent chains of the run: a machine that learns fast has mass at places that
+//! one of the two never finds.
 
 use super::bennett::bennett;
 use super::weights::{Estimate, log_mean_exp};
@@ -36,18 +37,20 @@ const STEP_ROWS: f64 = (3 * ALL + 300) as f64;
 const STEPS: (f64, f64) = (5.0, 1000.0);
 /// Variance of log weights that a line should have, and the largest that it may have.
 const SPREAD: f64 = 0.25;
-const HOPELESS: f64 = 8.0;
+const HOPELESS: f64 = 2.0;
 /// Fewest and most temperatures of an anchor, and its chains.
 const TEMPERATURES: (usize, usize) = (200, 800);
 const ANNEALED: usize = 32;
 /// Distance between the mean log weights of both directions that an anchor's temperatures are chosen for, in nats.
 const ANCHOR_GAP: f64 = 4.0;
 /// The part of that distance that counts as error: where it is large few paths decide, and all can have missed the same.
-const DOUBT: f64 = 1.0 / 3.0;
+const DOUBT: f64 = 0.4;
 /// Sweeps of chains before they are annealed down: copies part.
 const SETTLE: u64 = 10;
 /// Error from which on the chains are anchored anew, in nats.
 const LARGE: f64 = 0.3;
+/// Error of an anchor from which on its chains stand for too few places to be followed.
+const LOOSE: f64 = 2.0;
 
 /// Chains that follow a machine: what a checkpoint holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +121,7 @@ impl<T: Real> Follower<T> {
         state.credit += PART * self.rows;
         let affordable = state.credit.min(2.0 * PART * self.rows) / STEP_ROWS;
         let steps = (state.pace / SPREAD).clamp(STEPS.0, STEPS.1).min(affordable).floor();
-        if !state.lost && steps >= STEPS.0 && state.pace <= HOPELESS * steps {
+        if !state.lost && state.shared <= LOOSE && steps >= STEPS.0 && state.pace <= HOPELESS * steps {
             self.walk(rbm, steps as u64, key);
         } else {
             // After a while it is worth another try.
@@ -206,9 +209,10 @@ impl<T: Real> Follower<T> {
     }
 }
 
-/// Products of a row with the weights that an anchor takes: three for each chain and temperature, up and down, pilots included.
+/// Products of a row with the weights that an anchor is worth: for each chain and temperature one each way and half for the
+/// rest, up and down, pilots included.
 fn anchor_rows(temperatures: usize) -> f64 {
-    (3 * ANNEALED * (2 * temperatures + 150)) as f64
+    2.5 * (ANNEALED * (2 * temperatures + 200)) as f64
 }
 
 /// Chains annealed to a machine, and log Z there.
@@ -219,36 +223,66 @@ fn anchored<T: Real>(
     key: Key,
 ) -> Result<(Online<T>, Estimate)> {
     let tell = |_| ();
-    let persistent = persistent.filter(|p| p.rows() > 0);
-    let mut path = Path::toward(Box::new(Cpu::new(rbm.lower())?), 2, Pilots::FEW, persistent, key, &tell);
-    let mut betas = path.schedule(temperatures);
-    path.start(SLOT, ANNEALED, key.of(Purpose::Forward));
-    let up = path.anneal(SLOT, &betas, key.of(Purpose::Forward), |_, _, _| ());
-    // Weighted by e^w, and only so, the ends of the paths are samples of the machine. Copies of one go to different islands.
-    let ends = path.backend.get(SLOT);
-    let uniform = |k: u64| key.of(Purpose::Resample).uniforms::<f64>(k, 0)[0];
-    let sources = systematic(&up, ALL, uniform(0));
-    let spread: Vec<usize> = (0..ALL).map(|k| sources[k % CHAINS * ISLANDS + k / CHAINS]).collect();
-    path.backend.put(SLOT, &ends, Some(&systematic(&up, ANNEALED, uniform(1))));
-    path.backend.gibbs(SLOT, Sweeps { steps: SETTLE, key: key.of(Purpose::Chains), first: 0, beta: None });
-    betas.reverse();
-    let down = path.anneal(SLOT, &betas, key.of(Purpose::Backward), |_, _, _| ());
-    let down: Vec<f64> = down.iter().map(|w| -w).collect();
-    let both = bennett(&up, &down);
-    let gap = (mean(&down) - mean(&up)).max(0.0);
-    let found = Estimate { std_err: both.std_err.hypot(DOUBT * gap), ..both };
-    let wanted = (temperatures as f64 * gap / ANCHOR_GAP) as usize;
+    let mut path = Path::new(Box::new(Cpu::new(rbm.lower())?), 2, Pilots::FEW, key, &tell);
+    let found = match persistent.filter(|p| p.rows() > 0) {
+        None => there_and_back(&mut path, ANNEALED, temperatures, key),
+        Some(rows) => {
+            let one = there_and_back(&mut path, ANNEALED / 2, temperatures, key);
+            let key = key.of(Purpose::Near);
+            path.lean(rows, Pilots { rounds: 1, ..Pilots::FEW }, key);
+            larger(one, there_and_back(&mut path, ANNEALED / 2, temperatures, key))
+        }
+    };
+    // Copies of one chain go to different islands.
+    let spread: Vec<usize> = (0..ALL).map(|k| k % CHAINS * ISLANDS + k / CHAINS).collect();
+    let wanted = (temperatures as f64 * found.gap / ANCHOR_GAP) as usize;
     let state = Online {
         rbm: rbm.clone(),
-        chains: ends.select(&spread),
-        log_z: vec![path.log_z0() + found.value; ISLANDS],
-        shared: found.std_err,
+        chains: found.chains.select(&spread),
+        log_z: vec![found.log_z.value; ISLANDS],
+        shared: found.log_z.std_err,
         credit: 0.0,
         pace: 0.0,
         temperatures: wanted.clamp(TEMPERATURES.0, TEMPERATURES.1),
         lost: false,
     };
-    Ok((state, found))
+    Ok((state, found.log_z))
+}
+
+/// What paths up and down found.
+struct Found<T> {
+    log_z: Estimate,
+    /// Samples of the machine, copies of a few.
+    chains: States<T>,
+    /// Distance between the mean log weights of both directions.
+    gap: f64,
+}
+
+/// Anneals `n` chains up, and as many down from where these ended.
+fn there_and_back<T: Real>(path: &mut Path<T>, n: usize, temperatures: usize, key: Key) -> Found<T> {
+    let mut betas = path.schedule(temperatures);
+    path.start(SLOT, n, key.of(Purpose::Forward));
+    let up = path.anneal(SLOT, &betas, key.of(Purpose::Forward), |_, _, _| ());
+    // Ends of paths are samples of the machine if they count e^w times.
+    let ends = path.backend.get(SLOT);
+    let pick = |n: usize, k: u64| systematic(&up, n, key.of(Purpose::Resample).uniforms::<f64>(k, 0)[0]);
+    path.backend.put(SLOT, &ends, Some(&pick(n, 1)));
+    path.backend.gibbs(SLOT, Sweeps { steps: SETTLE, key: key.of(Purpose::Chains), first: 0, beta: None });
+    betas.reverse();
+    let down = path.anneal(SLOT, &betas, key.of(Purpose::Backward), |_, _, _| ());
+    let down: Vec<f64> = down.iter().map(|w| -w).collect();
+    let (both, gap) = (bennett(&up, &down), (mean(&down) - mean(&up)).max(0.0));
+    let std_err = both.std_err.hypot(DOUBT * gap);
+    let log_z = Estimate { value: path.log_z0() + both.value, std_err, ..both };
+    Found { log_z, chains: ends.select(&pick(ALL, 0)), gap }
+}
+
+/// The one that found more, for annealing errs by what it misses. Its error is at most that of the other and the difference.
+fn larger<T>(a: Found<T>, b: Found<T>) -> Found<T> {
+    let (low, mut high) = if a.log_z.value < b.log_z.value { (a.log_z, b) } else { (b.log_z, a) };
+    let by_other = low.std_err + high.log_z.value - low.value;
+    high.log_z.std_err = high.log_z.std_err.min(by_other);
+    high
 }
 
 /// `n` numbers of weights, each in proportion to eʷ: those passed at u, 1 + u, 2 + u, … of n.

@@ -66,29 +66,14 @@ impl<'a, T: Real> Path<'a, T> {
     /// Finds the base, which has the means of a short annealed run, and measures the speed. (Means of data lead to the data: a
     /// machine with mass elsewhere, as all have early in a run, would seem to have none.)
     pub fn new(backend: Box<dyn Backend<T>>, layers: usize, pilots: Pilots, key: Key, tell: Tell<'a>) -> Path<'a, T> {
-        Path::toward(backend, layers, pilots, None, key, tell)
-    }
-
-    /// The same with a base whose means are half those of the run and half those of `rows`, if there are some: paths lead to
-    /// either from there.
-    pub fn toward(
-        backend: Box<dyn Backend<T>>,
-        layers: usize,
-        pilots: Pilots,
-        rows: Option<&States<T>>,
-        key: Key,
-        tell: Tell<'a>,
-    ) -> Path<'a, T> {
         let grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
         let base = Base { eta: backend.machine().flat(), log_z: 0.0 };
         let mut path = Path { backend, layers, base, grid, length: 0.0, tell };
         let even = path.grid.clone();
         path.start(0, pilots.chains, key.of(Purpose::Base));
         path.anneal(0, &even, key.of(Purpose::Base), |_, _, _| ());
-        path.fit_base(pilots.cautious, rows);
-        for round in 0..pilots.rounds {
-            path.measure_speed(pilots.chains, key.of(Purpose::Pilot).step(round));
-        }
+        path.fit_base(pilots.cautious);
+        path.measure_speeds(pilots, key);
         path
     }
 
@@ -100,8 +85,8 @@ impl<'a, T: Real> Path<'a, T> {
         path
     }
 
-    /// Independent units with the mean statistics of the rows in slot 0, and of others that count as much.
-    fn fit_base(&mut self, cautious: bool, others: Option<&States<T>>) {
+    /// Independent units with the mean statistics of the rows in slot 0.
+    fn fit_base(&mut self, cautious: bool) {
         let mut stats = Stats::zeros(self.backend.machine());
         self.backend.stats(0, None, None, Take::Sums, &mut stats);
         if cautious {
@@ -111,13 +96,31 @@ impl<'a, T: Real> Path<'a, T> {
             keep_significant(machine.visible(), &visible, &x, &mut stats.visible);
             keep_significant(machine.hidden(), &hidden, &machine.up().means(x.view()), &mut stats.hidden);
         }
-        if let Some(rows) = others {
-            let mut other = Stats::zeros(self.backend.machine());
-            self.backend.put(0, rows, None);
-            self.backend.stats(0, None, None, Take::Sums, &mut other);
-            stats.add_scaled(stats.weight / other.weight, &other);
-        }
         self.set_base(&stats.visible, &stats.hidden, stats.weight);
+    }
+
+    /// Moves the base halfway to these rows: its mean statistics are half its own and half theirs. Paths lead to other places
+    /// from there.
+    pub fn lean(&mut self, rows: &States<T>, pilots: Pilots, key: Key) {
+        self.backend.put(0, rows, None);
+        let mut stats = Stats::zeros(self.backend.machine());
+        self.backend.stats(0, None, None, Take::Sums, &mut stats);
+        let machine = self.backend.machine();
+        let sides = [(machine.visible(), &mut stats.visible), (machine.hidden(), &mut stats.hidden)];
+        for ((side, sums), eta) in sides.into_iter().zip(&self.base.eta) {
+            let mut own = Array2::zeros(eta.dim());
+            side.unit().mean_stats(eta.view(), &vec![T::zero(); side.columns()], own.view_mut());
+            sums.scaled_add(T::of(stats.weight), &own);
+        }
+        self.set_base(&stats.visible, &stats.hidden, 2.0 * stats.weight);
+        self.measure_speeds(pilots, key);
+    }
+
+    fn measure_speeds(&mut self, pilots: Pilots, key: Key) {
+        self.grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
+        for round in 0..pilots.rounds {
+            self.measure_speed(pilots.chains, key.of(Purpose::Pilot).step(round));
+        }
     }
 
     /// Makes independent units with these sums of statistics over `rows` rows the base; returns the one before.
