@@ -32,7 +32,7 @@ const SLOT: Slot = 0;
 const PART: f64 = 0.12;
 /// Products of a row with the weights that a step along a line is worth: three for each chain, and the passes that change the
 /// machine.
-const STEP_ROWS: f64 = (3 * ALL + 300) as f64;
+const STEP_ROWS: f64 = (3 * ALL + 700) as f64;
 /// Fewest and most steps along a line.
 const STEPS: (f64, f64) = (5.0, 1000.0);
 /// Variance of log weights that a line should have, and the largest that it may have.
