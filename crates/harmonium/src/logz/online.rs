@@ -29,7 +29,7 @@ const CHAINS: usize = 8;
 const ALL: usize = ISLANDS * CHAINS;
 const SLOT: Slot = 0;
 /// Part of a run's work that may be spent.
-const PART: f64 = 0.12;
+const PART: f64 = 0.10;
 /// Products of a row with the weights that a step along a line is worth: three for each chain, and the passes that change the
 /// machine.
 const STEP_ROWS: f64 = (3 * ALL + 700) as f64;
