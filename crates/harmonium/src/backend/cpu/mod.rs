@@ -7,7 +7,7 @@
 //! | `planes` | bits in planes of 32 columns |
 //! | `russians`, `lists`, `dense` | bits, sparse bits, numbers times a panel |
 //! | `rounded` | weights of 16 bits, for what may be rounded |
-//! | `few` | the transpose of a few rows of bits times all panels |
+//! | `few` | a few rows of bits, or their transpose, times all panels |
 //! | `amx` | bits times a panel through int8 tiles, where the processor has them |
 //! | `epilogue` | σ, draw, bit, sums, right after the product |
 //! | `rows` | the states of a layer, and which product takes them |
