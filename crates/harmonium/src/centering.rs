@@ -38,6 +38,11 @@ impl<T: Real> Rbm<T> {
     /// [`gradient`](Rbm::gradient) into a gradient of the same shape; uses up the difference's ⟨vhᵀ⟩.
     pub fn gradient_into(&self, machine: &Natural<T>, difference: &mut Stats<T>, out: &mut Gradient<T>) {
         std::mem::swap(&mut out.weights, &mut difference.cross);
+        if self.is_plain() {
+            out.visible.assign(&difference.visible);
+            out.hidden.assign(&difference.hidden);
+            return;
+        }
         let (virial_v, virial_h) = self.centre(machine, difference, &mut out.weights);
         pullback(self.visible(), &difference.visible, &virial_v, &mut out.visible);
         pullback(self.hidden(), &difference.hidden, &virial_h, &mut out.hidden);
@@ -49,14 +54,9 @@ impl<T: Real> Rbm<T> {
 
     /// Turns ⟨vhᵀ⟩ into C/(s_v s_hᵀ); returns −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, or zeros where no unit has a scale.
     fn centre(&self, machine: &Natural<T>, difference: &Stats<T>, cross: &mut Array2<T>) -> (Vec<T>, Vec<T>) {
-        let centred = self.visible().is_centred() || self.hidden().is_centred();
-        // A unit whose only field is its bias has no scale to learn, and its scale is 1.
         let scaled = [self.visible(), self.hidden()].iter().any(|l| l.par().nrows() > 1);
         let (n, m) = cross.dim();
         let (mut virial_v, mut virial_h) = (vec![T::zero(); n], vec![T::zero(); m]);
-        if !centred && !scaled {
-            return (virial_v, virial_h);
-        }
         let round = |o: Array1<f64>| o.mapv(T::of);
         let (o_v, o_h) = (round(self.visible().origin()), round(self.hidden().origin()));
         let (t_v, t_h) = (difference.visible.row(0), difference.hidden.row(0).to_vec());

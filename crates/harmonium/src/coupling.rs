@@ -27,6 +27,11 @@ impl<'a, T: Real> Coupling<'a, T> {
         Coupling::of(rbm.weights(), scale(rbm.visible()), scale(rbm.hidden()))
     }
 
+    /// Of weights without scales, which can only be written.
+    pub fn plain(weights: ArrayView2<'a, T>) -> Coupling<'a, T> {
+        Coupling { weights, shrink: Default::default(), plain: true }
+    }
+
     /// Of weights with these scales.
     pub fn of(weights: ArrayView2<'a, T>, mut s_v: Array1<f64>, mut s_h: Array1<f64>) -> Coupling<'a, T> {
         let plain = [&s_v, &s_h].into_iter().all(|s| s.iter().all(|s| *s == 1.0));

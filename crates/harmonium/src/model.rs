@@ -90,6 +90,11 @@ impl<T: Real> Layer<T> {
         self.kind.unit::<T>().origin() != Origin::Offset || self.offset.iter().any(|x| *x != T::zero())
     }
 
+    /// Whether its parameters are its natural ones: biases alone, measured from zero.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.par.nrows() == 1 && !self.is_centred()
+    }
+
     /// The point where U(x) = 0, in f64.
     fn reference(&self) -> Array1<f64> {
         self.widen().own_reference().into()
@@ -304,8 +309,15 @@ impl<T: Real> Rbm<T> {
 
     /// [`lower`](Rbm::lower) into a machine of the same shape.
     pub fn lower_into(&self, out: &mut Natural<T>) {
-        let (o_v, o_h) = (self.visible.origin(), self.hidden.origin());
         let (visible, hidden, weights, constant) = out.parts_mut();
+        if self.is_plain() {
+            Coupling::plain(self.weights.view()).write(weights);
+            visible.eta_mut().assign(&self.visible.par);
+            hidden.eta_mut().assign(&self.hidden.par);
+            *constant = 0.0;
+            return;
+        }
+        let (o_v, o_h) = (self.visible.origin(), self.hidden.origin());
         let (wide_v, wide_h) = (self.visible.widen(), self.hidden.widen());
         let ((eta_v, s_v), (eta_h, s_h)) = (wide_v.natural(), wide_h.natural());
         let coupling = Coupling::of(self.weights.view(), s_v, s_h);
@@ -313,6 +325,11 @@ impl<T: Real> Rbm<T> {
         let (d_v, d_h) = (coupling.forward(&o_h), coupling.backward(&o_v));
         let own = lower_layer(&wide_v, eta_v, &d_v, visible) + lower_layer(&wide_h, eta_h, &d_h, hidden);
         *constant = own - o_v.dot(&d_v);
+    }
+
+    /// Whether lowering changes nothing: both layers have biases alone, measured from zero.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.visible.is_plain() && self.hidden.is_plain()
     }
 
     /// Takes a step: adds `scale`·`step` to every parameter, in the machine's own (centred) coordinates.

@@ -42,7 +42,7 @@ pub enum Origin {
 
 /// One layer's worth of units of one kind: every method works on a whole row, so that dispatch is per row.
 pub trait Unit<T: Real>: Send + Sync {
-    /// The trainable rows; the first is the bias.
+    /// The trainable rows; the first is the bias. Alone, it is the natural parameter, and the scale is 1.
     fn fields(&self) -> &'static [Field];
 
     /// Columns per site.

@@ -6,7 +6,7 @@
 //! belongs. No branch depends on a bit, as in lists of a few entries, whose end the processor does not expect: that costs as
 //! much time as adding ten strips.
 
-use super::panels::{Strip, WIDTH};
+use super::panels::{Panels, Strip, WIDTH};
 use super::planes::Planes;
 use super::simd::{Level, dispatch};
 use crate::real::Real;
@@ -44,29 +44,53 @@ impl<T: Real> Few<T> {
         let width = out.len() / words.len().max(1);
         for (p, x) in x.chunks(self.rows.max(1)).enumerate() {
             let first = p * WIDTH;
-            tabulate(level, scale, x, &mut self.tables);
+            tabulate(level, scale, width - first, x, &mut self.tables);
             look_up(level, add, &self.tables, words, width, first..(first + WIDTH).min(width), out);
         }
     }
 }
 
 /// x[r] = Σ_k bit(r, k) · panel[k], panel after panel of a matrix whose rows are the columns of the bits.
-pub fn products<T: Real>(level: Level, bits: &Planes, panels: &[Strip<T>], x: &mut [Strip<T>]) {
+pub fn products<T: Real>(level: Level, bits: &Planes, panels: &Panels<T>, x: &mut [Strip<T>]) {
     let (rows, columns) = (bits.rows().max(1), bits.columns());
-    for (panels, x) in panels.chunks(2 * columns).zip(x.chunks_mut(2 * rows)) {
-        two(level, bits, panels.split_at(columns), x.split_at_mut(rows));
+    let twos = panels.strips().chunks(2 * columns).zip(x.chunks_mut(2 * rows));
+    for (k, (strips, x)) in twos.enumerate() {
+        let width = panels.columns().saturating_sub((2 * k + 1) * WIDTH);
+        two(level, bits, width, strips.split_at(columns), x.split_at_mut(rows));
     }
 }
 
 dispatch! {
-    /// Two panels; the last may be alone.
-    fn two<T>(bits: &Planes, panels: (&[Strip<T>], &[Strip<T>]), x: (&mut [Strip<T>], &mut [Strip<T>])) => two_body;
+    /// Two panels, of which the second has `width` columns; the last may be alone.
+    fn two<T>(
+        bits: &Planes, width: usize, panels: (&[Strip<T>], &[Strip<T>]), x: (&mut [Strip<T>], &mut [Strip<T>]),
+    ) => two_body;
 }
 
 #[inline(always)]
-fn two_body<T: Real>(bits: &Planes, (a, b): (&[Strip<T>], &[Strip<T>]), (x, y): (&mut [Strip<T>], &mut [Strip<T>])) {
-    let (words, rows, alone) = (bits.words(), bits.rows(), b.is_empty());
-    let b = if alone { a } else { b };
+fn two_body<T: Real>(
+    bits: &Planes,
+    width: usize,
+    panels: (&[Strip<T>], &[Strip<T>]),
+    x: (&mut [Strip<T>], &mut [Strip<T>]),
+) {
+    match width {
+        0 => two_of::<T, 0>(bits, panels, x),
+        ..=8 => two_of::<T, 8>(bits, panels, x),
+        9..=16 => two_of::<T, 16>(bits, panels, x),
+        _ => two_of::<T, WIDTH>(bits, panels, x),
+    }
+}
+
+/// A panel and the first `N` columns of the next.
+#[inline(always)]
+fn two_of<T: Real, const N: usize>(
+    bits: &Planes,
+    (a, b): (&[Strip<T>], &[Strip<T>]),
+    (x, y): (&mut [Strip<T>], &mut [Strip<T>]),
+) {
+    let (words, rows) = (bits.words(), bits.rows());
+    let b = if N == 0 { a } else { b };
     for (r, x) in x.iter_mut().enumerate() {
         let (mut sum, mut other) = (Strip::zero(), Strip::zero());
         for (q, (a, b)) in a.chunks(2 * WIDTH).zip(b.chunks(2 * WIDTH)).enumerate() {
@@ -78,35 +102,44 @@ fn two_body<T: Real>(bits: &Planes, (a, b): (&[Strip<T>], &[Strip<T>]), (x, y): 
                 for c in 0..WIDTH {
                     sum.0[c] += a.0[c];
                 }
-                for c in 0..WIDTH {
+                for c in 0..N {
                     other.0[c] += b.0[c];
                 }
                 word &= word - 1;
             }
         }
         *x = sum;
-        if !alone {
+        if N > 0 {
             y[r] = other;
         }
     }
 }
 
 dispatch! {
-    /// Sum k of a table is that of the rows whose bits k has, of five rows.
-    fn tabulate<T>(scale: T, x: &[Strip<T>], tables: &mut [Strip<T>]) => tabulate_body;
+    /// Sum k of a table is that of the rows whose bits k has, of five rows; of the first `width` columns, or of some more.
+    fn tabulate<T>(scale: T, width: usize, x: &[Strip<T>], tables: &mut [Strip<T>]) => tabulate_body;
 }
 
 #[inline(always)]
-fn tabulate_body<T: Real>(scale: T, x: &[Strip<T>], tables: &mut [Strip<T>]) {
+fn tabulate_body<T: Real>(scale: T, width: usize, x: &[Strip<T>], tables: &mut [Strip<T>]) {
+    match width {
+        ..=8 => tabulate_of::<T, 8>(scale, x, tables),
+        9..=16 => tabulate_of::<T, 16>(scale, x, tables),
+        _ => tabulate_of::<T, WIDTH>(scale, x, tables),
+    }
+}
+
+#[inline(always)]
+fn tabulate_of<T: Real, const N: usize>(scale: T, x: &[Strip<T>], tables: &mut [Strip<T>]) {
     for (x, table) in x.chunks(GROUP).zip(tables.chunks_exact_mut(SUMS)) {
         for (i, x) in x.iter().enumerate() {
             let mut x = *x;
-            for c in 0..WIDTH {
+            for c in 0..N {
                 x.0[c] *= scale;
             }
             let (done, new) = table.split_at_mut(1 << i);
             for (done, new) in done.iter().zip(new) {
-                for c in 0..WIDTH {
+                for c in 0..N {
                     new.0[c] = done.0[c] + x.0[c];
                 }
             }
@@ -149,33 +182,45 @@ fn look_up_in<T: Real, const N: usize>(
     columns: Range<usize>,
     out: &mut [T],
 ) {
+    let whole = columns.len() == WIDTH;
     for (word, out) in words.iter().zip(out.chunks_exact_mut(width)) {
-        let mut sum = tables[0][*word as usize % SUMS];
-        for g in 1..N {
-            let part = &tables[g][(*word >> (GROUP * g)) as usize % SUMS];
-            for c in 0..WIDTH {
-                sum.0[c] += part.0[c];
-            }
+        let mut parts = [&tables[0][0]; N];
+        for g in 0..N {
+            parts[g] = &tables[g][(*word >> (GROUP * g)) as usize % SUMS];
         }
         let out = &mut out[columns.clone()];
-        if out.len() < WIDTH {
-            put(add, &[sum], out);
-        } else if add {
-            for (out, x) in out[..WIDTH].iter_mut().zip(&sum.0) {
-                *out += *x;
-            }
-        } else {
-            out[..WIDTH].copy_from_slice(&sum.0);
+        if whole {
+            put::<T, N, WIDTH>(add, &parts, 0, out);
+            continue;
+        }
+        let fours = out.len() / 4 * 4;
+        for c in (0..fours).step_by(4) {
+            put::<T, N, 4>(add, &parts, c, out);
+        }
+        for c in fours..out.len() {
+            put::<T, N, 1>(add, &parts, c, out);
         }
     }
 }
 
-/// Puts the first numbers of a strip into the end of a row, or adds them. A call with a copy, because a strip that is indexed
-/// by a number does not stay in registers.
-#[inline(never)]
-fn put<T: Real>(add: bool, [strip]: &[Strip<T>; 1], out: &mut [T]) {
-    for (out, x) in out.iter_mut().zip(&strip.0) {
-        *out = if add { *out + *x } else { *x };
+/// Puts the sum of C columns of some strips, or adds it.
+#[inline(always)]
+fn put<T: Real, const N: usize, const C: usize>(add: bool, parts: &[&Strip<T>; N], first: usize, out: &mut [T]) {
+    let mut sum = [T::zero(); C];
+    sum.copy_from_slice(&parts[0].0[first..first + C]);
+    for g in 1..N {
+        let part = &parts[g].0[first..first + C];
+        for c in 0..C {
+            sum[c] += part[c];
+        }
+    }
+    let out = &mut out[first..first + C];
+    if add {
+        for c in 0..C {
+            out[c] += sum[c];
+        }
+    } else {
+        out.copy_from_slice(&sum);
     }
 }
 

@@ -121,7 +121,7 @@ impl<T: Real> Scratch<T> {
         let few = rows.bits().filter(|_| !much && range.len() == rows.len() && rows.len() <= few::MOST);
         match few {
             Some(bits) => {
-                few::products(level, bits, panels.strips(), &mut self.inputs);
+                few::products(level, bits, panels, &mut self.inputs);
                 self.forward.set_done();
             }
             None => self.forward.load(level, much, rows, range, width),

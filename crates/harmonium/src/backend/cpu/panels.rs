@@ -46,6 +46,7 @@ pub fn strips_of<T: Real>(row: impl Iterator<Item = T>, out: &mut Vec<Strip<T>>)
 #[derive(Clone, Debug, Default)]
 pub struct Panels<T> {
     rows: usize,
+    columns: usize,
     strips: Vec<Strip<T>>,
     /// The digits of every panel; made only where there are tiles.
     digits: Vec<Digits>,
@@ -88,6 +89,11 @@ impl<T: Real> Panels<T> {
         self.strips.len() / self.rows.max(1)
     }
 
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
     /// All panels, one after another.
     pub fn strips(&self) -> &[Strip<T>] {
         &self.strips
@@ -103,7 +109,7 @@ impl<T: Real> Panels<T> {
     }
 
     fn resize(&mut self, rows: usize, columns: usize) {
-        self.rows = rows;
+        (self.rows, self.columns) = (rows, columns);
         self.shorts.clear();
         self.strips.resize(rows * panels_of(columns), Strip::zero());
     }
@@ -146,12 +152,28 @@ dispatch! {
 fn copy_body<T: Real>(w: &[T], columns: usize, scale: T, panel: &mut [Strip<T>]) {
     let last = panel.len().wrapping_sub(1);
     let width = WIDTH.min(w.len() - last * columns);
+    // Constant lengths are what the compiler can unroll.
+    let fours = if width == WIDTH { 0 } else { width / 4 * 4 };
     for (strip, row) in panel.iter_mut().zip(w.chunks(columns)) {
-        // The full width is a constant, which the compiler can unroll.
-        let row = if width == WIDTH { &row[..WIDTH] } else { &row[..width] };
-        for (x, w) in strip.0.iter_mut().zip(row) {
-            *x = scale * *w;
+        if width == WIDTH {
+            times::<T, WIDTH>(scale, 0, row, strip);
+            continue;
         }
+        for c in (0..fours).step_by(4) {
+            times::<T, 4>(scale, c, row, strip);
+        }
+        for c in fours..width {
+            strip.0[c] = scale * row[c];
+        }
+    }
+}
+
+/// `N` numbers times `scale`.
+#[inline(always)]
+fn times<T: Real, const N: usize>(scale: T, first: usize, row: &[T], strip: &mut Strip<T>) {
+    let (row, out) = (&row[first..first + N], &mut strip.0[first..first + N]);
+    for c in 0..N {
+        out[c] = scale * row[c];
     }
 }
 
