@@ -245,12 +245,14 @@ mod tests {
                 let turned: Vec<Vec<bool>> = (0..columns).map(|k| bits.iter().map(|row| row[k]).collect()).collect();
                 let (planes, panels) = (planes_of(&bits), panels_of(width));
                 let (w, y) = (r.strips::<T>(panels * columns, kind), r.strips::<T>(panels * rows, kind));
+                let matrix = Panels::of_strips(columns, width, w.clone());
                 let (scale, old) = (T::of(-0.7), T::of(0.3));
                 let scaled: Vec<Strip<T>> = y.iter().map(|y| Strip(y.0.map(|y| y * scale))).collect();
                 for level in Level::available() {
                     let mut x = vec![Strip([T::one(); WIDTH]); panels * rows];
-                    products(level, &planes, &w, &mut x);
-                    for (k, c) in (0..x.len()).flat_map(|k| (0..WIDTH).map(move |c| (k, c))) {
+                    products(level, &planes, &matrix, &mut x);
+                    let within = |k: usize| 0..WIDTH.min(width - k / rows * WIDTH);
+                    for (k, c) in (0..x.len()).flat_map(|k| within(k).map(move |c| (k, c))) {
                         let panel = &w[k / rows * columns..(k / rows + 1) * columns];
                         assert!(x[k].0[c] == twin(&bits[k % rows], panel, c), "{rows} x {columns}, {}", level.name());
                     }

@@ -84,6 +84,12 @@ impl<T: Real> Panels<T> {
         self.step = step;
     }
 
+    /// Of these strips.
+    #[cfg(test)]
+    pub fn of_strips(rows: usize, columns: usize, strips: Vec<Strip<T>>) -> Panels<T> {
+        Panels { rows, columns, strips, ..Panels::default() }
+    }
+
     /// Number of panels.
     pub fn len(&self) -> usize {
         self.strips.len() / self.rows.max(1)
