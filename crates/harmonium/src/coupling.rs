@@ -3,7 +3,7 @@
 //! Rows are taken in blocks of fixed size and partial sums are added in their order: the same bits on any number of
 //! threads.
 
-use crate::math::{add_scaled, dot, scale_row};
+use crate::math::{add_scaled, add_times, dot, scale_row};
 use crate::model::{Layer, Rbm};
 use crate::real::Real;
 use crate::threads::{self, MANY};
@@ -12,46 +12,116 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 /// Rows of W that one task takes.
 pub(crate) const ROWS: usize = 64;
 
+/// 1/s of every visible and every hidden column; none if every s is 1.
+pub(crate) struct Scales(Option<(Vec<f64>, Vec<f64>)>);
+
+impl Scales {
+    pub fn new<T: Real>(rbm: &Rbm<T>) -> Scales {
+        if rbm.is_plain() {
+            return Scales(None);
+        }
+        let scale = |layer: &Layer<T>| layer.widen().natural().1;
+        Scales::of(&scale(rbm.visible()), &scale(rbm.hidden()))
+    }
+
+    fn of(s_v: &Array1<f64>, s_h: &Array1<f64>) -> Scales {
+        let plain = |s: &Array1<f64>| s.iter().all(|s| *s == 1.0);
+        let inverse = |s: &Array1<f64>| s.iter().map(|s| s.recip()).collect();
+        Scales((!plain(s_v) || !plain(s_h)).then(|| (inverse(s_v), inverse(s_h))))
+    }
+
+    /// Rows of W̃ from those of W, of which the first is row `first`.
+    fn write<T: Real>(&self, first: usize, w: &[T], out: &mut [T]) {
+        let Some((rows, columns)) = &self.0 else { return out.copy_from_slice(w) };
+        let both = w.chunks_exact(columns.len()).zip(out.chunks_exact_mut(columns.len()));
+        for ((w, out), a) in both.zip(&rows[first..]) {
+            scale_row(w, *a, columns, out);
+        }
+    }
+
+    /// Numbers of the visible columns, each divided by its s.
+    fn visible(&self, x: &Array1<f64>) -> Array1<f64> {
+        self.0.as_ref().map_or_else(|| x.clone(), |s| times(x, &s.0))
+    }
+
+    /// Numbers of the hidden columns, each divided by its s.
+    fn hidden(&self, x: &Array1<f64>) -> Array1<f64> {
+        self.0.as_ref().map_or_else(|| x.clone(), |s| times(x, &s.1))
+    }
+}
+
+fn times(x: &Array1<f64>, y: &[f64]) -> Array1<f64> {
+    x.iter().zip(y).map(|(x, y)| x * y).collect()
+}
+
+/// W while it takes a step and becomes W̃: one pass over the weights for both.
+pub(crate) struct Stepping<'a, T> {
+    weights: &'a mut [T],
+    /// How much of which change.
+    step: Option<(T, &'a [T])>,
+    columns: usize,
+    scales: Scales,
+}
+
+/// Some of its rows.
+pub(crate) struct Block<'a, T> {
+    first: usize,
+    weights: &'a mut [T],
+    step: Option<(T, &'a [T])>,
+    scales: &'a Scales,
+}
+
+impl<'a, T: Real> Stepping<'a, T> {
+    pub fn new(rbm: &'a mut Rbm<T>, step: Option<(T, &'a Array2<T>)>) -> Stepping<'a, T> {
+        let (scales, columns) = (Scales::new(rbm), rbm.hidden().columns());
+        // Weights and steps are in standard layout.
+        let step = step.map(|(rate, step)| (rate, step.as_slice().unwrap_or(&[])));
+        Stepping { weights: rbm.parts_mut().2.as_slice_mut().unwrap_or(&mut []), step, columns, scales }
+    }
+
+    /// Blocks of `rows` rows.
+    pub fn blocks(&mut self, rows: usize) -> impl Iterator<Item = Block<'_, T>> {
+        let len = rows * self.columns;
+        let steps = self.step.map(|(rate, step)| step.chunks(len).map(move |step| Some((rate, step))));
+        let steps = steps.into_iter().flatten().chain(std::iter::repeat(None));
+        let scales = &self.scales;
+        let blocks = self.weights.chunks_mut(len).zip(steps).enumerate();
+        blocks.map(move |(b, (weights, step))| Block { first: b * rows, weights, step, scales })
+    }
+}
+
+impl<T: Real> Block<'_, T> {
+    /// Takes the step and writes the rows of W̃.
+    pub fn write(self, out: &mut [T]) {
+        if let Some((rate, step)) = self.step {
+            add_times(rate, step, self.weights);
+        }
+        self.scales.write(self.first, self.weights, out);
+    }
+}
+
 /// The coupling of a machine.
 pub(crate) struct Coupling<'a, T> {
     weights: ArrayView2<'a, T>,
-    /// 1/s of every visible and every hidden column.
-    shrink: (Array1<f64>, Array1<f64>),
-    /// Whether every s is 1.
-    plain: bool,
+    scales: Scales,
 }
 
 impl<'a, T: Real> Coupling<'a, T> {
     pub fn new(rbm: &'a Rbm<T>) -> Coupling<'a, T> {
-        let scale = |layer: &Layer<T>| layer.widen().natural().1;
-        Coupling::of(rbm.weights(), scale(rbm.visible()), scale(rbm.hidden()))
-    }
-
-    /// Of weights without scales, which can only be written.
-    pub fn plain(weights: ArrayView2<'a, T>) -> Coupling<'a, T> {
-        Coupling { weights, shrink: Default::default(), plain: true }
+        Coupling { weights: rbm.weights(), scales: Scales::new(rbm) }
     }
 
     /// Of weights with these scales.
-    pub fn of(weights: ArrayView2<'a, T>, mut s_v: Array1<f64>, mut s_h: Array1<f64>) -> Coupling<'a, T> {
-        let plain = [&s_v, &s_h].into_iter().all(|s| s.iter().all(|s| *s == 1.0));
-        if !plain {
-            [&mut s_v, &mut s_h].into_iter().flatten().for_each(|s| *s = s.recip());
-        }
-        Coupling { weights, shrink: (s_v, s_h), plain }
+    pub fn of(weights: ArrayView2<'a, T>, s_v: &Array1<f64>, s_h: &Array1<f64>) -> Coupling<'a, T> {
+        Coupling { weights, scales: Scales::of(s_v, s_h) }
     }
 
     /// Writes W̃.
     pub fn write(&self, out: &mut Array2<T>) {
         let rows = out.axis_chunks_iter_mut(Axis(0), ROWS).zip(self.weights.axis_chunks_iter(Axis(0), ROWS));
         threads::each(self.much(), rows.enumerate(), |(b, (mut out, w))| {
-            if let (true, Some(out), Some(w)) = (self.plain, out.as_slice_mut(), w.as_slice()) {
-                return out.copy_from_slice(w);
-            }
-            for (k, (mut out, w)) in out.rows_mut().into_iter().zip(w.rows()).enumerate() {
-                if let (Some(out), Some(w), Some(s)) = (out.as_slice_mut(), w.as_slice(), self.shrink.1.as_slice()) {
-                    scale_row(w, self.shrink.0[b * ROWS + k], s, out);
-                }
+            if let (Some(out), Some(w)) = (out.as_slice_mut(), w.as_slice()) {
+                self.scales.write(b * ROWS, w, out);
             }
         });
     }
@@ -62,14 +132,14 @@ impl<'a, T: Real> Coupling<'a, T> {
         if x.iter().all(|x| *x == 0.0) {
             return out;
         }
-        let x = (x * &self.shrink.1).to_vec();
+        let x = self.scales.hidden(x).to_vec();
         let blocks = out.axis_chunks_iter_mut(Axis(0), ROWS).zip(self.weights.axis_chunks_iter(Axis(0), ROWS));
         threads::each(self.much(), blocks, |(mut out, w)| {
             for (out, w) in out.iter_mut().zip(w.rows()) {
                 *out = w.as_slice().map_or(0.0, |w| dot(w, &x));
             }
         });
-        out * &self.shrink.0
+        self.scales.visible(&out)
     }
 
     /// W̃ᵀx.
@@ -78,7 +148,7 @@ impl<'a, T: Real> Coupling<'a, T> {
         if x.iter().all(|x| *x == 0.0) {
             return out;
         }
-        let x = x * &self.shrink.0;
+        let x = self.scales.visible(x);
         let blocks = self.weights.axis_chunks_iter(Axis(0), ROWS).zip(x.axis_chunks_iter(Axis(0), ROWS));
         let parts = threads::map(self.much(), blocks, |(w, x)| {
             let mut sums = vec![0.0; w.ncols()];
@@ -92,7 +162,7 @@ impl<'a, T: Real> Coupling<'a, T> {
         for part in &parts {
             out.iter_mut().zip(part).for_each(|(out, x)| *out += x);
         }
-        out * &self.shrink.1
+        self.scales.hidden(&out)
     }
 
     fn much(&self) -> bool {

@@ -85,14 +85,11 @@ impl<T: Real> Layer<T> {
         }
     }
 
-    /// Whether the coupling may be measured from another point than zero.
-    pub(crate) fn is_centred(&self) -> bool {
-        self.kind.unit::<T>().origin() != Origin::Offset || self.offset.iter().any(|x| *x != T::zero())
-    }
-
     /// Whether its parameters are its natural ones: biases alone, measured from zero.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.par.nrows() == 1 && !self.is_centred()
+    fn is_plain(&self) -> bool {
+        // No early exit, so that this becomes SIMD code.
+        let moved = self.offset.as_slice().unwrap_or(&[]).iter().fold(false, |any, x| any | (*x != T::zero()));
+        self.par.nrows() == 1 && self.kind.unit::<T>().origin() == Origin::Offset && !moved
     }
 
     /// The point where U(x) = 0, in f64.
@@ -309,9 +306,14 @@ impl<T: Real> Rbm<T> {
 
     /// [`lower`](Rbm::lower) into a machine of the same shape.
     pub fn lower_into(&self, out: &mut Natural<T>) {
-        let (visible, hidden, weights, constant) = out.parts_mut();
+        Coupling::new(self).write(out.parts_mut().2);
+        self.lower_layers(out);
+    }
+
+    /// Everything but W̃.
+    pub(crate) fn lower_layers(&self, out: &mut Natural<T>) {
+        let (visible, hidden, _, constant) = out.parts_mut();
         if self.is_plain() {
-            Coupling::plain(self.weights.view()).write(weights);
             visible.eta_mut().assign(&self.visible.par);
             hidden.eta_mut().assign(&self.hidden.par);
             *constant = 0.0;
@@ -320,8 +322,7 @@ impl<T: Real> Rbm<T> {
         let (o_v, o_h) = (self.visible.origin(), self.hidden.origin());
         let (wide_v, wide_h) = (self.visible.widen(), self.hidden.widen());
         let ((eta_v, s_v), (eta_h, s_h)) = (wide_v.natural(), wide_h.natural());
-        let coupling = Coupling::of(self.weights.view(), s_v, s_h);
-        coupling.write(weights);
+        let coupling = Coupling::of(self.weights.view(), &s_v, &s_h);
         let (d_v, d_h) = (coupling.forward(&o_h), coupling.backward(&o_v));
         let own = lower_layer(&wide_v, eta_v, &d_v, visible) + lower_layer(&wide_h, eta_h, &d_h, hidden);
         *constant = own - o_v.dot(&d_v);
@@ -334,10 +335,20 @@ impl<T: Real> Rbm<T> {
 
     /// Takes a step: adds `scale`·`step` to every parameter, in the machine's own (centred) coordinates.
     pub fn step(&mut self, scale: T, step: &Gradient<T>) {
+        self.step_layers(scale, step);
+        self.step_weights(scale, &step.weights);
+    }
+
+    /// The layers' part of a step.
+    pub(crate) fn step_layers(&mut self, scale: T, step: &Gradient<T>) {
         self.visible.par.scaled_add(scale, &step.visible);
         self.hidden.par.scaled_add(scale, &step.hidden);
+    }
+
+    /// The weights' part of a step.
+    pub(crate) fn step_weights(&mut self, scale: T, step: &Array2<T>) {
         let much = self.weights.len() >= MANY;
-        let steps = step.weights.as_slice().unwrap_or(&[]).chunks(PIECE);
+        let steps = step.as_slice().unwrap_or(&[]).chunks(PIECE);
         threads::each(much, pieces(&mut self.weights).zip(steps), |(w, s)| add_times(scale, s, w));
     }
 

@@ -7,6 +7,7 @@ pub mod cpu;
 
 pub use cpu::Cpu;
 
+use crate::model::Rbm;
 use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::Key;
@@ -40,6 +41,15 @@ pub trait Backend<T: Real>: Send {
 
     /// Changes the machine's numbers in place; waiting hidden rows stay.
     fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>));
+
+    /// Becomes `rbm` lowered, after its weights have taken a step: how much of which change. Both may be one pass over the
+    /// weights. Waiting hidden rows stay.
+    fn follow(&mut self, rbm: &mut Rbm<T>, step: Option<(T, &Array2<T>)>) {
+        if let Some((scale, step)) = step {
+            rbm.step_weights(scale, step);
+        }
+        self.update(&mut |machine| rbm.lower_into(machine));
+    }
 
     /// Sets what the machine is at inverse temperature 0: independent units with these natural parameters, visible and
     /// hidden. At β the natural parameters are (1 − β) times these plus β times the machine's, and the coupling is β W̃. If

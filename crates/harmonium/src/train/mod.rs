@@ -278,7 +278,7 @@ impl<T: Real> Trainer<T> {
         match &self.best {
             Some(best) if self.config.early_stop.is_some() && reason != Reason::Interrupted => {
                 self.rbm = best.rbm.clone();
-                self.backend.update(&mut |machine| self.rbm.lower_into(machine));
+                self.backend.follow(&mut self.rbm, None);
                 best.update
             }
             _ => self.update,

@@ -73,17 +73,24 @@ impl<T: Real> Trainer<T> {
         }
         self.optimizer.direction(gradient);
         self.slow_variances();
-        self.rbm.step(T::of(self.learning_rate()), &self.work.gradient);
+        let rate = T::of(self.learning_rate());
+        let Work { gradient, .. } = &self.work;
+        // Weights step while they are lowered, unless something needs them in between.
+        let apart = self.config.penalty.max_norm.is_some() || self.moves_offsets();
+        match apart {
+            true => self.rbm.step(rate, gradient),
+            false => self.rbm.step_layers(rate, gradient),
+        }
         self.config.penalty.project(&mut self.rbm);
         self.limit_variances();
         if self.config.centering {
             self.recenter().map_err(Trouble::Error)?;
         }
+        self.backend.follow(&mut self.rbm, (!apart).then_some((rate, &self.work.gradient.weights)));
         let all = [self.rbm.weights(), self.rbm.visible().par(), self.rbm.hidden().par()];
         if check && !all.iter().all(|m| m.as_slice().is_some_and(all_finite)) {
             return Err(Trouble::Seen("a parameter was not finite".into()));
         }
-        self.backend.update(&mut |machine| self.rbm.lower_into(machine));
         Ok(())
     }
 
@@ -173,11 +180,16 @@ impl<T: Real> Trainer<T> {
         for (running, means) in self.work.running.iter_mut().zip(&self.work.phases.data) {
             running.zip_mut_with(&means.row(0), |r, m| *r = T::of(r.f64() + rate * (m.f64() - r.f64())));
         }
-        if self.update % RECENTER_EVERY != RECENTER_EVERY - 1 {
+        if !self.moves_offsets() {
             return Ok(());
         }
         let [alpha, beta] = &self.work.running;
         self.rbm.recenter(alpha.view(), beta.view())
+    }
+
+    /// Whether this update moves the offsets.
+    fn moves_offsets(&self) -> bool {
+        self.config.centering && (self.update + 1).is_multiple_of(RECENTER_EVERY)
     }
 
     /// Running means begin at the offsets.

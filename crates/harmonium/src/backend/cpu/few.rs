@@ -76,7 +76,7 @@ fn two_body<T: Real>(
 ) {
     match width {
         0 => two_of::<T, 0>(bits, panels, x),
-        ..=8 => two_of::<T, 8>(bits, panels, x),
+        1..=8 => two_of::<T, 8>(bits, panels, x),
         9..=16 => two_of::<T, 16>(bits, panels, x),
         _ => two_of::<T, WIDTH>(bits, panels, x),
     }
@@ -208,8 +208,8 @@ fn look_up_in<T: Real, const N: usize>(
 fn put<T: Real, const N: usize, const C: usize>(add: bool, parts: &[&Strip<T>; N], first: usize, out: &mut [T]) {
     let mut sum = [T::zero(); C];
     sum.copy_from_slice(&parts[0].0[first..first + C]);
-    for g in 1..N {
-        let part = &parts[g].0[first..first + C];
+    for part in &parts[1..] {
+        let part = &part.0[first..first + C];
         for c in 0..C {
             sum[c] += part[c];
         }

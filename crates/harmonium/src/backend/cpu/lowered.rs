@@ -9,9 +9,10 @@ use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of};
 use super::rounded::rounded;
 use super::simd::Level;
 use super::two_valued;
+use crate::coupling::Stepping;
+use crate::model::Rbm;
 use crate::natural::{Natural, Pass, Side};
 use crate::real::Real;
-use crate::threads::MANY;
 use ndarray::{Array1, Array2, ArrayView2};
 
 /// Both directions of a machine.
@@ -41,7 +42,7 @@ impl<T: Real> Tail<T> {
 
     fn new(up: &Direction<T>, base: Option<&Array2<T>>, machine: &Natural<T>) -> Tail<T> {
         let (n, m) = machine.weights().dim();
-        let [low, high] = two_valued(machine.visible()).unwrap_or([T::zero(), T::one()]);
+        let [low, high] = bit_values(machine.visible());
         let none = Array2::zeros(machine.visible().eta().dim());
         let fields = [machine.visible().eta(), base.unwrap_or(&none).view()];
         let first = m / WIDTH;
@@ -76,14 +77,46 @@ pub struct Direction<T> {
 impl<T: Real> Lowered<T> {
     /// Takes a machine's numbers.
     pub fn set(&mut self, level: Level, machine: &Natural<T>) {
-        self.tail = None;
-        let (n, m) = machine.weights().dim();
-        let much = n * m >= MANY;
-        let (up, down) = (self.up.set(&machine.up()), self.down.set(&machine.down()));
         // A machine's weights are in standard layout.
-        if let Some(w) = machine.weights().to_slice() {
-            panels::set(level, much, w, m, (&mut self.up.panels, up), (&mut self.down.panels, down));
-        }
+        let weights = machine.weights().to_slice().unwrap_or(&[]);
+        let blocks = weights.chunks(WIDTH * machine.hidden().columns());
+        self.set_panels(level, machine.visible(), machine.hidden(), blocks, |w| w);
+        self.set_fields(machine);
+    }
+
+    /// Takes the numbers of a machine that becomes `rbm` lowered, after a step of its weights.
+    pub fn follow(&mut self, level: Level, rbm: &mut Rbm<T>, step: Option<(T, &Array2<T>)>, machine: &mut Natural<T>) {
+        let (visible, hidden, weights, _) = machine.parts_mut();
+        let mut stepping = Stepping::new(rbm, step);
+        let lowered = weights.as_slice_mut().unwrap_or(&mut []).chunks_mut(WIDTH * hidden.columns());
+        self.set_panels(level, visible, hidden, stepping.blocks(WIDTH).zip(lowered), |(block, out)| {
+            block.write(out);
+            out
+        });
+        rbm.lower_layers(machine);
+        self.set_fields(machine);
+    }
+
+    /// Takes weights, of which `rows` makes 32 rows at a time.
+    fn set_panels<'a, P: Send>(
+        &mut self,
+        level: Level,
+        visible: &Side<T>,
+        hidden: &Side<T>,
+        blocks: impl Iterator<Item = P>,
+        rows: impl Fn(P) -> &'a [T] + Sync + Send,
+    ) {
+        let shape = (visible.columns(), hidden.columns());
+        let up = (&mut self.up.panels, scale(visible, hidden));
+        let down = (&mut self.down.panels, scale(hidden, visible));
+        panels::set(level, shape, blocks, rows, up, down);
+    }
+
+    /// Takes everything else.
+    fn set_fields(&mut self, machine: &Natural<T>) {
+        self.tail = None;
+        self.up.set(&machine.up());
+        self.down.set(&machine.down());
     }
 
     /// Both directions of a machine whose weights are rounded to 16 bits, if its units are bits and it pays.
@@ -157,9 +190,9 @@ impl<T: Real> Direction<T> {
         self.base = Some((base, odds));
     }
 
-    /// Takes everything but the weights; returns what they are to be multiplied by.
-    fn set(&mut self, pass: &Pass<T>) -> T {
-        let [low, high] = two_valued(pass.from).unwrap_or([T::zero(), T::one()]);
+    /// Takes everything but the weights.
+    fn set(&mut self, pass: &Pass<T>) {
+        let [low, _] = bit_values(pass.from);
         if self.eta.dim() == pass.to.eta().dim() {
             self.eta.assign(&pass.to.eta());
         } else {
@@ -169,14 +202,24 @@ impl<T: Real> Direction<T> {
             let sums = column_sums(pass.weights);
             self.eta.row_mut(0).zip_mut_with(&sums, |e, s| *e += T::of(low.f64() * s));
         }
-        self.gain = T::one();
+        let values = bit_values(pass.to);
+        self.gain = values[1] - values[0];
         self.field.clear();
-        if let Some(values) = two_valued(pass.to) {
-            self.gain = values[1] - values[0];
+        if two_valued(pass.to).is_some() {
             log_odds(pass.to, values, &self.eta, &mut self.field);
         }
-        self.gain * (high - low)
     }
+}
+
+/// The values of a layer's bits; numbers are their own bits.
+fn bit_values<T: Real>(side: &Side<T>) -> [T; 2] {
+    two_valued(side).unwrap_or([T::zero(), T::one()])
+}
+
+/// What weights are multiplied by in panels from one layer to the other.
+fn scale<T: Real>(from: &Side<T>, to: &Side<T>) -> T {
+    let ([low, high], [bottom, top]) = (bit_values(from), bit_values(to));
+    (top - bottom) * (high - low)
 }
 
 /// ⟨η, T(high) − T(low)⟩ of every column.

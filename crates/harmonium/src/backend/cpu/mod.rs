@@ -43,6 +43,7 @@ pub use simd::Level;
 
 use super::{Backend, Slot, Sweeps};
 use crate::error::Result;
+use crate::model::Rbm;
 use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::rng::Key;
@@ -151,6 +152,12 @@ impl<T: Real> Cpu<T> {
         }
     }
 
+    /// Lets go of what was made of the machine, which is about to change.
+    fn forget(&mut self) {
+        self.round(false);
+        (self.ready, self.other) = (None, None);
+    }
+
     /// Makes a slot where there was none.
     fn make(&mut self, slot: Slot) {
         if self.slots.len() <= slot {
@@ -168,9 +175,13 @@ impl<T: Real> Backend<T> for Cpu<T> {
         &self.machine
     }
 
+    fn follow(&mut self, rbm: &mut Rbm<T>, step: Option<(T, &Array2<T>)>) {
+        self.forget();
+        self.lowered.follow(self.level, rbm, step, &mut self.machine);
+    }
+
     fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>)) {
-        self.round(false);
-        (self.ready, self.other) = (None, None);
+        self.forget();
         change(&mut self.machine);
         self.lowered.set(self.level, &self.machine);
     }

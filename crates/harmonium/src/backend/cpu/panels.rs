@@ -7,7 +7,7 @@ use super::amx::Digits;
 use super::rounded::nearest;
 use super::simd::{Level, dispatch};
 use crate::real::Real;
-use crate::threads;
+use crate::threads::{self, MANY};
 use ndarray::{ArrayViewMut2, Axis};
 use std::any::TypeId;
 
@@ -121,23 +121,24 @@ impl<T: Real> Panels<T> {
     }
 }
 
-/// Takes the numbers of a matrix of rows of `columns` numbers into panels as they are, and its transpose into others, each
-/// times a number of its own. A task takes the 32 rows that make a panel of the transpose.
-pub fn set<T: Real>(
+/// Takes a matrix into panels as it is, and its transpose into others, each times a number of its own. The matrix comes in
+/// blocks, of which `make` makes 32 rows, the last may have fewer; a task takes a block while it is in the cache.
+pub fn set<'a, T: Real, B: Send>(
     level: Level,
-    much: bool,
-    matrix: &[T],
-    columns: usize,
+    (rows, columns): (usize, usize),
+    blocks: impl Iterator<Item = B>,
+    make: impl Fn(B) -> &'a [T] + Sync + Send,
     (plain, scale): (&mut Panels<T>, T),
     (turned, turned_scale): (&mut Panels<T>, T),
 ) {
-    let rows = matrix.len() / columns;
+    let much = rows * columns >= MANY;
     plain.resize(rows, columns);
     turned.resize(columns, rows);
     // The buffer has the shape by construction.
     let Ok(mut strips) = ArrayViewMut2::from_shape((panels_of(columns), rows), &mut plain.strips) else { return };
-    let blocks = strips.axis_chunks_iter_mut(Axis(1), WIDTH).zip(turned.strips.chunks_mut(columns));
-    threads::each(much, blocks.zip(matrix.chunks(WIDTH * columns)), |((mut plain, turned), w)| {
+    let places = strips.axis_chunks_iter_mut(Axis(1), WIDTH).zip(turned.strips.chunks_mut(columns));
+    threads::each(much, places.zip(blocks), |((mut plain, turned), block)| {
+        let w = make(block);
         for (p, mut panel) in plain.rows_mut().into_iter().enumerate() {
             if let Some(panel) = panel.as_slice_mut() {
                 copy(level, &w[p * WIDTH..], columns, scale, panel);
@@ -169,7 +170,7 @@ fn copy_body<T: Real>(w: &[T], columns: usize, scale: T, panel: &mut [Strip<T>])
             times::<T, 4>(scale, c, row, strip);
         }
         for c in fours..width {
-            strip.0[c] = scale * row[c];
+            times::<T, 1>(scale, c, row, strip);
         }
     }
 }
@@ -241,7 +242,8 @@ mod tests {
             let matrix: Vec<T> = (0..rows * columns).map(|x| T::of(x as f64)).collect();
             for level in Level::available() {
                 let (mut plain, mut turned) = (Panels::default(), Panels::default());
-                set(level, false, &matrix, columns, (&mut plain, T::of(2.0)), (&mut turned, T::of(3.0)));
+                let (plain_of, turned_of) = ((&mut plain, T::of(2.0)), (&mut turned, T::of(3.0)));
+                set(level, (rows, columns), matrix.chunks(WIDTH * columns), |w| w, plain_of, turned_of);
                 for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
                     let (found, across) =
                         (plain.panel(j / WIDTH).strips[i].0[j % WIDTH], turned.panel(i / WIDTH).strips[j].0[i % WIDTH]);

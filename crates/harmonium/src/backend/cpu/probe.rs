@@ -28,7 +28,8 @@ impl Product {
         factor.short = short;
         factor.load(level, false, &loaded, &(0..rows), kind.unit::<f32>().width());
         let matrix: Vec<f32> = (0..sites * columns).map(|i| (i as f32 * 0.37).sin()).collect();
-        panels::set(level, false, &matrix, columns, (&mut panels, 1.0), (&mut Panels::default(), 1.0));
+        let blocks = matrix.chunks(WIDTH * columns);
+        panels::set(level, (sites, columns), blocks, |w| w, (&mut panels, 1.0), (&mut Panels::default(), 1.0));
         if short {
             // Numbers are at most 1, and 200 of them sum to 16 bits.
             panels.shorten(1.0 / 160.0);

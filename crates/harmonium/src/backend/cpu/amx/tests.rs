@@ -161,8 +161,10 @@ fn panels_have_digits_where_there_are_tiles() {
     let (rows, columns) = (70, 45);
     let numbers: Vec<f32> = (0..rows * columns).map(|i| (i as f32).sin()).collect();
     let (mut plain, mut turned, mut wide) = (Panels::default(), Panels::default(), Panels::default());
-    panels::set(level, true, &numbers, columns, (&mut plain, 2.0), (&mut turned, 3.0));
-    panels::set(level, true, &vec![1f64; rows * columns], columns, (&mut wide, 2.0), (&mut Panels::default(), 3.0));
+    let (shape, len) = ((rows, columns), WIDTH * columns);
+    panels::set(level, shape, numbers.chunks(len), |w| w, (&mut plain, 2.0), (&mut turned, 3.0));
+    let ones = vec![1f64; rows * columns];
+    panels::set(level, shape, ones.chunks(len), |w| w, (&mut wide, 2.0), (&mut Panels::default(), 3.0));
     assert!(wide.panel(0).digits.is_none());
     for (panels, p) in [(&plain, panels_of(columns)), (&turned, panels_of(rows))] {
         for p in 0..p {
@@ -171,7 +173,8 @@ fn panels_have_digits_where_there_are_tiles() {
             assert_eq!(format!("{:?}", panels.panel(p).digits.unwrap()), format!("{want:?}"));
         }
     }
-    panels::set(Level::available()[0], true, &numbers, columns, (&mut plain, 2.0), (&mut turned, 3.0));
+    let level = Level::available()[0];
+    panels::set(level, shape, numbers.chunks(len), |w| w, (&mut plain, 2.0), (&mut turned, 3.0));
     assert!(plain.panel(0).digits.is_none());
 }
 
