@@ -117,17 +117,22 @@ impl Planes {
 
 /// Transposes 32 × 32 bits by exchanging ever smaller off-diagonal blocks (Warren, *Hacker's Delight*, 7-3).
 fn transpose(a: &mut [u32; WIDTH]) {
-    let mut mask = 0x0000_ffff;
-    let mut j = 16;
-    while j > 0 {
-        let mut k = 0;
-        while k < WIDTH {
-            let t = (a[k] >> j ^ a[k + j]) & mask;
-            a[k] ^= t << j;
-            a[k + j] ^= t;
-            k = (k + j + 1) & !j;
+    exchange::<16>(a, 0x0000_ffff);
+    exchange::<8>(a, 0x00ff_00ff);
+    exchange::<4>(a, 0x0f0f_0f0f);
+    exchange::<2>(a, 0x3333_3333);
+    exchange::<1>(a, 0x5555_5555);
+}
+
+/// Exchanges blocks of `J` × `J` bits: `mask` has the low half of every 2`J` columns.
+#[inline(always)]
+fn exchange<const J: usize>(a: &mut [u32; WIDTH], mask: u32) {
+    for rows in a.chunks_exact_mut(2 * J) {
+        let (low, high) = rows.split_at_mut(J);
+        for (low, high) in low.iter_mut().zip(high) {
+            let t = (*low >> J ^ *high) & mask;
+            *low ^= t << J;
+            *high ^= t;
         }
-        j >>= 1;
-        mask ^= mask << j;
     }
 }
