@@ -35,7 +35,7 @@ BUGS = [
     ("units/gaussian.rs", "par[0].f64() - d_offset", "par[0].f64() + d_offset", "Gaussian: sign when the offset moves"),
     ("units/gaussian.rs", "d_field * par[1].f64().exp()", "d_field", "Gaussian: σ² forgotten when the field is shifted"),
     ("units/gaussian.rs", "[mean, mean * mean + precision.recip()]", "[mean, mean * mean]", "Gaussian: variance forgotten in ⟨x²⟩"),
-    ("units/gaussian.rs", "mean + normal(u) / precision.sqrt()", "mean + normal(u) / precision", "Gaussian: σ² for σ in the draw"),
+    ("units/gaussian.rs", "normal(u) * variance.sqrt()", "normal(u) * variance", "Gaussian: σ² for σ in the draw"),
     ("units/gaussian.rs", "(T::TAU() / precision).ln()", "(T::PI() / precision).ln()", "Gaussian: π for 2π in Γ"),
     ("units/potts.rs", "u >= cumulative", "u > cumulative + 1e-6", "Potts: threshold moved by 1e-6"),
     ("units/potts.rs", "*total = (eta[[0, c]] + input[c]).f64();", "*total = (eta[[0, columns.start]] + input[c]).f64();", "Potts: every state has the first state's field"),

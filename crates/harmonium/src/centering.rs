@@ -62,13 +62,14 @@ impl<T: Real> Rbm<T> {
         let (t_v, t_h) = (difference.visible.row(0), difference.hidden.row(0).to_vec());
         let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
         let shrink_h: Vec<T> = s_h.iter().map(|s| s.recip()).collect();
+        let moved = o_v.iter().chain(&o_h).any(|o| *o != T::zero());
         let blocks = cross.axis_chunks_iter_mut(Axis(0), ROWS).zip(virial_v.chunks_mut(ROWS)).enumerate();
         let parts = threads::map(n * m >= MANY, blocks, |(b, (mut block, virial_v))| {
             let mut virial_h = vec![T::zero(); if scaled { m } else { 0 }];
             for (k, (mut c, virial)) in block.rows_mut().into_iter().zip(virial_v).enumerate() {
                 let i = b * ROWS + k;
                 let (t, o) = (t_v[i], o_v[i]);
-                if let (Some(c), Some(o_h)) = (c.as_slice_mut(), o_h.as_slice()) {
+                if moved && let (Some(c), Some(o_h)) = (c.as_slice_mut(), o_h.as_slice()) {
                     subtract_two(c, t, o_h, o, &t_h);
                 }
                 if scaled && let (Some(c), Some(w)) = (c.as_slice_mut(), machine.weights().row(i).to_slice()) {

@@ -138,8 +138,12 @@ impl Key {
 fn fill<T: Real>(key: Key, chain: u64, out: &mut [T]) {
     for (pair, out) in out.chunks_mut(2 * GROUP).enumerate() {
         let words = key.groups([(chain, 2 * pair as u32), (chain, 2 * pair as u32 + 1)]);
-        for (out, word) in out.iter_mut().zip(words.into_iter().flatten()) {
-            *out = T::from_word(word);
+        for (out, words) in out.chunks_mut(GROUP).zip(&words) {
+            // The full length is a constant, which the compiler can unroll.
+            let out = if out.len() == GROUP { &mut out[..GROUP] } else { out };
+            for (out, word) in out.iter_mut().zip(words) {
+                *out = T::from_word(*word);
+            }
         }
     }
 }

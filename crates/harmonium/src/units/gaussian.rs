@@ -137,8 +137,8 @@ impl Scalar for Gaussian {
         [mean, mean * mean + precision.recip()]
     }
     fn sample<T: Real>(&self, eta: [T; 2], input: T, u: [T; 2]) -> T {
-        let (precision, mean) = conditional(eta, input);
-        mean + normal(u) / precision.sqrt()
+        let variance = (T::of(-2.0) * eta[1]).recip();
+        (eta[0] + input) * variance + normal(u) * variance.sqrt()
     }
     fn sample_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T], u: &[T], x: &mut [T]) {
         let (mut a, mut c) = (Vec::new(), Vec::new());

@@ -9,7 +9,7 @@
 //! | `rounded` | weights of 16 bits, for what may be rounded |
 //! | `few` | a few rows of bits, or their transpose, times all panels |
 //! | `amx` | bits times a panel through int8 tiles, where the processor has them |
-//! | `epilogue` | σ, draw, bit, sums, right after the product |
+//! | `epilogue`, `normals` | σ, draw, bit, sums, right after the product; a draw of Gaussian units |
 //! | `rows` | the states of a layer, and which product takes them |
 //! | `lowered` | a machine as the kernels want it |
 //! | `sweep`, `statistics`, `marginal` | half-steps of chains; sums of statistics; log p*(v) at any temperature |
@@ -26,6 +26,7 @@ mod few;
 mod lists;
 mod lowered;
 mod marginal;
+mod normals;
 mod panels;
 mod planes;
 #[doc(hidden)]

@@ -11,6 +11,7 @@ use crate::{Rbm, Result, States};
 /// A product of rows with a matrix, ready to run.
 pub struct Product {
     level: Level,
+    loaded: Rows<f32>,
     factor: Operand<f32>,
     panels: Panels<f32>,
     columns: usize,
@@ -34,13 +35,13 @@ impl Product {
             // Numbers are at most 1, and 200 of them sum to 16 bits.
             panels.shorten(1.0 / 160.0);
         }
-        Ok(Product { level, factor, panels, columns, out: vec![Strip::zero(); rows], rows })
+        Ok(Product { level, loaded, factor, panels, columns, out: vec![Strip::zero(); rows], rows })
     }
 
     /// Runs it once, on this thread.
     pub fn run(&mut self) -> f32 {
         for p in 0..panels_of(self.columns) {
-            self.factor.product(self.level, false, self.panels.panel(p), &mut self.out);
+            self.factor.with(&self.loaded).product(self.level, false, self.panels.panel(p), &mut self.out);
         }
         self.out[self.rows - 1].0[0]
     }

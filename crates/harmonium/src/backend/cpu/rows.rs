@@ -5,12 +5,12 @@ use super::panels::{Panel, Strip, WIDTH};
 use super::planes::Planes;
 use super::simd::{Level, dispatch};
 use super::two_valued;
-use super::{amx, dense, lists, russians};
+use super::{ROWS, amx, dense, lists, russians};
 use crate::natural::Side;
 use crate::real::Real;
 use crate::states::{Bits, States};
 use crate::threads;
-use ndarray::Array2;
+use ndarray::{Array2, ArrayViewMut2, Axis};
 use std::ops::Range;
 
 /// How the rows are kept.
@@ -173,19 +173,22 @@ impl<T: Real> Rows<T> {
         }
     }
 
-    /// sums[c] = Σ_r w_r · x(r, c) of rows of bits, or of numbers.
-    pub fn count(&self, level: Level, much: bool, weights: Option<&[T]>, sums: &mut [T]) {
-        if self.form == Form::Numbers {
-            for (r, row) in self.numbers.chunks_exact(sums.len()).enumerate() {
-                let w = weights.map_or(T::one(), |w| w[r]);
-                sums.iter_mut().zip(row).for_each(|(s, x)| *s += w * *x);
+    /// sums[0][c] = Σ_r w_r · x(r, c) of rows of bits or of numbers, and if there is a second row the same of their squares.
+    pub fn sums(&self, level: Level, much: bool, weights: Option<&[T]>, mut sums: ArrayViewMut2<T>) {
+        let columns = sums.ncols();
+        let width = if self.form == Form::Numbers { LONG } else { WIDTH };
+        threads::each(much, sums.axis_chunks_iter_mut(Axis(1), width).enumerate(), |(p, mut sums)| {
+            let mut found = [[T::zero(); LONG]; 2];
+            if self.form == Form::Numbers {
+                moments(level, &self.numbers, columns, p * LONG, weights, &mut found);
+            } else {
+                let mut strip = Strip::zero();
+                count(level, self.planes.plane(p, &(0..self.len)), weights, &mut strip);
+                found[0][..WIDTH].copy_from_slice(&strip.0);
             }
-            return;
-        }
-        threads::each(much, sums.chunks_mut(WIDTH).enumerate(), |(p, sums)| {
-            let mut strip = Strip::zero();
-            count(level, self.planes.plane(p, &(0..self.len)), weights, &mut strip);
-            sums.copy_from_slice(&strip.0[..sums.len()]);
+            for (mut sums, found) in sums.rows_mut().into_iter().zip(&found) {
+                sums.iter_mut().zip(found).for_each(|(sum, x)| *sum = *x);
+            }
         });
     }
 }
@@ -214,6 +217,36 @@ fn count_body<T: Real>(words: &[u32], weights: Option<&[T]>, sums: &mut Strip<T>
     }
 }
 
+/// Numbers of a row that are summed by one task: enough that memory is read in long pieces.
+const LONG: usize = 256;
+
+dispatch! {
+    /// Σ_r w_r · x and Σ_r w_r · x² of the columns from `first` on of rows of `columns` numbers; 32 rows at a time, so that
+    /// large sums take few small numbers.
+    fn moments<T>(
+        x: &[T], columns: usize, first: usize, weights: Option<&[T]>, sums: &mut [[T; LONG]; 2],
+    ) => moments_body;
+}
+
+#[inline(always)]
+fn moments_body<T: Real>(x: &[T], columns: usize, first: usize, weights: Option<&[T]>, sums: &mut [[T; LONG]; 2]) {
+    let last = columns.min(first + LONG);
+    for (block, rows) in x.chunks(ROWS * columns).enumerate() {
+        let (mut plain, mut squares) = ([T::zero(); LONG], [T::zero(); LONG]);
+        for (r, row) in rows.chunks_exact(columns).enumerate() {
+            let w = weights.map_or(T::one(), |w| w[block * ROWS + r]);
+            for ((x, plain), square) in row[first..last].iter().zip(&mut plain).zip(&mut squares) {
+                *plain += w * *x;
+                *square += w * (*x * *x);
+            }
+        }
+        for c in 0..LONG {
+            sums[0][c] += plain[c];
+            sums[1][c] += squares[c];
+        }
+    }
+}
+
 /// Rows as the left factor of a product: code words, lists, bytes or numbers. Buffers not in use are kept for later.
 #[derive(Clone, Debug, Default)]
 pub struct Operand<T> {
@@ -224,7 +257,16 @@ pub struct Operand<T> {
     codes: russians::Codes,
     lists: Lists,
     bytes: amx::Bytes,
-    dense: dense::Dense<T>,
+    /// Which rows of numbers, or these rows transposed.
+    range: Range<usize>,
+    turned: Vec<T>,
+}
+
+/// A factor and the numbers of the rows it was made of, which it does not copy.
+#[derive(Clone, Copy)]
+pub struct Factor<'a, T> {
+    of: &'a Operand<T>,
+    numbers: dense::Dense<'a, T>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -234,6 +276,8 @@ enum Kind {
     Lists,
     Bytes,
     Dense,
+    /// Numbers, transposed.
+    Turned,
     /// Products have been made already, see [`Operand::set_done`].
     Done,
 }
@@ -250,8 +294,7 @@ impl<T: Real> Operand<T> {
             }
             Form::Numbers => {
                 self.kind = Kind::Dense;
-                let columns = rows.numbers.len() / rows.len.max(1);
-                self.dense.load(columns, &rows.numbers[range.start * columns..range.end * columns]);
+                self.range = range.clone();
             }
         }
     }
@@ -285,25 +328,52 @@ impl<T: Real> Operand<T> {
             return;
         }
         self.kind = of.kind;
-        match of.kind {
-            Kind::Dense => of.dense.transpose(&mut self.dense),
-            _ => of.lists.transpose(much, &mut self.lists),
+        if of.kind == Kind::Dense {
+            (self.kind, self.range) = (Kind::Turned, range.clone());
+            of.with(rows).numbers.transpose(much, &mut self.turned);
+        } else {
+            of.lists.transpose(much, &mut self.lists);
         }
     }
 
+    /// The factor, with the rows that it was made of.
+    pub fn with<'a>(&'a self, rows: &'a Rows<T>) -> Factor<'a, T> {
+        let columns = rows.numbers.len() / rows.len.max(1);
+        let numbers = match self.kind {
+            Kind::Turned => dense::Dense { columns: self.range.len(), values: &self.turned },
+            Kind::Dense => {
+                dense::Dense { columns, values: &rows.numbers[self.range.start * columns..self.range.end * columns] }
+            }
+            _ => dense::Dense { columns: 0, values: &[] },
+        };
+        Factor { of: self, numbers }
+    }
+}
+
+impl<T: Real> Factor<'_, T> {
     /// out[r] = Σ_k x[r, k] · panel[k], or += if it is to be added.
     pub fn product<'a>(&self, level: Level, add: bool, panel: impl Into<Panel<'a, T>>, out: &mut [Strip<T>]) {
         let panel = panel.into();
-        match self.kind {
+        match self.of.kind {
             Kind::Codes => match panel.shorts.filter(|_| !add) {
-                Some(shorts) => russians::short_product(level, &self.codes, shorts, out),
-                None => russians::product(level, add, &self.codes, panel.strips, out),
+                Some(shorts) => russians::short_product(level, &self.of.codes, shorts, out),
+                None => russians::product(level, add, &self.of.codes, panel.strips, out),
             },
-            Kind::Lists => lists::product(level, add, &self.lists, panel.strips, out),
-            Kind::Bytes => amx::product(level, add, &self.bytes, panel, out),
-            Kind::Dense => dense::product(add, &self.dense, panel.strips, out),
+            Kind::Lists => lists::product(level, add, &self.of.lists, panel.strips, out),
+            Kind::Bytes => amx::product(level, add, &self.of.bytes, panel, out),
+            Kind::Dense | Kind::Turned => dense::product(add, self.numbers, panel.strips, out),
             Kind::Done => {}
         }
+    }
+
+    /// Whether products have been made already.
+    pub fn is_done(&self) -> bool {
+        self.of.is_done()
+    }
+
+    /// The factor as numbers, if it is not of bits or codes.
+    pub fn numbers(&self) -> Option<dense::Dense<'_, T>> {
+        matches!(self.of.kind, Kind::Dense | Kind::Turned).then_some(self.numbers)
     }
 }
 

@@ -3,17 +3,17 @@
 
 use super::epilogue::{self, Draw};
 use super::panels::{Panels, Strip, WIDTH, panels_of, strips_of};
-use super::rows::{Operand, Rows};
+use super::rows::{Factor, Rows};
 use super::simd::{Level, dispatch};
 use super::sweep::inputs;
-use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
+use super::{Cpu, ROWS, Scratch, dense, gather, row_chunks, two_valued, worth_threads};
 use crate::backend::Slot;
 use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::stats::{Stats, Take};
 use crate::threads;
-use ndarray::{Array2, ArrayViewMut2, Axis};
+use ndarray::{Array2, ArrayViewMut2, Axis, s};
 use std::ops::Range;
 
 /// See [`crate::backend::Backend::stats`].
@@ -42,10 +42,10 @@ pub fn stats<T: Real>(
     let finish = Finish::new(cpu, T::of(factor), add, T::of(weight), &sums.visible);
     for range in row_chunks(len) {
         let weights = weights.map(|w| &w[range.clone()]);
-        let last = (range.end == len).then_some(&finish);
+        let chunk = Chunk { slot, is_last: range.end == len, range, weights, finish: &finish };
         match bits {
-            true => chunk_of_bits(cpu, slot, &range, weights, key, last, &mut out.cross),
-            false => chunk_of_rows(cpu, slot, &range, weights, &mut sums.hidden, last, &mut out.cross),
+            true => chunk_of_bits(cpu, &chunk, key, &mut out.cross),
+            false => chunk_of_rows(cpu, &chunk, &mut sums.hidden, &mut out.cross),
         }
     }
     if len == 0 && !add {
@@ -164,24 +164,24 @@ fn put_body<T: Real>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, mut ou
     }
 }
 
-/// Adds a chunk of rows for two-valued hidden units: one task per panel does everything, after the `last` chunk also where
-/// the sums go.
-fn chunk_of_bits<T: Real>(
-    cpu: &mut Cpu<T>,
+/// Some rows of a slot, their weights, and what becomes of the sums once the last are in.
+struct Chunk<'a, T> {
     slot: Slot,
-    range: &Range<usize>,
-    weights: Option<&[T]>,
-    key: Option<Key>,
-    last: Option<&Finish<T>>,
-    out: &mut Array2<T>,
-) {
+    range: Range<usize>,
+    weights: Option<&'a [T]>,
+    finish: &'a Finish<T>,
+    is_last: bool,
+}
+
+/// Adds a chunk of rows for two-valued hidden units: one task per panel does everything.
+fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, out: &mut Array2<T>) {
     let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);
     let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
-    let chains = &mut cpu.slots[slot];
+    let (range, chains) = (&chunk.range, &mut cpu.slots[chunk.slot]);
     let much = worth_threads(range.len(), n, m);
     scratch.load_both(level, much, &chains.visible, range, cpu.machine.visible().unit().width(), &up.panels);
-    let forward = &scratch.forward;
-    let across = Across { level, of: &scratch.across, more: range.start > 0, last };
+    let forward = scratch.forward.with(&chains.visible);
+    let across = Across { level, of: scratch.across.with(&chains.visible), chunk };
     let task = |panel: usize, piece: Piece<T>, sums: &mut Strip<T>, words: Option<&mut [u32]>| {
         forward.product(level, false, up.panels.panel(panel), piece.x);
         let (field, width) = (&up.field[panel], m - panel * WIDTH);
@@ -189,7 +189,7 @@ fn chunk_of_bits<T: Real>(
             let draw = Draw { key, panel, first: range.start };
             (draw, &mut words[range.clone()])
         });
-        epilogue::means(level, piece.x, width, field, weights, sums, draw);
+        epilogue::means(level, piece.x, width, field, chunk.weights, sums, draw);
         across.run(piece, sums);
     };
     let len = chains.hidden.len().max(1);
@@ -198,7 +198,7 @@ fn chunk_of_bits<T: Real>(
     let pieces = pieces(&mut scratch.inputs, range.len(), &mut scratch.cross, out);
     let pieces = pieces.zip(&mut scratch.sums).zip(words).enumerate();
     threads::each(much, pieces, |(p, ((piece, s), w))| task(p, piece, s, w));
-    scratch.across_few(level, last, out);
+    scratch.across_few(level, chunk, out);
 }
 
 /// One panel of the hidden layer: its inputs, then means; its products with the rows; where they go in the end.
@@ -212,16 +212,19 @@ struct Piece<'a, T> {
 struct Across<'a, T> {
     level: Level,
     /// The rows transposed; done if they are few and meet all panels at the end.
-    of: &'a Operand<T>,
-    /// Whether there were chunks before this one.
-    more: bool,
-    last: Option<&'a Finish<T>>,
+    of: Factor<'a, T>,
+    chunk: &'a Chunk<'a, T>,
 }
 
 impl<T: Real> Across<'_, T> {
+    /// Numbers whose products need nothing but a scale go straight to the end.
     fn run(&self, piece: Piece<T>, sums: &Strip<T>) {
-        self.of.product(self.level, self.more, &*piece.x, piece.cross);
-        if let (false, Some(finish)) = (self.of.is_done(), self.last) {
+        let (finish, more) = (self.chunk.finish, self.chunk.range.start > 0);
+        if let Some(x) = self.of.numbers().filter(|_| finish.rows.is_empty()) {
+            return dense::scaled_product(finish.add || more, finish.scale, x, piece.x, piece.out);
+        }
+        self.of.product(self.level, more, &*piece.x, piece.cross);
+        if self.chunk.is_last && !self.of.is_done() {
             put(self.level, piece.cross, finish, sums, piece.out);
         }
     }
@@ -240,21 +243,14 @@ fn pieces<'a, T: Real>(
 }
 
 /// Adds a chunk of rows for any hidden units: inputs, then means row by row, then their product with the rows.
-fn chunk_of_rows<T: Real>(
-    cpu: &mut Cpu<T>,
-    slot: Slot,
-    range: &Range<usize>,
-    weights: Option<&[T]>,
-    total: &mut Array2<T>,
-    last: Option<&Finish<T>>,
-    out: &mut Array2<T>,
-) {
+fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2<T>, out: &mut Array2<T>) {
     let (visible, hidden) = (cpu.machine.visible(), cpu.machine.hidden());
-    let (n, m, rows) = (visible.columns(), hidden.columns(), range.len());
+    let (n, m, rows) = (visible.columns(), hidden.columns(), chunk.range.len());
     let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);
     let much = worth_threads(rows, n, m);
-    scratch.load_both(level, much, &cpu.slots[slot].visible, range, visible.unit().width(), &up.panels);
-    inputs(level, much, |p| up.panels.panel(p), rows, scratch);
+    let from = &cpu.slots[chunk.slot].visible;
+    scratch.load_both(level, much, from, &chunk.range, visible.unit().width(), &up.panels);
+    inputs(level, much, |p| up.panels.panel(p), from, rows, scratch);
     let x = &scratch.inputs;
     let block = |first: usize| {
         let (mut input, mut t) = (vec![T::zero(); m], Array2::zeros(hidden.eta().dim()));
@@ -262,7 +258,7 @@ fn chunk_of_rows<T: Real>(
         for r in first..(first + ROWS).min(rows) {
             gather(x, rows, r, &mut input);
             hidden.unit().mean_stats(up.eta.view(), &input, t.view_mut());
-            let w = weights.map_or(T::one(), |w| w[r]);
+            let w = chunk.weights.map_or(T::one(), |w| w[r]);
             sums.scaled_add(w, &t);
             means.extend(t.row(0).iter().map(|x| *x * w));
         }
@@ -278,10 +274,10 @@ fn chunk_of_rows<T: Real>(
         }
     }
     strips_of(total.row(0).iter().copied(), &mut scratch.sums);
-    let across = Across { level, of: &scratch.across, more: range.start > 0, last };
+    let across = Across { level, of: scratch.across.with(from), chunk };
     let pieces = pieces(&mut scratch.inputs, rows, &mut scratch.cross, out);
     threads::each(much, pieces.zip(&scratch.sums), |(piece, sums)| across.run(piece, sums));
-    scratch.across_few(level, last, out);
+    scratch.across_few(level, chunk, out);
 }
 
 impl<T: Real> Scratch<T> {
@@ -307,10 +303,10 @@ impl<T: Real> Scratch<T> {
     }
 
     /// Means times rows, straight to where they go, if the rows are few.
-    fn across_few(&mut self, level: Level, last: Option<&Finish<T>>, out: &mut Array2<T>) {
-        if let (true, Some(finish), Some(out)) = (self.across.is_done(), last, out.as_slice_mut()) {
-            let add = finish.begin(&self.sums, out);
-            self.few.across(level, add, finish.scale, &self.inputs, out);
+    fn across_few(&mut self, level: Level, chunk: &Chunk<T>, out: &mut Array2<T>) {
+        if let (true, Some(out)) = (self.across.is_done() && chunk.is_last, out.as_slice_mut()) {
+            let add = chunk.finish.begin(&self.sums, out);
+            self.few.across(level, add, chunk.finish.scale, &self.inputs, out);
         }
     }
 }
@@ -318,12 +314,10 @@ impl<T: Real> Scratch<T> {
 /// Σ w T(v), from zero; of two-valued units, how often each is in its high state.
 fn visible_sums<T: Real>(cpu: &Cpu<T>, slot: Slot, weights: Option<&[T]>, out: &mut Array2<T>) {
     let (side, rows) = (cpu.machine.visible(), &cpu.slots[slot].visible);
-    if two_valued(side).is_some() {
-        if let Some(sums) = out.row_mut(0).as_slice_mut() {
-            let much = worth_threads(rows.len() / 8, side.columns(), WIDTH);
-            rows.count(cpu.level, much, weights, sums);
-        }
-        return;
+    let n_sums = if side.unit().quadratic() { 2 } else { 1 };
+    if two_valued(side).is_some() || n_sums == 2 {
+        let much = worth_threads(rows.len() / 8, side.columns(), WIDTH);
+        return rows.sums(cpu.level, much, weights, out.slice_mut(s![..n_sums, ..]));
     }
     let mut x = vec![T::zero(); side.columns()];
     let (mut t, mut part) = (Array2::zeros(out.dim()), Array2::zeros(out.dim()));

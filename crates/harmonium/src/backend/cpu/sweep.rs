@@ -2,7 +2,8 @@
 
 use super::epilogue::{self, Draw};
 use super::lowered::Direction;
-use super::panels::{Panel, Strip};
+use super::normals::{self, Spread};
+use super::panels::{Panel, Strip, WIDTH};
 use super::rows::Rows;
 use super::simd::Level;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
@@ -11,7 +12,7 @@ use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::threads;
-use ndarray::Array2;
+use ndarray::{Array2, ArrayViewMut2, Axis, s};
 use std::ops::Range;
 
 /// Runs the chains of a slot.
@@ -63,10 +64,12 @@ impl<T: Real> Half<'_, T> {
                 scratch.load(self.level, much, from, &range, self.from.unit().width(), &self.direction.panels);
             }
             if two_valued(self.to).is_some() {
-                self.draw_bits(much, &range, to, scratch, ready);
+                self.draw_bits(much, &range, from, to, scratch, ready);
+            } else if self.to.unit().quadratic() && self.beta.is_none() {
+                self.draw_numbers(much, &range, from, to, scratch, ready);
             } else {
                 if !ready {
-                    inputs(self.level, much, |p| self.direction.panels.panel(p), range.len(), scratch);
+                    inputs(self.level, much, |p| self.direction.panels.panel(p), from, range.len(), scratch);
                 }
                 self.draw_rows(much, &range, to, &scratch.inputs);
             }
@@ -77,8 +80,16 @@ impl<T: Real> Half<'_, T> {
     }
 
     /// Products, if the inputs are not ready, and draws, panel by panel.
-    fn draw_bits(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, scratch: &mut Scratch<T>, ready: bool) {
-        let (forward, direction) = (&scratch.forward, self.direction);
+    fn draw_bits(
+        &self,
+        much: bool,
+        range: &Range<usize>,
+        from: &Rows<T>,
+        to: &mut Rows<T>,
+        scratch: &mut Scratch<T>,
+        ready: bool,
+    ) {
+        let (forward, direction) = (scratch.forward.with(from), self.direction);
         let len = to.len();
         let beta = self.beta.map(|b| &b[range.clone()]);
         let words = to.bits_mut(len, self.to.columns()).words_mut();
@@ -90,6 +101,32 @@ impl<T: Real> Half<'_, T> {
             epilogue::draw(self.level, x, direction.odds(panel, beta), draw, &mut words[range.clone()]);
         };
         let panels = scratch.inputs.chunks_mut(range.len()).zip(words.chunks_mut(len));
+        threads::each(much, panels.enumerate(), task);
+    }
+
+    /// The same for Gaussian units.
+    fn draw_numbers(
+        &self,
+        much: bool,
+        range: &Range<usize>,
+        from: &Rows<T>,
+        to: &mut Rows<T>,
+        scratch: &mut Scratch<T>,
+        ready: bool,
+    ) {
+        let (forward, direction, columns) = (scratch.forward.with(from), self.direction, self.to.columns());
+        let len = to.len();
+        let task = |(panel, (x, out)): (usize, (&mut [Strip<T>], ArrayViewMut2<T>))| {
+            if !ready {
+                forward.product(self.level, false, direction.panels.panel(panel), x);
+            }
+            let spread = Spread::new(direction.eta.slice(s![.., panel * WIDTH..panel * WIDTH + out.ncols()]));
+            normals::draw(self.level, x, &spread, Draw { key: self.key, panel, first: range.start }, out);
+        };
+        let numbers = &mut to.numbers_mut(len, columns)[range.start * columns..range.end * columns];
+        // The buffer has the shape by construction.
+        let Ok(mut numbers) = ArrayViewMut2::from_shape((range.len(), columns), numbers) else { return };
+        let panels = scratch.inputs.chunks_mut(range.len()).zip(numbers.axis_chunks_iter_mut(Axis(1), WIDTH));
         threads::each(much, panels.enumerate(), task);
     }
 
@@ -142,15 +179,16 @@ struct Buffer<T> {
     eta: Array2<T>,
 }
 
-/// All inputs of the rows loaded in `scratch.forward`, from the panels of a direction.
+/// All inputs of the `rows` rows loaded in `scratch.forward`, which are of `from`, from the panels of a direction.
 pub fn inputs<'a, T: Real>(
     level: Level,
     much: bool,
     panel: impl Fn(usize) -> Panel<'a, T> + Sync + Send,
+    from: &Rows<T>,
     rows: usize,
     scratch: &mut Scratch<T>,
 ) {
-    let forward = &scratch.forward;
+    let forward = scratch.forward.with(from);
     threads::each(much, scratch.inputs.chunks_mut(rows).enumerate(), |(p, x)| {
         forward.product(level, false, panel(p), x);
     });

@@ -10,6 +10,7 @@ use super::{Level, dense, lists, russians};
 use crate::math::{logistic, softplus};
 use crate::real::Real;
 use crate::rng::Key;
+use ndarray::{Array2, s};
 
 /// Shapes with every kind of ragged edge: rows × columns.
 pub const SHAPES: [(usize, usize); 9] =
@@ -196,13 +197,23 @@ fn dense_products_are_sums_of_products() {
     for (rows, columns) in SHAPES {
         let x: Vec<f64> = (0..rows * columns).map(|_| r.uniform() - 0.5).collect();
         let panel: Vec<Strip<f64>> = r.strips(columns, 0);
-        let (mut factor, mut out) = (dense::Dense::default(), vec![Strip::zero(); rows]);
-        factor.load(columns, &x);
-        dense::product(true, &factor, &panel, &mut out);
-        let mut turned = dense::Dense::default();
-        factor.transpose(&mut turned);
+        let (factor, mut out) = (dense::Dense { columns, values: &x }, vec![Strip::zero(); rows]);
+        dense::product(true, factor, &panel, &mut out);
+        let mut turned = Vec::new();
+        factor.transpose(true, &mut turned);
+        let turned = dense::Dense { columns: rows, values: &turned };
         let mut across = vec![Strip([9.0; WIDTH]); columns];
-        dense::product(false, &turned, &out, &mut across);
+        dense::product(false, turned, &out, &mut across);
+        for (width, add) in [(1, false), (20, true), (32, false)] {
+            let mut scaled = Array2::from_elem((columns, width + 3), 0.5);
+            dense::scaled_product(add, -3.0, turned, &out, scaled.slice_mut(s![.., 1..width + 1]));
+            for ((k, c), found) in scaled.indexed_iter() {
+                let inside = (1..width + 1).contains(&c);
+                let old = if add || !inside { 0.5 } else { 0.0 };
+                let want = old - if inside { 3.0 * across[k].0[c - 1] } else { 0.0 };
+                assert!((found - want).abs() < 1e-10, "{k}, {c} of {columns} x {width}");
+            }
+        }
         for c in 0..WIDTH {
             for i in 0..rows {
                 let want: f64 = (0..columns).map(|k| x[i * columns + k] * panel[k].0[c]).sum();
@@ -317,7 +328,7 @@ fn factors_of_any_density_give_the_product() {
         factor.load(Level::available()[0], false, &rows, &(20..90), 1);
         let panel: Vec<Strip<f64>> = r.strips(100, 0);
         let mut out = vec![Strip::zero(); 70];
-        factor.product(Level::available()[0], false, &panel[..], &mut out);
+        factor.with(&rows).product(Level::available()[0], false, &panel[..], &mut out);
         for (i, c) in (0..70).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
             assert!((out[i].0[c] - list_twin(&bits[20 + i], &panel, c)).abs() < 1e-13);
         }
