@@ -10,7 +10,8 @@
 //! | `few` | a few rows of bits, or their transpose, times all panels |
 //! | `amx` | bits times a panel through int8 tiles, where the processor has them |
 //! | `epilogue`, `normals` | σ, draw, bit, sums, right after the product; a draw of Gaussian units |
-//! | `rows` | the states of a layer, and which product takes them |
+//! | `rows` | the states of a layer |
+//! | `factor` | rows as a factor, and which product takes them |
 //! | `lowered` | a machine as the kernels want it |
 //! | `sweep`, `statistics`, `marginal` | half-steps of chains; sums of statistics; log p*(v) at any temperature |
 //!
@@ -22,6 +23,7 @@
 mod amx;
 mod dense;
 mod epilogue;
+mod factor;
 mod few;
 mod lists;
 mod lowered;
@@ -50,11 +52,12 @@ use crate::real::Real;
 use crate::rng::Key;
 use crate::states::{Bits, States};
 use crate::stats::{Stats, Take};
+use factor::Operand;
 use few::Few;
 use lowered::Lowered;
 use ndarray::{Array1, Array2};
 use panels::{Panels, Strip};
-use rows::{Kept, Operand, Rows};
+use rows::{Kept, Rows};
 use std::ops::Range;
 
 /// Rows that are worked on at once: enough that tables pay, few enough that a panel's results stay in the second-level

@@ -1,8 +1,9 @@
 //! Single kernels and the processor's own limit, for the benchmark `kernels`. Not part of the interface.
 
 use super::epilogue::{self, Draw, Odds};
+use super::factor::Operand;
 use super::panels::{self, Panels, Strip, WIDTH, panels_of};
-use super::rows::{Operand, Rows};
+use super::rows::Rows;
 use super::simd::{Isa, Level};
 use crate::rng::Key;
 use crate::units::Kind;

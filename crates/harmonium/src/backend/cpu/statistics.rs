@@ -2,8 +2,9 @@
 //! rows follow each other while a panel is in the cache.
 
 use super::epilogue::{self, Draw};
+use super::factor::Factor;
 use super::panels::{Panels, Strip, WIDTH, panels_of, strips_of};
-use super::rows::{Factor, Rows};
+use super::rows::Rows;
 use super::simd::{Level, dispatch};
 use super::sweep::inputs;
 use super::{Cpu, ROWS, Scratch, dense, gather, row_chunks, two_valued, worth_threads};

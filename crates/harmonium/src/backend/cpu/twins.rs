@@ -1,10 +1,11 @@
 //! Scalar twins: what each kernel computes, one number at a time, and that every level computes the same bits.
 
 use super::epilogue::{self, Draw, Heat, Odds};
+use super::factor::Operand;
 use super::lists::Lists;
 use super::panels::{Strip, WIDTH};
 use super::planes::Planes;
-use super::rows::{Operand, Rows};
+use super::rows::Rows;
 use super::russians::Codes;
 use super::{Level, dense, lists, russians};
 use crate::math::{logistic, softplus};

@@ -1,0 +1,154 @@
+//! Rows as the left factor of a product, and which product takes them.
+
+use super::lists::Lists;
+use super::panels::{Panel, Strip};
+use super::planes::Planes;
+use super::rows::{Form, Rows};
+use super::simd::Level;
+use super::{amx, dense, lists, russians};
+use crate::real::Real;
+use std::ops::Range;
+
+/// A factor: code words, lists, bytes or numbers. Buffers not in use are kept for later.
+#[derive(Clone, Debug, Default)]
+pub struct Operand<T> {
+    kind: Kind,
+    /// Whether the panels it will meet have integers.
+    pub short: bool,
+    planes: Planes,
+    codes: russians::Codes,
+    lists: Lists,
+    bytes: amx::Bytes,
+    /// Which rows of numbers, or these rows transposed.
+    range: Range<usize>,
+    turned: Vec<T>,
+}
+
+/// A factor and the numbers of the rows it was made of, which it does not copy.
+#[derive(Clone, Copy)]
+pub struct Factor<'a, T> {
+    of: &'a Operand<T>,
+    numbers: dense::Dense<'a, T>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    Codes,
+    Lists,
+    Bytes,
+    Dense,
+    /// Numbers, transposed.
+    Turned,
+    /// Products have been made already, see [`Operand::set_done`].
+    Done,
+}
+
+impl<T: Real> Operand<T> {
+    /// Takes some rows of a layer whose sites have `width` columns.
+    pub fn load(&mut self, level: Level, much: bool, rows: &Rows<T>, range: &Range<usize>, width: usize) {
+        match rows.form {
+            Form::Bits => self.load_bits(level, much, &rows.planes, range),
+            Form::Codes => {
+                self.kind = Kind::Lists;
+                let sites = rows.codes.len() / rows.len.max(1);
+                self.lists.load_codes(much, &rows.codes[range.start * sites..range.end * sites], sites, width);
+            }
+            Form::Numbers => {
+                self.kind = Kind::Dense;
+                self.range = range.clone();
+            }
+        }
+    }
+
+    fn load_bits(&mut self, level: Level, much: bool, bits: &Planes, range: &Range<usize>) {
+        self.kind = cheaper(level.tiles_for::<T>(), self.short, bits, range);
+        match self.kind {
+            Kind::Lists => self.lists.load(much, bits, range),
+            Kind::Bytes => self.bytes.load(much, bits, range),
+            _ => self.codes.load(bits, range),
+        }
+    }
+
+    /// Says that products with these rows stand where they will be asked for.
+    pub fn set_done(&mut self) {
+        self.kind = Kind::Done;
+    }
+
+    /// Whether that was said.
+    pub fn is_done(&self) -> bool {
+        self.kind == Kind::Done
+    }
+
+    /// Becomes the transpose of `of`, which was made of these rows.
+    pub fn load_transposed(&mut self, level: Level, much: bool, of: &Operand<T>, rows: &Rows<T>, range: &Range<usize>) {
+        if rows.form == Form::Bits {
+            let mut turned = std::mem::take(&mut self.planes);
+            rows.planes.transpose(range, &mut turned);
+            self.load_bits(level, much, &turned, &(0..turned.rows()));
+            self.planes = turned;
+            return;
+        }
+        self.kind = of.kind;
+        if of.kind == Kind::Dense {
+            (self.kind, self.range) = (Kind::Turned, range.clone());
+            of.with(rows).numbers.transpose(much, &mut self.turned);
+        } else {
+            of.lists.transpose(much, &mut self.lists);
+        }
+    }
+
+    /// The factor, with the rows that it was made of.
+    pub fn with<'a>(&'a self, rows: &'a Rows<T>) -> Factor<'a, T> {
+        let columns = rows.numbers.len() / rows.len.max(1);
+        let numbers = match self.kind {
+            Kind::Turned => dense::Dense { columns: self.range.len(), values: &self.turned },
+            Kind::Dense => {
+                dense::Dense { columns, values: &rows.numbers[self.range.start * columns..self.range.end * columns] }
+            }
+            _ => dense::Dense { columns: 0, values: &[] },
+        };
+        Factor { of: self, numbers }
+    }
+}
+
+impl<T: Real> Factor<'_, T> {
+    /// out[r] = Σ_k x[r, k] · panel[k], or += if it is to be added.
+    pub fn product<'a>(&self, level: Level, add: bool, panel: impl Into<Panel<'a, T>>, out: &mut [Strip<T>]) {
+        let panel = panel.into();
+        match self.of.kind {
+            Kind::Codes => match panel.shorts.filter(|_| !add) {
+                Some(shorts) => russians::short_product(level, &self.of.codes, shorts, out),
+                None => russians::product(level, add, &self.of.codes, panel.strips, out),
+            },
+            Kind::Lists => lists::product(level, add, &self.of.lists, panel.strips, out),
+            Kind::Bytes => amx::product(level, add, &self.of.bytes, panel, out),
+            Kind::Dense | Kind::Turned => dense::product(add, self.numbers, panel.strips, out),
+            Kind::Done => {}
+        }
+    }
+
+    /// Whether products have been made already.
+    pub fn is_done(&self) -> bool {
+        self.of.is_done()
+    }
+
+    /// The factor as numbers, if it is not of bits or codes.
+    pub fn numbers(&self) -> Option<dense::Dense<'_, T>> {
+        matches!(self.of.kind, Kind::Dense | Kind::Turned).then_some(self.numbers)
+    }
+}
+
+/// Lists or code words, whichever takes less time by what was measured per panel (in 0.1 ns, AVX2): 13 for an entry of a
+/// list and 50 for its beginning, 83 for a code word and 4,150 for its tables, or half of that if they are of integers. A
+/// function of the bits alone, so that results do not depend on the machine; only tiles have a rule of their own.
+fn cheaper(tiles: bool, short: bool, bits: &Planes, range: &Range<usize>) -> Kind {
+    let (rows, columns) = (range.len(), bits.columns());
+    if tiles && columns <= amx::LONGEST {
+        return if amx::worth(rows, columns, bits.ones(range)) { Kind::Bytes } else { Kind::Lists };
+    }
+    let blocks = columns.div_ceil(40);
+    let lists = 13 * bits.ones(range) + 50 * rows * columns.div_ceil(256);
+    let tables = blocks * (83 * rows + 4150);
+    if lists <= if short { tables / 2 } else { tables } { Kind::Lists } else { Kind::Codes }
+}
