@@ -13,6 +13,7 @@
 //! | `rows` | the states of a layer |
 //! | `factor` | rows as a factor, and which product takes them |
 //! | `lowered` | a machine as the kernels want it |
+//! | `cross` | the largest of the statistics, Σ w v ⟨h\|v⟩ᵀ |
 //! | `sweep`, `statistics`, `marginal` | half-steps of chains; sums of statistics; log p*(v) at any temperature |
 //!
 //! A task is one panel of the result, and each number of the result is summed in an order of its own: which thread takes
@@ -21,6 +22,7 @@
 #![allow(unsafe_code)]
 
 mod amx;
+mod cross;
 mod dense;
 mod epilogue;
 mod factor;

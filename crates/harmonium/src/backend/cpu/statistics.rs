@@ -1,13 +1,14 @@
 //! Σ w T(v), Σ w ⟨T(h)|v⟩ and Σ w v ⟨h|v⟩ᵀ, panel by panel of the hidden layer: inputs, means and their product with the
 //! rows follow each other while a panel is in the cache.
 
+use super::cross::{Across, Finish};
 use super::epilogue::{self, Draw};
 use super::factor::Factor;
 use super::panels::{Panels, Strip, WIDTH, panels_of, strips_of};
 use super::rows::Rows;
-use super::simd::{Level, dispatch};
+use super::simd::Level;
 use super::sweep::inputs;
-use super::{Cpu, ROWS, Scratch, dense, gather, row_chunks, two_valued, worth_threads};
+use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
 use crate::backend::Slot;
 use crate::natural::Side;
 use crate::real::Real;
@@ -92,79 +93,6 @@ impl<T: Real> Layers<T> {
     }
 }
 
-/// What becomes of Σ w b cᵀ, panel by panel and while it is in the cache: with x = l + d·b and h = k + e·c,
-/// Σ w x hᵀ = d e Σ w b cᵀ + k (d Σ w b + l Σ w) + l e Σ w cᵀ. Numbers are their own bits: l = 0, d = 1.
-pub struct Finish<T> {
-    scale: T,
-    /// What is added to the numbers of row i, nothing if it is empty, and how often the sum of a column.
-    rows: Vec<T>,
-    columns: T,
-    add: bool,
-}
-
-impl<T: Real> Finish<T> {
-    /// For sums that count `factor` times, from the visible layer's own sums of bits.
-    fn new(cpu: &Cpu<T>, factor: T, add: bool, weight: T, visible: &Array2<T>) -> Finish<T> {
-        let value = |side: &Side<T>| two_valued(side).unwrap_or([T::zero(), T::one()]);
-        let ([l, top], [k, high]) = (value(cpu.machine.visible()), value(cpu.machine.hidden()));
-        let (d, e) = (top - l, high - k);
-        let row = |b: &T| factor * k * (d * *b + l * weight);
-        let plain = l == T::zero() && k == T::zero();
-        let rows = if plain { Vec::new() } else { visible.row(0).iter().map(row).collect() };
-        Finish { scale: factor * d * e, rows, columns: factor * l * e, add }
-    }
-
-    /// Puts or adds everything but the scaled sums, rows[i] + columns·sums; whether there is something that they add to.
-    fn begin(&self, sums: &[Strip<T>], out: &mut [T]) -> bool {
-        if self.rows.is_empty() {
-            return self.add;
-        }
-        let width = out.len() / self.rows.len();
-        for (row, out) in self.rows.iter().zip(out.chunks_exact_mut(width)) {
-            for (sums, out) in sums.iter().zip(out.chunks_mut(WIDTH)) {
-                for (out, sum) in out.iter_mut().zip(&sums.0) {
-                    let y = *row + self.columns * *sum;
-                    *out = if self.add { *out + y } else { y };
-                }
-            }
-        }
-        true
-    }
-}
-
-dispatch! {
-    /// out[i] = scale·x[i] + rows[i] + columns·sums, or += if it is to be added.
-    fn put<T>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, out: ArrayViewMut2<T>) => put_body;
-}
-
-#[inline(always)]
-fn put_body<T: Real>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, mut out: ArrayViewMut2<T>) {
-    let width = out.ncols();
-    for (i, (x, mut out)) in x.iter().zip(out.rows_mut()).enumerate() {
-        let Some(out) = out.as_slice_mut() else { return };
-        // A whole strip has a constant length, which the compiler can unroll.
-        let out = if width == WIDTH { &mut out[..WIDTH] } else { &mut out[..width] };
-        match (finish.rows.is_empty(), finish.add) {
-            (true, true) => {
-                for (out, x) in out.iter_mut().zip(&x.0) {
-                    *out += finish.scale * *x;
-                }
-            }
-            (true, false) => {
-                for (out, x) in out.iter_mut().zip(&x.0) {
-                    *out = finish.scale * *x;
-                }
-            }
-            (false, add) => {
-                for (c, (out, x)) in out.iter_mut().zip(&x.0).enumerate() {
-                    let y = finish.scale * *x + (finish.rows[i] + finish.columns * sums.0[c]);
-                    *out = if add { *out + y } else { y };
-                }
-            }
-        }
-    }
-}
-
 /// Some rows of a slot, their weights, and what becomes of the sums once the last are in.
 struct Chunk<'a, T> {
     slot: Slot,
@@ -172,6 +100,12 @@ struct Chunk<'a, T> {
     weights: Option<&'a [T]>,
     finish: &'a Finish<T>,
     is_last: bool,
+}
+
+impl<T: Real> Chunk<'_, T> {
+    fn across<'a>(&'a self, level: Level, of: Factor<'a, T>) -> Across<'a, T> {
+        Across { level, of, finish: self.finish, more: self.range.start > 0, is_last: self.is_last }
+    }
 }
 
 /// Adds a chunk of rows for two-valued hidden units: one task per panel does everything.
@@ -182,7 +116,7 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, 
     let much = worth_threads(range.len(), n, m);
     scratch.load_both(level, much, &chains.visible, range, cpu.machine.visible().unit().width(), &up.panels);
     let forward = scratch.forward.with(&chains.visible);
-    let across = Across { level, of: scratch.across.with(&chains.visible), chunk };
+    let across = chunk.across(level, scratch.across.with(&chains.visible));
     let task = |panel: usize, piece: Piece<T>, sums: &mut Strip<T>, words: Option<&mut [u32]>| {
         forward.product(level, false, up.panels.panel(panel), piece.x);
         let (field, width) = (&up.field[panel], m - panel * WIDTH);
@@ -191,7 +125,7 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, 
             (draw, &mut words[range.clone()])
         });
         epilogue::means(level, piece.x, width, field, chunk.weights, sums, draw);
-        across.run(piece, sums);
+        across.run(piece.x, piece.cross, sums, piece.out);
     };
     let len = chains.hidden.len().max(1);
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
@@ -199,7 +133,7 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, 
     let pieces = pieces(&mut scratch.inputs, range.len(), &mut scratch.cross, out);
     let pieces = pieces.zip(&mut scratch.sums).zip(words).enumerate();
     threads::each(much, pieces, |(p, ((piece, s), w))| task(p, piece, s, w));
-    scratch.across_few(level, chunk, out);
+    scratch.across_few(level, chunk.finish, out);
 }
 
 /// One panel of the hidden layer: its inputs, then means; its products with the rows; where they go in the end.
@@ -207,28 +141,6 @@ struct Piece<'a, T> {
     x: &'a mut [Strip<T>],
     cross: &'a mut [Strip<T>],
     out: ArrayViewMut2<'a, T>,
-}
-
-/// How the means of a panel meet the rows.
-struct Across<'a, T> {
-    level: Level,
-    /// The rows transposed; done if they are few and meet all panels at the end.
-    of: Factor<'a, T>,
-    chunk: &'a Chunk<'a, T>,
-}
-
-impl<T: Real> Across<'_, T> {
-    /// Numbers whose products need nothing but a scale go straight to the end.
-    fn run(&self, piece: Piece<T>, sums: &Strip<T>) {
-        let (finish, more) = (self.chunk.finish, self.chunk.range.start > 0);
-        if let Some(x) = self.of.numbers().filter(|_| finish.rows.is_empty()) {
-            return dense::scaled_product(finish.add || more, finish.scale, x, piece.x, piece.out);
-        }
-        self.of.product(self.level, more, &*piece.x, piece.cross);
-        if self.chunk.is_last && !self.of.is_done() {
-            put(self.level, piece.cross, finish, sums, piece.out);
-        }
-    }
 }
 
 /// The panels of a chunk of `rows` rows.
@@ -275,10 +187,10 @@ fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2
         }
     }
     strips_of(total.row(0).iter().copied(), &mut scratch.sums);
-    let across = Across { level, of: scratch.across.with(from), chunk };
+    let across = chunk.across(level, scratch.across.with(from));
     let pieces = pieces(&mut scratch.inputs, rows, &mut scratch.cross, out);
-    threads::each(much, pieces.zip(&scratch.sums), |(piece, sums)| across.run(piece, sums));
-    scratch.across_few(level, chunk, out);
+    threads::each(much, pieces.zip(&scratch.sums), |(Piece { x, cross, out }, sums)| across.run(x, cross, sums, out));
+    scratch.across_few(level, chunk.finish, out);
 }
 
 impl<T: Real> Scratch<T> {
@@ -300,14 +212,6 @@ impl<T: Real> Scratch<T> {
                 self.across.set_done();
             }
             None => self.across.load_transposed(level, much, &self.forward, rows, range),
-        }
-    }
-
-    /// Means times rows, straight to where they go, if the rows are few.
-    fn across_few(&mut self, level: Level, chunk: &Chunk<T>, out: &mut Array2<T>) {
-        if let (true, Some(out)) = (self.across.is_done() && chunk.is_last, out.as_slice_mut()) {
-            let add = chunk.finish.begin(&self.sums, out);
-            self.few.across(level, add, chunk.finish.scale, &self.inputs, out);
         }
     }
 }
