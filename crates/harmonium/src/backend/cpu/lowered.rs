@@ -234,8 +234,14 @@ fn log_odds<T: Real>(side: &Side<T>, values: [T; 2], eta: &Array2<T>, out: &mut 
     out.resize(panels_of(eta.ncols()), Strip::zero());
     let rows = eta.as_standard_layout();
     for (eta, difference) in rows.as_slice().unwrap_or(&[]).chunks(eta.ncols()).zip(&difference) {
-        for (out, eta) in out.iter_mut().zip(eta.chunks(WIDTH)) {
-            out.0.iter_mut().zip(eta).for_each(|(out, eta)| *out += *eta * *difference);
+        let (whole, rest) = eta.as_chunks::<WIDTH>();
+        for (out, eta) in out.iter_mut().zip(whole) {
+            for c in 0..WIDTH {
+                out.0[c] += eta[c] * *difference;
+            }
+        }
+        for (out, eta) in out.iter_mut().skip(whole.len()).flat_map(|out| &mut out.0).zip(rest) {
+            *out += *eta * *difference;
         }
     }
 }

@@ -188,16 +188,16 @@ fn times<T: Real, const N: usize>(scale: T, first: usize, row: &[T], strip: &mut
 fn transpose<T: Real>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
     let (n, rows) = (panel.len(), w.len() / panel.len());
     for (four, w) in w.chunks_exact(4 * n).enumerate() {
-        let (a, rest) = w.split_at(n);
-        let (b, rest) = rest.split_at(n);
-        let (c, d) = rest.split_at(n);
-        let blocks = a.chunks_exact(4).zip(b.chunks_exact(4)).zip(c.chunks_exact(4)).zip(d.chunks_exact(4));
-        for (strips, (((a, b), c), d)) in panel.chunks_exact_mut(4).zip(blocks) {
-            let mut block = [[T::zero(); 4]; 4];
-            for (block, row) in block.iter_mut().zip([a, b, c, d]) {
-                for c in 0..4 {
-                    block[c] = scale * row[c];
-                }
+        // Slices of arrays share one counter.
+        let [a, b, c, d] = [0, 1, 2, 3].map(|k| w[k * n..(k + 1) * n].as_chunks::<4>().0);
+        let strips = panel.as_chunks_mut::<4>().0.iter_mut();
+        for (strips, (((a, b), c), d)) in strips.zip(a.iter().zip(b).zip(c).zip(d)) {
+            let mut block = [*a, *b, *c, *d];
+            for c in 0..4 {
+                block[0][c] *= scale;
+                block[1][c] *= scale;
+                block[2][c] *= scale;
+                block[3][c] *= scale;
             }
             for (strip, column) in strips.iter_mut().zip(transpose_block(block)) {
                 strip.0[4 * four..4 * four + 4].copy_from_slice(&column);
@@ -205,7 +205,8 @@ fn transpose<T: Real>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
         }
     }
     // What the blocks have left: the last columns, and the last rows.
-    for (j, strip) in panel.iter_mut().enumerate() {
+    let first = if rows.is_multiple_of(4) { n / 4 * 4 } else { 0 };
+    for (j, strip) in panel.iter_mut().enumerate().skip(first) {
         let done = if j < n / 4 * 4 { rows / 4 * 4 } else { 0 };
         for i in done..rows {
             strip.0[i] = scale * w[i * n + j];
