@@ -15,6 +15,8 @@ pub enum Take {
     Sums,
     /// Their averages are wanted: sums divided by the weight.
     Means,
+    /// Their averages, from which others will be taken next: until then Σvhᵀ may be anything.
+    MeansFirst,
     /// They are taken from what is there.
     LessSums,
     /// Their averages are taken from what is there.
@@ -26,7 +28,7 @@ impl Take {
     pub fn factor(self, weight: f64) -> (f64, bool) {
         match self {
             Take::Sums => (1.0, false),
-            Take::Means => (weight.recip(), false),
+            Take::Means | Take::MeansFirst => (weight.recip(), false),
             Take::LessSums => (-1.0, true),
             Take::LessMeans => (-weight.recip(), true),
         }

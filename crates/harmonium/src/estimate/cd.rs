@@ -17,7 +17,7 @@ pub(super) fn make<T: Real>(settings: Settings) -> Box<dyn Estimator<T>> {
 impl<T: Real> Estimator<T> for Cd {
     fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
         let sweeps = cx.sweeps(self.steps);
-        cx.data(Some((cx.key, sweeps.first)), out);
+        cx.data(Some((cx.key, sweeps.first)), Take::MeansFirst, out);
         cx.backend.gibbs(BATCH, sweeps);
         cx.backend.stats(BATCH, cx.weights, None, Take::LessMeans, &mut out.difference);
         Ok(())

@@ -8,7 +8,7 @@ use crate::exact::Exact;
 use crate::natural::Natural;
 use crate::real::Real;
 use crate::states::Bits;
-use crate::stats::Stats;
+use crate::stats::{Stats, Take};
 
 /// Γ terms that the cells of one row may take: a batch of 100 is summed over in a tenth of a second.
 const CHEAP: f64 = 2e5;
@@ -26,7 +26,7 @@ impl<T: Real> Estimator<T> for Enumerate {
                 out.difference = narrow(&summed(&cx, known)?.mean());
                 out.keep_data();
             }
-            None => cx.data(None, out),
+            None => cx.data(None, Take::Means, out),
         }
         out.difference.subtract(&narrow(&Exact::new(cx.rbm)?.stats()));
         Ok(())

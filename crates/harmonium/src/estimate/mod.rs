@@ -59,8 +59,8 @@ impl<T: Real> Phases<T> {
 
 impl<T: Real> Context<'_, T> {
     /// The data's side: averages over the batch. With `draw`, its hidden rows wait for the sweep with that number.
-    fn data(&mut self, draw: Option<(Key, u64)>, out: &mut Phases<T>) {
-        self.backend.stats(BATCH, self.weights, draw, Take::Means, &mut out.difference);
+    fn data(&mut self, draw: Option<(Key, u64)>, take: Take, out: &mut Phases<T>) {
+        self.backend.stats(BATCH, self.weights, draw, take, &mut out.difference);
         out.keep_data();
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn make<T: Real>(settings: Settings) -> Box<dyn Estimator<T>> {
 impl<T: Real> Estimator<T> for Pcd {
     fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
         let sweeps = cx.sweeps(self.steps);
-        cx.data(None, out);
+        cx.data(None, Take::MeansFirst, out);
         cx.backend.gibbs(CHAINS, sweeps);
         let next = (cx.key, sweeps.first + self.steps);
         cx.backend.stats(CHAINS, None, Some(next), Take::LessMeans, &mut out.difference);

@@ -63,7 +63,7 @@ impl<T: Real> Pt<T> {
 
 impl<T: Real> Estimator<T> for Pt<T> {
     fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
-        cx.data(None, out);
+        cx.data(None, Take::MeansFirst, out);
         self.follow(cx.backend, &out.data);
         self.ladders.step(cx.backend, self.steps, cx.key, cx.update, |_| ());
         self.show(cx.backend);

@@ -1,6 +1,7 @@
 //! Σ w v ⟨h|v⟩ᵀ: the means of a panel meet the rows, and the product goes where it belongs while it is in the cache.
 
 use super::factor::Factor;
+use super::few::MOST;
 use super::panels::{Strip, WIDTH};
 use super::simd::{Level, dispatch};
 use super::{Cpu, Scratch, dense, two_valued};
@@ -108,11 +109,23 @@ impl<T: Real> Across<'_, T> {
 }
 
 impl<T: Real> Scratch<T> {
-    /// Means times rows, straight to where they go, if the rows are few.
-    pub fn across_few(&mut self, level: Level, finish: &Finish<T>, out: &mut Array2<T>) {
+    /// Means times rows, straight to where they go, if the rows are few; they may wait for others, which are taken from them.
+    pub fn across_few(&mut self, level: Level, finish: &Finish<T>, may_wait: bool, out: &mut Array2<T>) {
         if let (true, Some(out)) = (self.across.is_done(), out.as_slice_mut()) {
-            let add = finish.begin(&self.sums, out);
-            self.few.across(level, add, finish.scale, &self.inputs, out);
+            self.few.take(finish.scale, &self.inputs);
+            if may_wait && finish.rows.is_empty() {
+                return self.few.wait();
+            }
+            let add = finish.begin(&self.sums, out) && self.few.waiting() == 0;
+            self.few.across(level, add, out);
+        }
+    }
+
+    /// Lets rows that wait meet the next ones, if these are few too; otherwise they go where they belong.
+    pub fn meet(&mut self, level: Level, few: usize, out: &mut Array2<T>) {
+        let waiting = self.few.waiting();
+        if let (true, Some(out)) = (waiting > 0 && (few == 0 || waiting + few > MOST), out.as_slice_mut()) {
+            self.few.across(level, false, out);
         }
     }
 }

@@ -19,34 +19,72 @@ const SUMS: usize = 1 << GROUP;
 /// Most rows: four tables of 4 kB, which leave room in the first-level cache.
 pub const MOST: usize = 4 * GROUP;
 
-/// A few rows of bits.
+/// A few rows of bits, and the numbers that their transpose meets: a strip per row, panel after panel.
 #[derive(Default)]
 pub struct Few<T> {
     rows: usize,
+    /// How many of them wait for others, to be looked up together.
+    waiting: usize,
     /// The rows transposed: a word for every column.
-    columns: Planes,
+    words: Vec<u32>,
+    x: Vec<Strip<T>>,
+    /// How often the numbers of every row count.
+    scales: [T; MOST],
+    turned: Planes,
     /// A table for every group, of one panel at a time. The first sum of each is 0.
     tables: Vec<Strip<T>>,
 }
 
 impl<T: Real> Few<T> {
-    /// Takes rows, at most [`MOST`].
+    /// Takes rows, at most [`MOST`] with those that wait.
     pub fn load(&mut self, bits: &Planes) {
-        self.rows = bits.rows();
-        bits.transpose(&(0..self.rows), &mut self.columns);
-        self.tables.resize(self.rows.div_ceil(GROUP) * SUMS, Strip::zero());
+        bits.transpose(&(0..bits.rows()), &mut self.turned);
+        if self.waiting == 0 {
+            self.words.clear();
+            self.words.resize(bits.columns(), 0);
+        }
+        for (word, turned) in self.words.iter_mut().zip(self.turned.words()) {
+            *word |= turned << self.waiting;
+        }
+        self.rows = self.waiting + bits.rows();
     }
 
-    /// out[k] = scale · Σ_r bit(r, k) · x[r], or += if it is to be added. `x` has panels of one strip per row, `out` is row
-    /// after row without panels.
-    pub fn across(&mut self, level: Level, add: bool, scale: T, x: &[Strip<T>], out: &mut [T]) {
-        let words = self.columns.words();
-        let width = out.len() / words.len().max(1);
-        for (p, x) in x.chunks(self.rows.max(1)).enumerate() {
-            let first = p * WIDTH;
-            tabulate(level, scale, width - first, x, &mut self.tables);
-            look_up(level, add, &self.tables, words, width, first..(first + WIDTH).min(width), out);
+    /// Takes the numbers of the rows taken last, which count `scale` times.
+    pub fn take(&mut self, scale: T, x: &[Strip<T>]) {
+        let new = self.waiting..self.rows;
+        let panels = x.len() / new.len().max(1);
+        self.scales[new.clone()].fill(scale);
+        self.x.resize(panels * MOST, Strip::zero());
+        for (all, x) in self.x.chunks_exact_mut(MOST).zip(x.chunks_exact(new.len().max(1))) {
+            all[new.clone()].copy_from_slice(x);
         }
+    }
+
+    /// Lets the rows wait for others.
+    pub fn wait(&mut self) {
+        self.waiting = self.rows;
+    }
+
+    /// How many rows wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Lets go of the rows that wait.
+    pub fn forget(&mut self) {
+        self.waiting = 0;
+    }
+
+    /// out[k] = Σ_r bit(r, k) · scale[r] · x[r], or += if it is to be added. `out` is row after row without panels.
+    pub fn across(&mut self, level: Level, add: bool, out: &mut [T]) {
+        let width = out.len() / self.words.len().max(1);
+        self.tables.resize(self.rows.div_ceil(GROUP) * SUMS, Strip::zero());
+        for (p, x) in self.x.chunks_exact(MOST).enumerate() {
+            let columns = p * WIDTH..((p + 1) * WIDTH).min(width);
+            tabulate(level, &self.scales, columns.len(), &x[..self.rows], &mut self.tables);
+            look_up(level, add, &self.tables, &self.words, width, columns, out);
+        }
+        self.waiting = 0;
     }
 }
 
@@ -117,25 +155,26 @@ fn two_of<T: Real, const N: usize>(
 
 dispatch! {
     /// Sum k of a table is that of the rows whose bits k has, of five rows; of the first `width` columns, or of some more.
-    fn tabulate<T>(scale: T, width: usize, x: &[Strip<T>], tables: &mut [Strip<T>]) => tabulate_body;
+    fn tabulate<T>(scales: &[T; MOST], width: usize, x: &[Strip<T>], tables: &mut [Strip<T>]) => tabulate_body;
 }
 
 #[inline(always)]
-fn tabulate_body<T: Real>(scale: T, width: usize, x: &[Strip<T>], tables: &mut [Strip<T>]) {
+fn tabulate_body<T: Real>(scales: &[T; MOST], width: usize, x: &[Strip<T>], tables: &mut [Strip<T>]) {
     match width {
-        ..=8 => tabulate_of::<T, 8>(scale, x, tables),
-        9..=16 => tabulate_of::<T, 16>(scale, x, tables),
-        _ => tabulate_of::<T, WIDTH>(scale, x, tables),
+        ..=8 => tabulate_of::<T, 8>(scales, x, tables),
+        9..=16 => tabulate_of::<T, 16>(scales, x, tables),
+        _ => tabulate_of::<T, WIDTH>(scales, x, tables),
     }
 }
 
 #[inline(always)]
-fn tabulate_of<T: Real, const N: usize>(scale: T, x: &[Strip<T>], tables: &mut [Strip<T>]) {
-    for (x, table) in x.chunks(GROUP).zip(tables.chunks_exact_mut(SUMS)) {
-        for (i, x) in x.iter().enumerate() {
+fn tabulate_of<T: Real, const N: usize>(scales: &[T; MOST], x: &[Strip<T>], tables: &mut [Strip<T>]) {
+    let groups = x.chunks(GROUP).zip(scales.chunks(GROUP));
+    for ((x, scales), table) in groups.zip(tables.chunks_exact_mut(SUMS)) {
+        for (i, (x, scale)) in x.iter().zip(scales).enumerate() {
             let mut x = *x;
             for c in 0..N {
-                x.0[c] *= scale;
+                x.0[c] *= *scale;
             }
             let (done, new) = table.split_at_mut(1 << i);
             for (done, new) in done.iter().zip(new) {
@@ -256,10 +295,18 @@ mod tests {
                         let panel = &w[k / rows * columns..(k / rows + 1) * columns];
                         assert!(x[k].0[c] == twin(&bits[k % rows], panel, c), "{rows} x {columns}, {}", level.name());
                     }
-                    few.load(&planes);
-                    for add in [false, true] {
+                    // Some wait for the others.
+                    for (add, first) in [(false, 0), (true, 0), (false, rows / 3)] {
                         let mut out = vec![old; columns * width];
-                        few.across(level, add, scale, &y, &mut out);
+                        for part in [0..first, first..rows].into_iter().filter(|p| !p.is_empty()) {
+                            let y = y.chunks(rows).flat_map(|y| &y[part.clone()]).copied().collect::<Vec<_>>();
+                            few.load(&planes_of(&bits[part.clone()]));
+                            few.take(scale, &y);
+                            if part.end < rows {
+                                few.wait();
+                            }
+                        }
+                        few.across(level, add, &mut out);
                         for (k, c) in (0..columns).flat_map(|k| (0..width).map(move |c| (k, c))) {
                             let panel = &scaled[c / WIDTH * rows..(c / WIDTH + 1) * rows];
                             let sum = russian_twin(&turned[k], panel, c % WIDTH);

@@ -125,8 +125,7 @@ impl<T: Real> Scratch<T> {
         panels: &Panels<T>,
     ) {
         self.inputs.resize(range.len() * panels.len(), Strip::zero());
-        let few = rows.bits().filter(|_| !much && range.len() == rows.len() && rows.len() <= few::MOST);
-        match few {
+        match few(much, rows).filter(|_| range.len() == rows.len()) {
             Some(bits) => {
                 few::products(level, bits, panels, &mut self.inputs);
                 self.forward.set_done();
@@ -279,6 +278,11 @@ fn two_valued<T: Real>(side: &Side<T>) -> Option<[T; 2]> {
             x[0]
         })
     })
+}
+
+/// The rows as bits, if they are few and for one thread.
+fn few<T: Real>(much: bool, rows: &Rows<T>) -> Option<&planes::Planes> {
+    rows.bits().filter(|_| !much && rows.len() <= few::MOST)
 }
 
 /// Whether a product of this size is worth several threads.

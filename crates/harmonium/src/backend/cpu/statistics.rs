@@ -8,7 +8,7 @@ use super::panels::{Panels, Strip, WIDTH, panels_of, strips_of};
 use super::rows::Rows;
 use super::simd::Level;
 use super::sweep::inputs;
-use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
+use super::{Cpu, ROWS, Scratch, few, gather, row_chunks, two_valued, worth_threads};
 use crate::backend::Slot;
 use crate::natural::Side;
 use crate::real::Real;
@@ -42,9 +42,16 @@ pub fn stats<T: Real>(
     }
     visible_sums(cpu, slot, weights, &mut sums.visible);
     let finish = Finish::new(cpu, T::of(factor), add, T::of(weight), &sums.visible);
+    let n = cpu.machine.visible().columns();
+    let next = few(worth_threads(len, n, m), &cpu.slots[slot].visible).map_or(0, |_| len);
+    match add {
+        true => cpu.scratch.meet(cpu.level, next, &mut out.cross),
+        false => cpu.scratch.few.forget(),
+    }
     for range in row_chunks(len) {
         let weights = weights.map(|w| &w[range.clone()]);
-        let chunk = Chunk { slot, is_last: range.end == len, range, weights, finish: &finish };
+        let may_wait = take == Take::MeansFirst;
+        let chunk = Chunk { slot, is_last: range.end == len, range, weights, finish: &finish, may_wait };
         match bits {
             true => chunk_of_bits(cpu, &chunk, key, &mut out.cross),
             false => chunk_of_rows(cpu, &chunk, &mut sums.hidden, &mut out.cross),
@@ -100,6 +107,7 @@ struct Chunk<'a, T> {
     weights: Option<&'a [T]>,
     finish: &'a Finish<T>,
     is_last: bool,
+    may_wait: bool,
 }
 
 impl<T: Real> Chunk<'_, T> {
@@ -133,7 +141,7 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, 
     let pieces = pieces(&mut scratch.inputs, range.len(), &mut scratch.cross, out);
     let pieces = pieces.zip(&mut scratch.sums).zip(words).enumerate();
     threads::each(much, pieces, |(p, ((piece, s), w))| task(p, piece, s, w));
-    scratch.across_few(level, chunk.finish, out);
+    scratch.across_few(level, chunk.finish, chunk.may_wait, out);
 }
 
 /// One panel of the hidden layer: its inputs, then means; its products with the rows; where they go in the end.
@@ -190,7 +198,7 @@ fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2
     let across = chunk.across(level, scratch.across.with(from));
     let pieces = pieces(&mut scratch.inputs, rows, &mut scratch.cross, out);
     threads::each(much, pieces.zip(&scratch.sums), |(Piece { x, cross, out }, sums)| across.run(x, cross, sums, out));
-    scratch.across_few(level, chunk.finish, out);
+    scratch.across_few(level, chunk.finish, chunk.may_wait, out);
 }
 
 impl<T: Real> Scratch<T> {
