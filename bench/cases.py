@@ -164,7 +164,8 @@ def competitors(case, binaries, folder):
         if case.visible == "bernoulli":
             all["rbms"] = peer("rbms")
     if case.visible == "bernoulli" and (case.method, case.steps) == ("pcd", 1) and case.batch <= 128:
-        all["scikit-learn"] = peer("sklearn")
+        all["scikit-learn"] = peer("sklearn", "--variant", "loop")
+        all["scikit-learn fit"] = peer("sklearn", "--variant", "fit")
     if case.trains and case.n_hidden == 500 and case.steps == 1:
         all[f"{OURS} centred"] = [str(binary), *same, "--centred"]
         adam = [str(binary), *same, "--optimizer", "adam"]

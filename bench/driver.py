@@ -21,7 +21,7 @@ from race import Competitor, race
 FLAGS = ("avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "amx_int8", "amx_bf16", "asimd", "sve")
 PEERS = ("torch", "numpy", "rbms", "scikit-learn")
 QUIET = 0.03  # part of the machine that others may use; an idle system uses less than 1 %
-COLUMNS = ("numpy", "rbms", "scikit-learn", f"{OURS} centred", f"{OURS} adam")
+COLUMNS = ("numpy", "rbms", "scikit-learn", "scikit-learn fit", f"{OURS} centred", f"{OURS} adam")
 
 
 def say(text):
