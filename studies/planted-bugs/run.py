@@ -97,7 +97,7 @@ BUGS = [
     ("backend/cpu/epilogue.rs", "p.0[c] *= weights[first + k];", "p.0[c] *= weights[k];", "means: weights of other rows"),
     ("backend/cpu/lowered.rs", "T::of(low.f64() * s)", "T::of(-low.f64() * s)", "spins as bits: sign of the low value's field"),
     ("logz/online.rs", "if a.log_z.value < b.log_z.value { (a.log_z, b) } else { (b.log_z, a) };", "if a.log_z.value > b.log_z.value { (a.log_z, b) } else { (b.log_z, a) };", "anchors: the base that found less counts"),
-    ("backend/cpu/statistics.rs", "factor * k * (d * *b + l * weight)", "factor * k * (d * *b)", "spins as bits: constant term of Σ v hᵀ forgotten"),
+    ("backend/cpu/cross.rs", "factor * k * (d * *b + l * weight)", "factor * k * (d * *b)", "spins as bits: constant term of Σ v hᵀ forgotten"),
     ("backend/cpu/marginal.rs", "*x *= scale / up.gain", "*x *= scale", "free energy: inputs of spins not rescaled"),
     ("backend/cpu/sweep.rs", "chains.waiting = false;", "", "chains: hidden rows that wait are used for ever"),
     ("backend/cpu/sweep.rs", "buffer.input.iter_mut().for_each(|x| *x *= beta);", "", "tempering: the coupling of other units not scaled"),
@@ -123,6 +123,13 @@ BUGS = [
     ("backend/cpu/rows.rs", "if known.get(k / sites, k % sites) {", "if known.get(k / sites, 0) {", "cells held fast: the first site decides for numbers and codes"),
     ("conditional/exact.rs", "all.cross.row_mut(c).assign(&found.cross.row(k));", "", "unknown cells: ⟨vhᵀ⟩ of what was filled in"),
     ("sample/path.rs", "let own: f64 = given.iter().map(pair).sum();", "let own = 0.0;", "annealing with cells held fast: their part of the base forgotten"),
+    ("backend/cpu/few.rs", "*word |= turned << self.waiting;", "*word |= *turned;", "few rows: bits of those that follow on top of those that wait"),
+    ("backend/cpu/cross.rs", "&& self.few.waiting() == 0", "", "few rows: those that wait are added to what was there"),
+    ("backend/cpu/cross.rs", "(few == 0 || waiting + few > MOST)", "false", "few rows: those that wait never go where they belong if many follow"),
+    ("coupling.rs", "add_times(rate, step, self.weights)", "add_times(rate + rate, step, self.weights)", "weights step twice as far on the way to the backend"),
+    ("coupling.rs", ".zip(&rows[first..])", ".zip(rows)", "scales of the first rows for every block"),
+    ("model.rs", " && self.kind.unit::<T>().origin() == Origin::Offset && !moved", "", "offsets forgotten when a machine is lowered"),
+    ("backend/cpu/lowered.rs", "(top - bottom) * (high - low)", "top - bottom", "spins as bits: the given layer's span forgotten"),
 ]
 
 

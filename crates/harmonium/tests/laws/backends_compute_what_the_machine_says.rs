@@ -5,7 +5,7 @@ use harmonium::backend::cpu::Level;
 use harmonium::backend::{Backend, Cpu, Sweeps};
 use harmonium::rng::{Key, Purpose};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Rbm, States, Stats, Take};
+use harmonium::{Dataset, Gradient, Rbm, States, Stats, Take};
 use ndarray::{Array1, Array2};
 
 /// 150 rows: more than a few shards, and a ragged end.
@@ -102,6 +102,68 @@ fn statistics_and_free_energies_are_those_of_the_machine() {
             for (a, b) in cpu.free_energy(data.states()).iter().zip(&machine.up().free_energy(x.view())) {
                 close(*a, *b, 1e-13, &what(&rbm, level));
             }
+        }
+    }
+}
+
+/// Rows that others are taken from may wait for them, whatever happens in between: few for few, few for many, many for few.
+#[test]
+fn means_that_come_first_are_those_that_others_are_taken_from() {
+    for (k, (rbm, n)) in cases().into_iter().enumerate() {
+        let mut r = Numbers::new(k as u64);
+        let machine = rbm.lower();
+        let encode = |rows: &Array2<f64>| machine.visible().encode(rows.view(), 1).unwrap();
+        let pack = |rows: &Array2<f64>| Dataset::from_values(machine.visible(), rows.view()).unwrap();
+        let rows = random_rows(rbm.visible(), n, &mut r);
+        let weights: Vec<f64> = (0..n).map(|_| r.uniform()).collect();
+        let first = machine.up().stats(encode(&rows).view(), Array1::from(weights.clone()).view());
+        for (others, level) in [3, 9, 30].into_iter().flat_map(|o| Level::available().into_iter().map(move |l| (o, l)))
+        {
+            let rest = random_rows(rbm.visible(), others, &mut r);
+            let want = first.minus(&machine.up().stats(encode(&rest).view(), Array1::ones(others).view()));
+            let mut cpu = Cpu::with_level(machine.clone(), level);
+            let mut ours = Stats::zeros(&machine);
+            cpu.put(0, pack(&rows).states(), None);
+            cpu.put(1, pack(&rest).states(), None);
+            cpu.put(2, pack(&rest).states(), None);
+            // The first ones are taken twice: what waited is forgotten.
+            cpu.stats(1, None, None, Take::MeansFirst, &mut ours);
+            cpu.stats(0, Some(&weights), None, Take::MeansFirst, &mut ours);
+            cpu.gibbs(2, Sweeps { steps: 1, key: Key::root(1), first: 0, beta: None });
+            cpu.stats(1, None, None, Take::LessMeans, &mut ours);
+            let parts = [(&ours.visible, &want.visible), (&ours.hidden, &want.hidden), (&ours.cross, &want.cross)];
+            for (a, b) in parts.into_iter().flat_map(|(a, b)| a.iter().zip(b)) {
+                close(*a, *b, 1e-13, &what(&rbm, level));
+            }
+        }
+    }
+}
+
+/// A step of the weights on the way to the backend is the step, and what the backend then computes is to the bit what one made
+/// of the new machine computes.
+#[test]
+fn a_backend_that_follows_a_step_is_the_new_machine() {
+    for (k, (mut rbm, n)) in cases().into_iter().enumerate() {
+        let mut r = Numbers::new(k as u64);
+        let mut step = Gradient::zeros(&rbm);
+        step.weights.mapv_inplace(|_| r.normal());
+        let old = rbm.lower();
+        let data = Dataset::from_values(old.visible(), random_rows(rbm.visible(), n, &mut r).view()).unwrap();
+        for level in Level::available() {
+            let mut want = rbm.clone();
+            want.step(0.01, &step);
+            let mut follower = Cpu::with_level(rbm.lower(), level);
+            follower.follow(&mut rbm, Some((0.01, &step.weights)));
+            assert_eq!((&rbm, follower.machine()), (&want, &want.lower()), "{}", what(&rbm, level));
+            let mut fresh = Cpu::with_level(want.lower(), level);
+            let found = [&mut follower, &mut fresh].map(|cpu| {
+                let mut stats = Stats::zeros(&old);
+                cpu.put(0, data.states(), None);
+                cpu.gibbs(0, Sweeps { steps: 2, key: Key::root(1), first: 0, beta: None });
+                cpu.stats(0, None, None, Take::Sums, &mut stats);
+                (stats, cpu.free_energy(data.states()))
+            });
+            assert_eq!(found[0], found[1], "{}", what(&rbm, level));
         }
     }
 }
