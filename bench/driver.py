@@ -157,7 +157,7 @@ def page(about, results):
         "",
         f"{about['cores']} cores, {' '.join(about['flags'])}; instruction sets: {about['isa']}. Commit {about['commit']}.",
         f"Python {about['python']}, {versions}. {about['rounds']} rounds; competitors "
-        + ("were checked to compute the same thing." if about["checked"] else "were not checked."),
+        + ("were checked to compute the same thing (but for fit, centred, adam)." if about["checked"] else "were not checked."),
         "",
         "Thousands of rows per second, median of the rounds. The ratio is harmonium to the best torch, median of the rounds",
         "(lowest to highest).",

@@ -128,8 +128,10 @@ BUGS = [
     ("backend/cpu/cross.rs", "(few == 0 || waiting + few > MOST)", "false", "few rows: those that wait never go where they belong if many follow"),
     ("coupling.rs", "add_times(rate, step, self.weights)", "add_times(rate + rate, step, self.weights)", "weights step twice as far on the way to the backend"),
     ("coupling.rs", ".zip(&rows[first..])", ".zip(rows)", "scales of the first rows for every block"),
-    ("model.rs", " && self.kind.unit::<T>().origin() == Origin::Offset && !moved", "", "offsets forgotten when a machine is lowered"),
+    ("model.rs", "unit.origin() == Origin::Offset && !moved", "unit.origin() == Origin::Offset", "offsets forgotten when a machine is lowered"),
     ("backend/cpu/lowered.rs", "(top - bottom) * (high - low)", "top - bottom", "spins as bits: the given layer's span forgotten"),
+    ("backend/cpu/normals.rs", "2 * draw.panel as u32", "draw.panel as u32", "Gaussian draws: random numbers of another panel"),
+    ("backend/cpu/cross.rs", "self.finish.add || self.more", "self.finish.add", "numbers times means: later chunks put over the first"),
 ]
 
 

@@ -348,7 +348,7 @@ mod tests {
         for k in 1..1_000_000 {
             let x = k as f64 * 1e-6;
             ln[0] = ln[0].max((ln_f64(x) - x.ln()).abs() / x.ln().abs());
-            ln[1] = ln[1].max(f64::from(ln_f32(x as f32)) / f64::from(x as f32).ln() - 1.0);
+            ln[1] = ln[1].max((f64::from(ln_f32(x as f32)) / f64::from(x as f32).ln() - 1.0).abs());
             let z = 0.5 * x - 0.25;
             sin[0] = sin[0].max((sin_turns_f64(z) - (std::f64::consts::TAU * z).sin()).abs());
             sin[1] = sin[1]

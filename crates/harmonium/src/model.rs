@@ -43,7 +43,7 @@ impl<T: Real> Layer<T> {
             check_numbers(field.name, row.iter(), |x| (lo..=hi).contains(&x), || in_words(field.range))?;
         }
         check_numbers("offset", offset.iter(), f64::is_finite, || "finite".into())?;
-        Ok(Layer { kind, par: standard(par), offset })
+        Ok(Layer { kind, par: standard(par), offset: offset.as_standard_layout().into_owned() })
     }
 
     /// What the units are.
@@ -89,7 +89,8 @@ impl<T: Real> Layer<T> {
     fn is_plain(&self) -> bool {
         // No early exit, so that this becomes SIMD code.
         let moved = self.offset.as_slice().unwrap_or(&[]).iter().fold(false, |any, x| any | (*x != T::zero()));
-        self.par.nrows() == 1 && self.kind.unit::<T>().origin() == Origin::Offset && !moved
+        let unit = self.kind.unit::<T>();
+        unit.fields().len() == 1 && unit.n_stats() == 1 && unit.origin() == Origin::Offset && !moved
     }
 
     /// The point where U(x) = 0, in f64.

@@ -15,7 +15,8 @@ pub enum Take {
     Sums,
     /// Their averages are wanted: sums divided by the weight.
     Means,
-    /// Their averages, from which others will be taken next: until then Σvhᵀ may be anything.
+    /// Their averages, from which the next rows that are asked for will be taken, in the same place: until then Σvhᵀ may be
+    /// anything.
     MeansFirst,
     /// They are taken from what is there.
     LessSums,

@@ -42,7 +42,8 @@ pub enum Origin {
 
 /// One layer's worth of units of one kind: every method works on a whole row, so that dispatch is per row.
 pub trait Unit<T: Real>: Send + Sync {
-    /// The trainable rows; the first is the bias. Alone, it is the natural parameter, and the scale is 1.
+    /// The trainable rows; the first is the bias. Alone and with one statistic, it is the natural parameter, the scale is 1, and
+    /// the reference is the offset.
     fn fields(&self) -> &'static [Field];
 
     /// Columns per site.

@@ -106,7 +106,7 @@ fn statistics_and_free_energies_are_those_of_the_machine() {
     }
 }
 
-/// Rows that others are taken from may wait for them, whatever happens in between: few for few, few for many, many for few.
+/// Rows that others are taken from may wait for them while chains run: few for few, few for many, many for few.
 #[test]
 fn means_that_come_first_are_those_that_others_are_taken_from() {
     for (k, (rbm, n)) in cases().into_iter().enumerate() {
@@ -135,6 +135,7 @@ fn means_that_come_first_are_those_that_others_are_taken_from() {
             for (a, b) in parts.into_iter().flat_map(|(a, b)| a.iter().zip(b)) {
                 close(*a, *b, 1e-13, &what(&rbm, level));
             }
+            close(ours.weight, 0.0, 1e-13, "weight");
         }
     }
 }

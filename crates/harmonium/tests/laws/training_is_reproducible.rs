@@ -1,11 +1,12 @@
 //! The same seed gives the same bits: twice, on any number of threads, and however often it is interrupted.
 
-use crate::common::{Numbers, StopAfter, machine, pairs, random_rows};
+use crate::common::{Numbers, StopAfter, machine, pairs, random_rbm, random_rows};
 use harmonium::events::{Event, Flow, Observer, Reason};
 use harmonium::file::ModelFile;
-use harmonium::optimize::{OptimizerConfig, Schedule};
+use harmonium::optimize::{OptimizerConfig, Penalty, Schedule};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Rbm, TrainConfig, Trainer, initial_machine};
+use harmonium::{Dataset, Exact, Rbm, TrainConfig, Trainer, initial_machine};
+use ndarray::Axis;
 use std::path::Path;
 
 fn kind(name: &str) -> Kind {
@@ -85,6 +86,47 @@ fn rows_learn_alike_whichever_kernel_takes_them() {
     };
     let (a, b) = (learned(&bits), learned(&numbers));
     assert!((a - b).abs() < 0.02, "{a} against {b}");
+}
+
+/// Ten updates by hand, with the exact gradient of all rows: a step, the longest weights, then the offsets, which move at the tenth.
+#[test]
+fn an_update_is_step_limit_and_offsets_in_this_order() {
+    let penalty = |max_norm| Penalty { max_norm, ..Penalty::default() };
+    for (visible, max_norm) in [("bernoulli", None), ("spin", Some(0.01)), ("gaussian", None)] {
+        let teacher = random_rbm(&kind(visible), 4, &kind("bernoulli"), 3, false, 1.0, &mut Numbers::new(5));
+        let values = Exact::new(&teacher).unwrap().sample(40, harmonium::rng::Key::root(2)).0;
+        let data = Dataset::from_values(teacher.lower().visible(), values.view()).unwrap();
+        let mut rbm = initial_machine(&kind(visible), &kind("bernoulli"), 3, &data, true, 1).unwrap();
+        let optimizer = OptimizerConfig { name: "sgd".into(), momentum: 0.0, nesterov: false };
+        let config =
+            TrainConfig { lr: 0.3, schedule: Schedule::Constant, variance_rate: 1.0, optimizer, ..config("exact", 10) };
+        let config = TrainConfig { batch_size: 40, offset_rate: 0.2, penalty: penalty(max_norm), ..config };
+        let mut t = Trainer::new(config, rbm.clone(), data, None).unwrap();
+        t.run(&mut ()).unwrap();
+        let mut running = [rbm.visible(), rbm.hidden()].map(|layer| layer.offset().to_owned());
+        for _ in 0..10 {
+            let machine = rbm.lower();
+            let x = machine.visible().encode(values.view(), 1).unwrap();
+            let batch = machine.up().stats(x.view(), ndarray::Array1::ones(40).view()).mean();
+            let gradient = rbm.gradient(&machine, &batch.minus(&Exact::new(&rbm).unwrap().stats()));
+            rbm.step(0.3, &gradient);
+            penalty(max_norm).project(&mut rbm);
+            for (running, means) in running.iter_mut().zip([&batch.visible, &batch.hidden]) {
+                running.zip_mut_with(&means.row(0), |r, m| *r += 0.2 * (m - *r));
+            }
+        }
+        rbm.recenter(running[0].view(), running[1].view()).unwrap();
+        let numbers = |rbm: &Rbm<f64>| {
+            let layer = |l: &harmonium::Layer<f64>| [l.par().to_owned(), l.offset().to_owned().insert_axis(Axis(0))];
+            let parts = layer(rbm.visible()).into_iter().chain(layer(rbm.hidden())).chain([rbm.weights().to_owned()]);
+            parts.flatten().collect::<Vec<f64>>()
+        };
+        for (a, b) in numbers(t.rbm()).into_iter().zip(numbers(&rbm)) {
+            crate::common::close(a, b, 1e-10, visible);
+        }
+        let longest = rbm.weights().columns().into_iter().map(|w| w.dot(&w).sqrt()).fold(0.0, f64::max);
+        assert!(max_norm.is_none_or(|limit| (longest - limit).abs() < 1e-10), "the limit is reached: {longest}");
+    }
 }
 
 #[test]

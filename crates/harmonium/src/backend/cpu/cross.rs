@@ -4,8 +4,7 @@ use super::factor::Factor;
 use super::few::MOST;
 use super::panels::{Strip, WIDTH};
 use super::simd::{Level, dispatch};
-use super::{Cpu, Scratch, dense, two_valued};
-use crate::natural::Side;
+use super::{Cpu, Scratch, bit_values, dense};
 use crate::real::Real;
 use ndarray::{Array2, ArrayViewMut2};
 
@@ -22,8 +21,7 @@ pub struct Finish<T> {
 impl<T: Real> Finish<T> {
     /// For sums that count `factor` times, from the visible layer's own sums of bits.
     pub fn new(cpu: &Cpu<T>, factor: T, add: bool, weight: T, visible: &Array2<T>) -> Finish<T> {
-        let value = |side: &Side<T>| two_valued(side).unwrap_or([T::zero(), T::one()]);
-        let ([l, top], [k, high]) = (value(cpu.machine.visible()), value(cpu.machine.hidden()));
+        let ([l, top], [k, high]) = (bit_values(cpu.machine.visible()), bit_values(cpu.machine.hidden()));
         let (d, e) = (top - l, high - k);
         let row = |b: &T| factor * k * (d * *b + l * weight);
         let plain = l == T::zero() && k == T::zero();
@@ -121,9 +119,11 @@ impl<T: Real> Scratch<T> {
         }
     }
 
-    /// Lets rows that wait meet the next ones, if these are few too; otherwise they go where they belong.
-    pub fn meet(&mut self, level: Level, few: usize, out: &mut Array2<T>) {
+    /// Lets rows that wait meet the next ones, `few` if these are few; otherwise they go where they belong. If nothing will be
+    /// taken from them they are forgotten.
+    pub fn meet(&mut self, level: Level, few: Option<usize>, out: &mut Array2<T>) {
         let waiting = self.few.waiting();
+        let Some(few) = few else { return self.few.forget() };
         if let (true, Some(out)) = (waiting > 0 && (few == 0 || waiting + few > MOST), out.as_slice_mut()) {
             self.few.across(level, false, out);
         }

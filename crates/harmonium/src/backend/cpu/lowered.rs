@@ -8,7 +8,7 @@ use super::epilogue::{Heat, Odds};
 use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of};
 use super::rounded::rounded;
 use super::simd::Level;
-use super::two_valued;
+use super::{bit_values, two_valued};
 use crate::coupling::Stepping;
 use crate::model::Rbm;
 use crate::natural::{Natural, Pass, Side};
@@ -211,11 +211,6 @@ impl<T: Real> Direction<T> {
     }
 }
 
-/// The values of a layer's bits; numbers are their own bits.
-fn bit_values<T: Real>(side: &Side<T>) -> [T; 2] {
-    two_valued(side).unwrap_or([T::zero(), T::one()])
-}
-
 /// What weights are multiplied by in panels from one layer to the other.
 fn scale<T: Real>(from: &Side<T>, to: &Side<T>) -> T {
     let ([low, high], [bottom, top]) = (bit_values(from), bit_values(to));
@@ -236,8 +231,8 @@ fn log_odds<T: Real>(side: &Side<T>, values: [T; 2], eta: &Array2<T>, out: &mut 
     for (eta, difference) in rows.as_slice().unwrap_or(&[]).chunks(eta.ncols()).zip(&difference) {
         let (whole, rest) = eta.as_chunks::<WIDTH>();
         for (out, eta) in out.iter_mut().zip(whole) {
-            for c in 0..WIDTH {
-                out.0[c] += eta[c] * *difference;
+            for (out, eta) in out.0.iter_mut().zip(eta) {
+                *out += *eta * *difference;
             }
         }
         for (out, eta) in out.iter_mut().skip(whole.len()).flat_map(|out| &mut out.0).zip(rest) {

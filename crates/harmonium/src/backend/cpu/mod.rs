@@ -280,6 +280,11 @@ fn two_valued<T: Real>(side: &Side<T>) -> Option<[T; 2]> {
     })
 }
 
+/// The values of a layer's bits; numbers are their own bits.
+fn bit_values<T: Real>(side: &Side<T>) -> [T; 2] {
+    two_valued(side).unwrap_or([T::zero(), T::one()])
+}
+
 /// The rows as bits, if they are few and for one thread.
 fn few<T: Real>(much: bool, rows: &Rows<T>) -> Option<&planes::Planes> {
     rows.bits().filter(|_| !much && rows.len() <= few::MOST)

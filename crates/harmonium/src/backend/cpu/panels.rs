@@ -193,12 +193,7 @@ fn transpose<T: Real>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
         let strips = panel.as_chunks_mut::<4>().0.iter_mut();
         for (strips, (((a, b), c), d)) in strips.zip(a.iter().zip(b).zip(c).zip(d)) {
             let mut block = [*a, *b, *c, *d];
-            for c in 0..4 {
-                block[0][c] *= scale;
-                block[1][c] *= scale;
-                block[2][c] *= scale;
-                block[3][c] *= scale;
-            }
+            block.iter_mut().flatten().for_each(|x| *x *= scale);
             for (strip, column) in strips.iter_mut().zip(transpose_block(block)) {
                 strip.0[4 * four..4 * four + 4].copy_from_slice(&column);
             }

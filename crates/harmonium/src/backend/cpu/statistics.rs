@@ -42,12 +42,9 @@ pub fn stats<T: Real>(
     }
     visible_sums(cpu, slot, weights, &mut sums.visible);
     let finish = Finish::new(cpu, T::of(factor), add, T::of(weight), &sums.visible);
-    let n = cpu.machine.visible().columns();
-    let next = few(worth_threads(len, n, m), &cpu.slots[slot].visible).map_or(0, |_| len);
-    match add {
-        true => cpu.scratch.meet(cpu.level, next, &mut out.cross),
-        false => cpu.scratch.few.forget(),
-    }
+    let much = worth_threads(len, cpu.machine.visible().columns(), m);
+    let next = few(much, &cpu.slots[slot].visible).map_or(0, |_| len);
+    cpu.scratch.meet(cpu.level, add.then_some(next), &mut out.cross);
     for range in row_chunks(len) {
         let weights = weights.map(|w| &w[range.clone()]);
         let may_wait = take == Take::MeansFirst;

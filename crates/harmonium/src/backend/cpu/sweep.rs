@@ -130,7 +130,7 @@ impl<T: Real> Half<'_, T> {
         threads::each(much, panels.enumerate(), task);
     }
 
-    /// Draws row by row, for units that need several columns or have numbers for values.
+    /// Draws row by row, for units that need several columns, and for numbers at other temperatures.
     fn draw_rows(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, inputs: &[Strip<T>]) {
         let (unit, columns, sites, len) = (self.to.unit(), self.to.columns(), self.to.sites(), to.len());
         let draw = |r: usize, buffer: &mut Buffer<T>, x: &mut [T]| {
