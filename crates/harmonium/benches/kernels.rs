@@ -79,7 +79,7 @@ fn main() -> Result<()> {
             ("row lists, 13 % bits", "bernoulli", 0.13, false),
             ("four Russians, 50 % bits", "bernoulli", 0.5, false),
             ("four Russians, 50 % bits, 16-bit integers", "bernoulli", 0.5, true),
-            ("numbers (gemm)", "gaussian", 0.0, false),
+            ("numbers", "gaussian", 0.0, false),
         ] {
             let data = rows(&kind(unit)?, batch, 784, density)?;
             let mut product = probe::Product::new(level, kind(unit)?, data.states(), 512, short)?;

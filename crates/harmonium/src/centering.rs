@@ -131,7 +131,7 @@ impl<T: Real> Rbm<T> {
         let (visible, hidden, weights) = self.parts_mut();
         let (ratio_v, ratio_h) = (set_chart(visible, kind_v, offset_v), set_chart(hidden, kind_h, offset_h));
         if ratio_v.iter().chain(&ratio_h).any(|r| *r != 1.0) {
-            Zip::indexed(weights).for_each(|(i, j), w| *w = T::of(w.f64() * ratio_v[i] * ratio_h[j]));
+            Zip::indexed(weights.view_mut()).for_each(|(i, j), w| *w = T::of(w.f64() * ratio_v[i] * ratio_h[j]));
         }
         let field = Coupling::new(self).forward(&(self.hidden().origin() - old_h));
         shift(self.parts_mut().0, &field);

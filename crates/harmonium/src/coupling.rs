@@ -7,7 +7,7 @@ use crate::math::{add_scaled, add_times, dot, scale_row};
 use crate::model::{Layer, Rbm};
 use crate::real::Real;
 use crate::threads::{self, MANY};
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{ArcArray2, Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
 
 /// Rows of W that one task takes.
 pub(crate) const ROWS: usize = 64;
@@ -54,9 +54,10 @@ fn times(x: &Array1<f64>, y: &[f64]) -> Array1<f64> {
     x.iter().zip(y).map(|(x, y)| x * y).collect()
 }
 
-/// W while it takes a step and becomes W̃: one pass over the weights for both.
+/// W while it takes a step and becomes W̃, or is W̃ itself: one pass over the weights for both.
 pub(crate) struct Stepping<'a, T> {
     weights: &'a mut [T],
+    lowered: Option<&'a mut [T]>,
     /// How much of which change.
     step: Option<(T, &'a [T])>,
     columns: usize,
@@ -67,16 +68,31 @@ pub(crate) struct Stepping<'a, T> {
 pub(crate) struct Block<'a, T> {
     first: usize,
     weights: &'a mut [T],
+    lowered: Option<&'a mut [T]>,
     step: Option<(T, &'a [T])>,
     scales: &'a Scales,
 }
 
 impl<'a, T: Real> Stepping<'a, T> {
-    pub fn new(rbm: &'a mut Rbm<T>, step: Option<(T, &'a Array2<T>)>) -> Stepping<'a, T> {
+    /// W̃ goes to `lowered`, which is let go if it is W: no one else may have W while it steps.
+    pub fn new(
+        rbm: &'a mut Rbm<T>,
+        step: Option<(T, &'a Array2<T>)>,
+        lowered: &'a mut ArcArray2<T>,
+    ) -> Stepping<'a, T> {
         let (scales, columns) = (Scales::new(rbm), rbm.hidden().columns());
+        if scales.0.is_none() {
+            *lowered = ArcArray2::default((0, 0));
+        }
+        let lowered = lowered.as_slice_mut().filter(|_| scales.0.is_some());
         // Weights and steps are in standard layout.
         let step = step.map(|(rate, step)| (rate, step.as_slice().unwrap_or(&[])));
-        Stepping { weights: rbm.parts_mut().2.as_slice_mut().unwrap_or(&mut []), step, columns, scales }
+        Stepping { weights: rbm.parts_mut().2.as_slice_mut().unwrap_or(&mut []), lowered, step, columns, scales }
+    }
+
+    /// Whether W̃ is W.
+    pub fn is_plain(&self) -> bool {
+        self.lowered.is_none()
     }
 
     /// Blocks of `rows` rows.
@@ -85,18 +101,26 @@ impl<'a, T: Real> Stepping<'a, T> {
         let steps = self.step.map(|(rate, step)| step.chunks(len).map(move |step| Some((rate, step))));
         let steps = steps.into_iter().flatten().chain(std::iter::repeat(None));
         let scales = &self.scales;
-        let blocks = self.weights.chunks_mut(len).zip(steps).enumerate();
-        blocks.map(move |(b, (weights, step))| Block { first: b * rows, weights, step, scales })
+        let lowered = self.lowered.as_deref_mut().map(|lowered| lowered.chunks_mut(len).map(Some));
+        let lowered = lowered.into_iter().flatten().chain(std::iter::repeat_with(|| None));
+        let blocks = self.weights.chunks_mut(len).zip(lowered).zip(steps).enumerate();
+        blocks.map(move |(b, ((weights, lowered), step))| Block { first: b * rows, weights, lowered, step, scales })
     }
 }
 
-impl<T: Real> Block<'_, T> {
-    /// Takes the step and writes the rows of W̃.
-    pub fn write(self, out: &mut [T]) {
+impl<'a, T: Real> Block<'a, T> {
+    /// Takes the step; the rows of W̃.
+    pub fn stepped(self) -> &'a [T] {
         if let Some((rate, step)) = self.step {
             add_times(rate, step, self.weights);
         }
-        self.scales.write(self.first, self.weights, out);
+        match self.lowered {
+            Some(lowered) => {
+                self.scales.write(self.first, self.weights, lowered);
+                lowered
+            }
+            None => self.weights,
+        }
     }
 }
 
@@ -116,8 +140,13 @@ impl<'a, T: Real> Coupling<'a, T> {
         Coupling { weights, scales: Scales::of(s_v, s_h) }
     }
 
+    /// Whether W̃ is W.
+    pub fn is_plain(&self) -> bool {
+        self.scales.0.is_none()
+    }
+
     /// Writes W̃.
-    pub fn write(&self, out: &mut Array2<T>) {
+    pub fn write(&self, mut out: ArrayViewMut2<T>) {
         let rows = out.axis_chunks_iter_mut(Axis(0), ROWS).zip(self.weights.axis_chunks_iter(Axis(0), ROWS));
         threads::each(self.much(), rows.enumerate(), |(b, (mut out, w))| {
             if let (Some(out), Some(w)) = (out.as_slice_mut(), w.as_slice()) {

@@ -7,7 +7,7 @@ use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::threads::{self, MANY};
 use crate::units::{Kind, Origin};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Zip};
+use ndarray::{ArcArray2, Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Zip};
 
 /// One layer: what its units are, their trainable parameters, and the offset they are centred by.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,7 +168,8 @@ fn check_numbers<'a, T: Real>(
 pub struct Rbm<T> {
     visible: Layer<T>,
     hidden: Layer<T>,
-    weights: Array2<T>,
+    /// Shared with the lowered machine where W̃ is W; copied if someone changes it while it is shared.
+    weights: ArcArray2<T>,
 }
 
 /// A change of every trainable number of a machine: a gradient, or a step.
@@ -186,8 +187,8 @@ pub struct Gradient<T> {
 const PIECE: usize = 1 << 15;
 
 /// The numbers of a matrix in pieces; every matrix of parameters is in standard layout.
-fn pieces<T>(m: &mut Array2<T>) -> impl Iterator<Item = &mut [T]> {
-    m.as_slice_mut().unwrap_or(&mut []).chunks_mut(PIECE)
+fn pieces<T>(m: ArrayViewMut2<'_, T>) -> impl Iterator<Item = &mut [T]> {
+    m.into_slice().unwrap_or(&mut []).chunks_mut(PIECE)
 }
 
 impl<T: Real> Gradient<T> {
@@ -214,7 +215,7 @@ impl<T: Real> Gradient<T> {
     pub fn zip(&mut self, other: &mut Gradient<T>, f: impl Fn(&mut [T], &mut [T]) + Sync + Send) {
         for (a, b) in self.parts_mut().into_iter().zip(other.parts_mut()) {
             let many = a.len() >= MANY;
-            threads::each(many, pieces(a).zip(pieces(b)), |(a, b)| f(a, b));
+            threads::each(many, pieces(a.view_mut()).zip(pieces(b.view_mut())), |(a, b)| f(a, b));
         }
     }
 
@@ -227,7 +228,7 @@ impl<T: Real> Gradient<T> {
     ) {
         for ((a, b), c) in self.parts_mut().into_iter().zip(b.parts_mut()).zip(c.parts_mut()) {
             let many = a.len() >= MANY;
-            let all = pieces(a).zip(pieces(b)).zip(pieces(c));
+            let all = pieces(a.view_mut()).zip(pieces(b.view_mut())).zip(pieces(c.view_mut()));
             threads::each(many, all, |((a, b), c)| f(a, b, c));
         }
     }
@@ -270,7 +271,7 @@ impl<T: Real> Rbm<T> {
             return Err(Error::Shape { what: "weights".into(), expected, found });
         }
         check_numbers("weights", weights.iter(), f64::is_finite, || "finite".into())?;
-        Ok(Rbm { visible, hidden, weights: standard(weights) })
+        Ok(Rbm { visible, hidden, weights: standard(weights).into() })
     }
 
     /// The visible layer.
@@ -290,7 +291,7 @@ impl<T: Real> Rbm<T> {
 
     /// The machine in another number type, rounded to nearest.
     pub fn cast<S: Real>(&self) -> Rbm<S> {
-        let weights = self.weights.mapv(|x| S::of(x.f64()));
+        let weights = self.weights.mapv(|x| S::of(x.f64())).into();
         Rbm { visible: self.visible.cast(), hidden: self.hidden.cast(), weights }
     }
 
@@ -307,8 +308,17 @@ impl<T: Real> Rbm<T> {
 
     /// [`lower`](Rbm::lower) into a machine of the same shape.
     pub fn lower_into(&self, out: &mut Natural<T>) {
-        Coupling::new(self).write(out.parts_mut().2);
+        let coupling = Coupling::new(self);
+        match coupling.is_plain() {
+            true => self.share_weights(out),
+            false => coupling.write(out.parts_mut().2.view_mut()),
+        }
         self.lower_layers(out);
+    }
+
+    /// W̃ where it is W.
+    pub(crate) fn share_weights(&self, out: &mut Natural<T>) {
+        *out.parts_mut().2 = self.weights.clone();
     }
 
     /// Everything but W̃.
@@ -350,10 +360,10 @@ impl<T: Real> Rbm<T> {
     pub(crate) fn step_weights(&mut self, scale: T, step: &Array2<T>) {
         let much = self.weights.len() >= MANY;
         let steps = step.as_slice().unwrap_or(&[]).chunks(PIECE);
-        threads::each(much, pieces(&mut self.weights).zip(steps), |(w, s)| add_times(scale, s, w));
+        threads::each(much, pieces(self.weights.view_mut()).zip(steps), |(w, s)| add_times(scale, s, w));
     }
 
-    pub(crate) fn parts_mut(&mut self) -> (&mut Layer<T>, &mut Layer<T>, &mut Array2<T>) {
+    pub(crate) fn parts_mut(&mut self) -> (&mut Layer<T>, &mut Layer<T>, &mut ArcArray2<T>) {
         (&mut self.visible, &mut self.hidden, &mut self.weights)
     }
 }

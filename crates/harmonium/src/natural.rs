@@ -8,7 +8,7 @@ use crate::real::Real;
 use crate::rng::Key;
 use crate::stats::Stats;
 use crate::units::{Kind, Unit};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use ndarray::{ArcArray2, Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis};
 
 /// One layer in natural parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,13 +98,18 @@ impl<T: Real> Side<T> {
 pub struct Natural<T> {
     visible: Side<T>,
     hidden: Side<T>,
-    weights: Array2<T>,
+    weights: ArcArray2<T>,
     constant: f64,
 }
 
 impl<T: Real> Natural<T> {
-    pub(crate) fn new(visible: Side<T>, hidden: Side<T>, weights: Array2<T>, constant: f64) -> Natural<T> {
-        Natural { visible, hidden, weights, constant }
+    pub(crate) fn new(
+        visible: Side<T>,
+        hidden: Side<T>,
+        weights: impl Into<ArcArray2<T>>,
+        constant: f64,
+    ) -> Natural<T> {
+        Natural { visible, hidden, weights: weights.into(), constant }
     }
 
     /// The visible layer.
@@ -122,7 +127,7 @@ impl<T: Real> Natural<T> {
         self.weights.view()
     }
 
-    pub(crate) fn parts_mut(&mut self) -> (&mut Side<T>, &mut Side<T>, &mut Array2<T>, &mut f64) {
+    pub(crate) fn parts_mut(&mut self) -> (&mut Side<T>, &mut Side<T>, &mut ArcArray2<T>, &mut f64) {
         (&mut self.visible, &mut self.hidden, &mut self.weights, &mut self.constant)
     }
 
@@ -177,12 +182,12 @@ impl<T: Real> Natural<T> {
 
     /// Becomes the machine that is `part` of the way from `a` to `b`, which have its kinds and sizes.
     pub(crate) fn set_between(&mut self, a: &Natural<T>, b: &Natural<T>, part: T) {
-        let mix = |out: &mut Array2<T>, a: &Array2<T>, b: &Array2<T>| {
+        let mix = |out: ArrayViewMut2<T>, a: ArrayView2<T>, b: ArrayView2<T>| {
             ndarray::Zip::from(out).and(a).and(b).for_each(|out, a, b| *out = *a + part * (*b - *a));
         };
-        mix(&mut self.visible.eta, &a.visible.eta, &b.visible.eta);
-        mix(&mut self.hidden.eta, &a.hidden.eta, &b.hidden.eta);
-        mix(&mut self.weights, &a.weights, &b.weights);
+        mix(self.visible.eta.view_mut(), a.visible.eta.view(), b.visible.eta.view());
+        mix(self.hidden.eta.view_mut(), a.hidden.eta.view(), b.hidden.eta.view());
+        mix(self.weights.view_mut(), a.weights.view(), b.weights.view());
         self.constant = a.constant + part.f64() * (b.constant - a.constant);
     }
 

@@ -1,12 +1,12 @@
 //! Σ w v ⟨h|v⟩ᵀ: the means of a panel meet the rows, and the product goes where it belongs while it is in the cache.
 
-use super::factor::Factor;
+use super::factor::Operand;
 use super::few::MOST;
 use super::panels::{Strip, WIDTH};
-use super::simd::{Level, dispatch};
+use super::simd::{Level, dispatch, prefetch};
 use super::{Cpu, Scratch, bit_values, dense};
 use crate::real::Real;
-use ndarray::{Array2, ArrayViewMut2};
+use ndarray::{Array2, ArrayViewMut2, s};
 
 /// What becomes of Σ w b cᵀ, panel by panel and while it is in the cache: with x = l + d·b and h = k + e·c,
 /// Σ w x hᵀ = d e Σ w b cᵀ + k (d Σ w b + l Σ w) + l e Σ w cᵀ. Numbers are their own bits: l = 0, d = 1.
@@ -47,6 +47,10 @@ impl<T: Real> Finish<T> {
     }
 }
 
+/// Rows that are asked for before they are needed: they are too far apart for the processor to guess. As many as a tile of
+/// `dense` has, so that it is multiplied while the next ones come.
+const AHEAD: isize = dense::MOST as isize;
+
 dispatch! {
     /// out[i] = scale·x[i] + rows[i] + columns·sums, or += if it is to be added.
     fn put<T>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, out: ArrayViewMut2<T>) => put_body;
@@ -54,9 +58,10 @@ dispatch! {
 
 #[inline(always)]
 fn put_body<T: Real>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, mut out: ArrayViewMut2<T>) {
-    let width = out.ncols();
+    let (width, ahead) = (out.ncols(), AHEAD * out.strides()[0]);
     for (i, (x, mut out)) in x.iter().zip(out.rows_mut()).enumerate() {
         let Some(out) = out.as_slice_mut() else { return };
+        prefetch::<T, WIDTH>(out.as_ptr().wrapping_offset(ahead));
         // A whole strip has a constant length, which the compiler can unroll.
         let out = if width == WIDTH { &mut out[..WIDTH] } else { &mut out[..width] };
         match (finish.rows.is_empty(), finish.add) {
@@ -84,7 +89,7 @@ fn put_body<T: Real>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, mut ou
 pub struct Across<'a, T> {
     pub level: Level,
     /// The rows transposed; done if they are few and meet all panels at the end.
-    pub of: Factor<'a, T>,
+    pub of: &'a Operand<T>,
     pub finish: &'a Finish<T>,
     /// Whether there were rows before these.
     pub more: bool,
@@ -95,9 +100,12 @@ pub struct Across<'a, T> {
 impl<T: Real> Across<'_, T> {
     /// Means `x` of a panel, whose sums over rows are `sums`. Numbers whose products need nothing but a scale go straight to the
     /// end.
-    pub fn run(&self, x: &[Strip<T>], cross: &mut [Strip<T>], sums: &Strip<T>, out: ArrayViewMut2<T>) {
+    pub fn run(&self, x: &[Strip<T>], cross: &mut [Strip<T>], sums: &Strip<T>, mut out: ArrayViewMut2<T>) {
         if let Some(numbers) = self.of.numbers().filter(|_| self.finish.rows.is_empty()) {
-            return dense::scaled_product(self.finish.add || self.more, self.finish.scale, numbers, x, out);
+            let finish = Finish { rows: Vec::new(), add: self.finish.add || self.more, ..*self.finish };
+            return dense::each_group(self.level, numbers, x, out.ncols(), |rows, x| {
+                put(self.level, x, &finish, sums, out.slice_mut(s![rows, ..]));
+            });
         }
         self.of.product(self.level, self.more, x, cross);
         if self.is_last && !self.of.is_done() {

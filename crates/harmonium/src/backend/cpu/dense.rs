@@ -1,108 +1,182 @@
-//! Numbers times numbers: the `gemm` crate, called on one thread with one panel.
+//! Numbers times numbers: a tile of some rows and up to 32 columns of the result stays in registers while the panel passes by.
+//!
+//! The panel is read as it is. The left factor is packed, once for all panels: in groups of as many rows as a tile has, in which
+//! the numbers that meet a strip stand side by side. Multiplications and additions are fused, on every instruction set, and
+//! each number of the result is summed in the order of the strips.
 
 use super::panels::{Strip, WIDTH, transpose_block};
+use super::simd::{Isa, Level, dispatch};
 use crate::real::Real;
 use crate::threads;
-use ndarray::ArrayViewMut2;
+use std::ops::Range;
 
-/// Rows of `columns` numbers.
-#[derive(Clone, Copy)]
-pub struct Dense<'a, T> {
-    pub columns: usize,
-    pub values: &'a [T],
+/// Strips whose products are summed by themselves first: rounding grows with the longest chain of additions.
+const SUMMED: usize = 256;
+
+/// Most rows of a tile.
+pub const MOST: usize = 8;
+
+/// Rows of a tile: as many as the registers hold, with 128 bytes of each in 32 registers of 64 bytes, or with 64 bytes in 16 of
+/// 32. The result does not depend on it.
+fn rows_of_tile(level: Level) -> usize {
+    match level.isa() {
+        Isa::Avx512 => MOST,
+        Isa::Avx2 | Isa::Portable => 6,
+    }
 }
 
-/// Columns that are transposed together: as many as a cache line has.
-const LINE: usize = 16;
+/// Groups of rows whose last one is filled up by zeros: number k of row i is number k · rows + i of its group.
+#[derive(Clone, Debug, Default)]
+pub struct Packed<T> {
+    /// Rows that are there, of a group, and columns.
+    len: usize,
+    rows: usize,
+    columns: usize,
+    values: Vec<T>,
+}
 
-impl<T: Real> Dense<'_, T> {
-    /// Makes `out` the transpose, in blocks of 4 × 4.
-    pub fn transpose(self, much: bool, out: &mut Vec<T>) {
-        let (rows, columns) = (self.values.len() / self.columns.max(1), self.columns);
-        out.resize(self.values.len(), T::zero());
-        threads::each(much, out.chunks_mut(LINE * rows.max(1)).enumerate(), |(line, out)| {
-            let (first, width) = (line * LINE, out.len() / rows);
-            for (r, four) in self.values.chunks_exact(4 * columns).enumerate() {
-                let (a, rest) = four.split_at(columns);
-                let (b, rest) = rest.split_at(columns);
-                let (c, d) = rest.split_at(columns);
-                let [a, b, c, d] = [a, b, c, d].map(|row| row[first..first + width].chunks_exact(4));
-                for (out, (((a, b), c), d)) in out.chunks_exact_mut(4 * rows).zip(a.zip(b).zip(c).zip(d)) {
-                    let mut block = [[T::zero(); 4]; 4];
-                    for (block, row) in block.iter_mut().zip([a, b, c, d]) {
-                        block.copy_from_slice(row);
-                    }
-                    for (out, block) in out.chunks_exact_mut(rows).zip(transpose_block(block)) {
-                        out[4 * r..4 * r + 4].copy_from_slice(&block);
-                    }
-                }
-            }
-            // What the blocks have left: the last columns, and the last rows.
-            for (c, out) in out.chunks_exact_mut(rows).enumerate() {
-                let done = if c < width / 4 * 4 { rows / 4 * 4 } else { 0 };
-                for (r, out) in out.iter_mut().enumerate().skip(done) {
-                    *out = self.values[r * columns + first + c];
-                }
+impl<T: Real> Packed<T> {
+    /// Takes rows of `columns` numbers.
+    pub fn load(&mut self, level: Level, much: bool, columns: usize, values: &[T]) {
+        self.resize(level, values.len() / columns.max(1), columns);
+        let rows = self.rows;
+        let groups = self.values.chunks_mut((rows * columns).max(1)).zip(values.chunks((rows * columns).max(1)));
+        threads::each(much, groups, |(group, values)| pack(rows, columns, values, group));
+    }
+
+    /// Takes the columns of rows of `columns` numbers as rows.
+    pub fn load_turned(&mut self, level: Level, much: bool, columns: usize, values: &[T]) {
+        let len = values.len() / columns.max(1);
+        self.resize(level, columns, len);
+        let rows = self.rows;
+        threads::each(much, self.values.chunks_mut((rows * len).max(1)).enumerate(), |(g, group)| {
+            let width = rows.min(columns - g * rows);
+            for (group, row) in group.chunks_exact_mut(rows).zip(values.chunks_exact(columns)) {
+                group[..width].copy_from_slice(&row[g * rows..g * rows + width]);
             }
         });
+    }
+
+    fn resize(&mut self, level: Level, len: usize, columns: usize) {
+        (self.len, self.rows, self.columns) = (len, rows_of_tile(level), columns);
+        self.values.resize(len.next_multiple_of(self.rows) * columns, T::zero());
+        // The others are written by whoever asks for room.
+        if !len.is_multiple_of(self.rows) {
+            self.values[len / self.rows * self.rows * columns..].fill(T::zero());
+        }
+    }
+}
+
+/// group[k · rows + i] = values[i][k], in blocks of 4 × 4.
+fn pack<T: Real>(rows: usize, columns: usize, values: &[T], group: &mut [T]) {
+    let done = values.len() / columns / 4 * 4;
+    for (q, four) in values.chunks_exact(4 * columns).enumerate() {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|k| four[k * columns..(k + 1) * columns].as_chunks::<4>().0);
+        for (group, (((a, b), c), d)) in group.chunks_exact_mut(4 * rows).zip(a.iter().zip(b).zip(c).zip(d)) {
+            for (row, column) in group.chunks_exact_mut(rows).zip(transpose_block([*a, *b, *c, *d])) {
+                row[4 * q..4 * q + 4].copy_from_slice(&column);
+            }
+        }
+    }
+    // What the blocks have left: the last columns, and the last rows.
+    for (i, row) in values.chunks_exact(columns).enumerate() {
+        let first = if i < done { columns / 4 * 4 } else { 0 };
+        for (group, x) in group.chunks_exact_mut(rows).zip(row).skip(first) {
+            group[i] = *x;
+        }
     }
 }
 
 /// out[r] = Σ_k x[r, k] · panel[k], or += if it is to be added.
-pub fn product<T: Real>(add: bool, x: Dense<T>, panel: &[Strip<T>], out: &mut [Strip<T>]) {
-    assert!(x.values.len() == out.len() * x.columns && panel.len() == x.columns);
-    // SAFETY: a `Strip` is WIDTH numbers without padding, so `out` is a matrix of that many columns, borrowed alone; the
-    // assertion ties its rows to those of `x` and the panel's to the columns of `x`.
-    unsafe { multiply(add, T::one(), x, panel, out.as_mut_ptr().cast(), (out.len(), WIDTH, WIDTH as isize)) }
+pub fn product<T: Real>(level: Level, add: bool, x: &Packed<T>, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+    assert!(x.len == out.len());
+    each_group(level, x, panel, WIDTH, |rows, sums| {
+        for (out, sum) in out[rows].iter_mut().zip(sums) {
+            for (out, sum) in out.0.iter_mut().zip(&sum.0) {
+                *out = if add { *out + *sum } else { *sum };
+            }
+        }
+    });
 }
 
-/// out[r, c] = scale · Σ_k x[r, k] · panel[k][c], or += if it is to be added, for as many columns as there are.
-pub fn scaled_product<T: Real>(add: bool, scale: T, x: Dense<T>, panel: &[Strip<T>], mut out: ArrayViewMut2<T>) {
-    let (rows, width) = out.dim();
-    // The stride of a single column may be anything.
-    assert!(width <= 1 || out.strides()[1] == 1);
-    assert!(x.values.len() == rows * x.columns && panel.len() == x.columns && width <= WIDTH);
-    // SAFETY: `out` is a view of rows × width numbers, those of a row side by side, borrowed alone; the rest as above.
-    unsafe { multiply(add, scale, x, panel, out.as_mut_ptr(), (rows, width, out.strides()[0])) }
-}
-
-/// out = scale · x · panel, or +=.
-///
-/// # Safety
-/// `out` must point to as many rows as `x` has, `stride` numbers apart, of `width` ≤ WIDTH numbers that nobody else uses; the
-/// panel must have as many strips as `x` has columns.
-unsafe fn multiply<T: Real>(
-    add: bool,
-    scale: T,
-    x: Dense<T>,
+/// Calls `f` with groups of rows and their sums Σ_k x[r, k] · panel[k], of the first `width` columns.
+pub fn each_group<T: Real>(
+    level: Level,
+    x: &Packed<T>,
     panel: &[Strip<T>],
-    out: *mut T,
-    (rows, width, stride): (usize, usize, isize),
+    width: usize,
+    mut f: impl FnMut(Range<usize>, &[Strip<T>]),
 ) {
-    let (x, columns, panel) = (x.values.as_ptr(), x.columns, panel.as_ptr().cast::<T>());
-    // SAFETY: `x` is row-major with `columns` columns and the panel with WIDTH, because a `Strip` is WIDTH numbers without
-    // padding; the shapes are the caller's promise.
-    unsafe {
-        gemm::gemm(
-            rows,
-            width,
-            columns,
-            out,
-            1,
-            stride,
-            add,
-            x,
-            1,
-            columns as isize,
-            panel,
-            1,
-            WIDTH as isize,
-            T::one(),
-            scale,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
+    assert!(x.columns == panel.len() && width <= WIDTH);
+    for (g, values) in x.values.chunks((x.rows * x.columns).max(1)).enumerate() {
+        let rows = g * x.rows..((g + 1) * x.rows).min(x.len);
+        let mut sums = [Strip::zero(); MOST];
+        for (values, panel) in values.chunks(SUMMED * x.rows).zip(panel.chunks(SUMMED)) {
+            tile(level, rows.len(), width, values, x.rows, panel, &mut sums);
+        }
+        f(rows, &sums);
     }
+}
+
+dispatch! {
+    /// Adds the products of a group of `rows` rows, or of some more, with some strips to `sums`, for the first `width` columns or some more.
+    fn tile<T>(
+        rows: usize, width: usize, values: &[T], stride: usize, panel: &[Strip<T>], sums: &mut [Strip<T>; MOST],
+    ) => tile_body;
+}
+
+#[inline(always)]
+fn tile_body<T: Real>(
+    rows: usize,
+    width: usize,
+    values: &[T],
+    stride: usize,
+    panel: &[Strip<T>],
+    sums: &mut [Strip<T>; MOST],
+) {
+    let step = if rows > 6 { 128 } else { 64 } / size_of::<T>();
+    for first in (0..width).step_by(step) {
+        match (rows, step) {
+            (..=2, 16) => tile_of::<T, 2, 16>(values, stride, panel, first, sums),
+            (..=4, 16) => tile_of::<T, 4, 16>(values, stride, panel, first, sums),
+            (..=6, 16) => tile_of::<T, 6, 16>(values, stride, panel, first, sums),
+            (..=6, _) => tile_of::<T, 6, 8>(values, stride, panel, first, sums),
+            (_, 32) => tile_of::<T, MOST, 32>(values, stride, panel, first, sums),
+            _ => tile_of::<T, MOST, 16>(values, stride, panel, first, sums),
+        }
+    }
+}
+
+/// A loop over the rows of a tile, written out: otherwise the compiler would put numbers of several rows into one register.
+macro_rules! each_row {
+    ($i:ident of $rows:ident, $body:expr) => {
+        each_row!($i of $rows, $body, 0 1 2 3 4 5 6 7)
+    };
+    ($i:ident of $rows:ident, $body:expr, $($row:literal)*) => {
+        $(if $row < $rows {
+            let $i = $row;
+            $body
+        })*
+    };
+}
+
+/// R rows, and N columns from `first` on.
+#[inline(always)]
+fn tile_of<T: Real, const R: usize, const N: usize>(
+    values: &[T],
+    stride: usize,
+    panel: &[Strip<T>],
+    first: usize,
+    sums: &mut [Strip<T>; MOST],
+) {
+    let mut part = [[T::zero(); N]; R];
+    for (values, strip) in values.chunks(stride).zip(panel) {
+        let (Some(x), Some(strip)) = (values.first_chunk::<R>(), strip.0[first..].first_chunk::<N>()) else { break };
+        each_row!(i of R, for c in 0..N {
+            part[i][c] = x[i].mul_add(strip[c], part[i][c]);
+        });
+    }
+    each_row!(i of R, for (sum, part) in sums[i].0[first..first + N].iter_mut().zip(&part[i]) {
+        *sum += *part;
+    });
 }

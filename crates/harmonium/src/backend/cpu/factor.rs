@@ -19,16 +19,7 @@ pub struct Operand<T> {
     codes: russians::Codes,
     lists: Lists,
     bytes: amx::Bytes,
-    /// Which rows of numbers, or these rows transposed.
-    range: Range<usize>,
-    turned: Vec<T>,
-}
-
-/// A factor and the numbers of the rows it was made of, which it does not copy.
-#[derive(Clone, Copy)]
-pub struct Factor<'a, T> {
-    of: &'a Operand<T>,
-    numbers: dense::Dense<'a, T>,
+    packed: dense::Packed<T>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,8 +29,6 @@ enum Kind {
     Lists,
     Bytes,
     Dense,
-    /// Numbers, transposed.
-    Turned,
     /// Products have been made already, see [`Operand::set_done`].
     Done,
 }
@@ -56,7 +45,8 @@ impl<T: Real> Operand<T> {
             }
             Form::Numbers => {
                 self.kind = Kind::Dense;
-                self.range = range.clone();
+                let (columns, values) = numbers(rows, range);
+                self.packed.load(level, much, columns, values);
             }
         }
     }
@@ -91,52 +81,38 @@ impl<T: Real> Operand<T> {
         }
         self.kind = of.kind;
         if of.kind == Kind::Dense {
-            (self.kind, self.range) = (Kind::Turned, range.clone());
-            of.with(rows).numbers.transpose(much, &mut self.turned);
+            let (columns, values) = numbers(rows, range);
+            self.packed.load_turned(level, much, columns, values);
         } else {
             of.lists.transpose(much, &mut self.lists);
         }
     }
 
-    /// The factor, with the rows that it was made of.
-    pub fn with<'a>(&'a self, rows: &'a Rows<T>) -> Factor<'a, T> {
-        let columns = rows.numbers.len() / rows.len.max(1);
-        let numbers = match self.kind {
-            Kind::Turned => dense::Dense { columns: self.range.len(), values: &self.turned },
-            Kind::Dense => {
-                dense::Dense { columns, values: &rows.numbers[self.range.start * columns..self.range.end * columns] }
-            }
-            _ => dense::Dense { columns: 0, values: &[] },
-        };
-        Factor { of: self, numbers }
-    }
-}
-
-impl<T: Real> Factor<'_, T> {
     /// out[r] = Σ_k x[r, k] · panel[k], or += if it is to be added.
     pub fn product<'a>(&self, level: Level, add: bool, panel: impl Into<Panel<'a, T>>, out: &mut [Strip<T>]) {
         let panel = panel.into();
-        match self.of.kind {
+        match self.kind {
             Kind::Codes => match panel.shorts.filter(|_| !add) {
-                Some(shorts) => russians::short_product(level, &self.of.codes, shorts, out),
-                None => russians::product(level, add, &self.of.codes, panel.strips, out),
+                Some(shorts) => russians::short_product(level, &self.codes, shorts, out),
+                None => russians::product(level, add, &self.codes, panel.strips, out),
             },
-            Kind::Lists => lists::product(level, add, &self.of.lists, panel.strips, out),
-            Kind::Bytes => amx::product(level, add, &self.of.bytes, panel, out),
-            Kind::Dense | Kind::Turned => dense::product(add, self.numbers, panel.strips, out),
+            Kind::Lists => lists::product(level, add, &self.lists, panel.strips, out),
+            Kind::Bytes => amx::product(level, add, &self.bytes, panel, out),
+            Kind::Dense => dense::product(level, add, &self.packed, panel.strips, out),
             Kind::Done => {}
         }
     }
 
-    /// Whether products have been made already.
-    pub fn is_done(&self) -> bool {
-        self.of.is_done()
-    }
-
     /// The factor as numbers, if it is not of bits or codes.
-    pub fn numbers(&self) -> Option<dense::Dense<'_, T>> {
-        matches!(self.of.kind, Kind::Dense | Kind::Turned).then_some(self.numbers)
+    pub fn numbers(&self) -> Option<&dense::Packed<T>> {
+        (self.kind == Kind::Dense).then_some(&self.packed)
     }
+}
+
+/// How many columns rows of numbers have, and those of some rows.
+fn numbers<'a, T>(rows: &'a Rows<T>, range: &Range<usize>) -> (usize, &'a [T]) {
+    let columns = rows.numbers.len() / rows.len.max(1);
+    (columns, &rows.numbers[range.start * columns..range.end * columns])
 }
 
 /// Lists or code words, whichever takes less time by what was measured per panel (in 0.1 ns, AVX2): 13 for an entry of a

@@ -35,14 +35,16 @@ impl Block {
         &self.items[self.starts[r] as usize..self.starts[r + 1] as usize]
     }
 
-    /// Makes the lists of rows whose entries `each` pushes.
-    fn fill(&mut self, rows: usize, mut each: impl FnMut(usize, &mut Vec<u8>)) {
-        self.items.clear();
+    /// Makes the lists of rows, of which `each` writes a row's entries from a place on and returns the place after the last.
+    fn fill(&mut self, rows: usize, mut each: impl FnMut(usize, usize, &mut [u8]) -> usize) {
+        // Room for all that a row may have, and for what `write` writes beyond it.
+        self.items.resize(rows * BLOCK + 8, 0);
         self.starts.clear();
         self.starts.push(0);
+        let mut n = 0;
         for r in 0..rows {
-            each(r, &mut self.items);
-            self.starts.push(self.items.len() as u32);
+            n = each(r, n, &mut self.items);
+            self.starts.push(n as u32);
         }
     }
 }
@@ -65,11 +67,11 @@ const BYTES: [(u64, usize); 256] = {
 /// Writes `first` + k to place `n` and on for every set bit k of a word; returns the place after the last. Each byte writes eight
 /// entries, of which those that it has are kept.
 #[inline(always)]
-fn write(word: u32, first: usize, mut n: usize, row: &mut [u8; BLOCK + 8]) -> usize {
+fn write(word: u32, first: usize, mut n: usize, items: &mut [u8]) -> usize {
     for (k, byte) in word.to_le_bytes().into_iter().enumerate() {
         let (bits, count) = BYTES[usize::from(byte)];
         let each = 0x0101_0101_0101_0101 * (first + 8 * k) as u64;
-        row[n..n + 8].copy_from_slice(&(bits + each).to_le_bytes());
+        items[n..n + 8].copy_from_slice(&(bits + each).to_le_bytes());
         n += count;
     }
     n
@@ -83,13 +85,11 @@ impl Lists {
         self.resize(rows.len(), bits.columns());
         threads::each(much, self.blocks.iter_mut().enumerate(), |(b, block)| {
             let first = b * PLANES;
-            let mut row = [0; BLOCK + 8];
-            block.fill(rows.len(), |r, items| {
-                let mut n = 0;
+            block.fill(rows.len(), |r, mut n, items| {
                 for p in first..(first + PLANES).min(planes) {
-                    n = write(bits.plane(p, rows)[r], (p - first) * WIDTH, n, &mut row);
+                    n = write(bits.plane(p, rows)[r], (p - first) * WIDTH, n, items);
                 }
-                items.extend_from_slice(&row[..n]);
+                n
             });
         });
     }
@@ -102,13 +102,15 @@ impl Lists {
             let first = b * BLOCK;
             // A site's columns may begin in the block before.
             let within = first / states..(first + BLOCK).min(columns).div_ceil(states);
-            block.fill(codes.len() / sites, |r, items| {
+            block.fill(codes.len() / sites, |r, mut n, items| {
                 for site in within.clone() {
                     let column = site * states + usize::from(codes[r * sites + site]);
                     if (first..first + BLOCK).contains(&column) {
-                        items.push((column - first) as u8);
+                        items[n] = (column - first) as u8;
+                        n += 1;
                     }
                 }
+                n
             });
         });
     }
@@ -140,6 +142,14 @@ impl Lists {
             starts.copy_within(..self.columns, 1);
             starts[0] = 0;
         });
+    }
+
+    /// Row and column of every entry.
+    #[cfg(test)]
+    pub fn entries(&self) -> Vec<(usize, usize)> {
+        let mut all = Vec::new();
+        self.each(0..self.rows, |row, column| all.push((row, column)));
+        all
     }
 
     /// Calls `f(row, column)` for every entry of some rows, rows in order within a column.

@@ -9,7 +9,7 @@ use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of};
 use super::rounded::rounded;
 use super::simd::Level;
 use super::{bit_values, two_valued};
-use crate::coupling::Stepping;
+use crate::coupling::{Block, Stepping};
 use crate::model::Rbm;
 use crate::natural::{Natural, Pass, Side};
 use crate::real::Real;
@@ -87,12 +87,11 @@ impl<T: Real> Lowered<T> {
     /// Takes the numbers of a machine that becomes `rbm` lowered, after a step of its weights.
     pub fn follow(&mut self, level: Level, rbm: &mut Rbm<T>, step: Option<(T, &Array2<T>)>, machine: &mut Natural<T>) {
         let (visible, hidden, weights, _) = machine.parts_mut();
-        let mut stepping = Stepping::new(rbm, step);
-        let lowered = weights.as_slice_mut().unwrap_or(&mut []).chunks_mut(WIDTH * hidden.columns());
-        self.set_panels(level, visible, hidden, stepping.blocks(WIDTH).zip(lowered), |(block, out)| {
-            block.write(out);
-            out
-        });
+        let mut stepping = Stepping::new(rbm, step, weights);
+        self.set_panels(level, visible, hidden, stepping.blocks(WIDTH), Block::stepped);
+        if stepping.is_plain() {
+            rbm.share_weights(machine);
+        }
         rbm.lower_layers(machine);
         self.set_fields(machine);
     }

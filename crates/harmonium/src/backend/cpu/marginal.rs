@@ -35,7 +35,7 @@ pub fn log_marginals<T: Real>(
         let mut out = out.slice_mut(s![range.clone(), ..]);
         match bits {
             true => hidden_bits(cpu, chains, &range, betas, key, out.view_mut()),
-            false => hidden_rows(cpu, chains, &range, betas, out.view_mut()),
+            false => hidden_rows(cpu, &range, betas, out.view_mut()),
         }
         visible(cpu, chains, &range, betas, out);
     }
@@ -66,7 +66,7 @@ fn hidden_bits<T: Real>(
     let scratch = &mut cpu.scratch;
     scratch.parts.clear();
     scratch.parts.resize(scratch.inputs.len() * betas.len(), 0.0);
-    let forward = scratch.forward.with(&chains.visible);
+    let forward = &scratch.forward;
     let task = |panel: usize, x: &mut [Strip<T>], parts: &mut [f64], words: Option<&mut [u32]>| {
         forward.product(level, false, lowered.up_panel(panel), x);
         let width = m.saturating_sub(panel * WIDTH).min(WIDTH);
@@ -101,14 +101,13 @@ fn at<'a, T>(beta: Option<&'a [T]>, range: &Range<usize>) -> Option<&'a [T]> {
 /// Γ of any units, row by row.
 fn hidden_rows<T: Real>(
     cpu: &mut Cpu<T>,
-    chains: &Chains<T>,
     range: &Range<usize>,
     betas: &[Option<&[T]>],
     mut out: ArrayViewMut2<f64>,
 ) {
     let (up, side) = (&cpu.lowered.up, cpu.machine.hidden());
     let much = worth_threads(range.len(), cpu.machine.visible().columns(), side.columns());
-    inputs(cpu.level, much, |p| cpu.lowered.up_panel(p), &chains.visible, range.len(), &mut cpu.scratch);
+    inputs(cpu.level, much, |p| cpu.lowered.up_panel(p), range.len(), &mut cpu.scratch);
     let x = &cpu.scratch.inputs;
     threads::each(much, out.axis_chunks_iter_mut(Axis(0), ROWS).enumerate(), |(block, mut out)| {
         let (mut input, mut eta) = (vec![T::zero(); side.columns()], up.eta.clone());

@@ -12,7 +12,6 @@ use crate::{Rbm, Result, States};
 /// A product of rows with a matrix, ready to run.
 pub struct Product {
     level: Level,
-    loaded: Rows<f32>,
     factor: Operand<f32>,
     panels: Panels<f32>,
     columns: usize,
@@ -36,13 +35,13 @@ impl Product {
             // Numbers are at most 1, and 200 of them sum to 16 bits.
             panels.shorten(1.0 / 160.0);
         }
-        Ok(Product { level, loaded, factor, panels, columns, out: vec![Strip::zero(); rows], rows })
+        Ok(Product { level, factor, panels, columns, out: vec![Strip::zero(); rows], rows })
     }
 
     /// Runs it once, on this thread.
     pub fn run(&mut self) -> f32 {
         for p in 0..panels_of(self.columns) {
-            self.factor.with(&self.loaded).product(self.level, false, self.panels.panel(p), &mut self.out);
+            self.factor.product(self.level, false, self.panels.panel(p), &mut self.out);
         }
         self.out[self.rows - 1].0[0]
     }
@@ -59,42 +58,32 @@ pub fn draw(level: Level, rows: usize) -> impl FnMut() -> u32 {
     }
 }
 
-/// Twelve registers of N numbers, each multiplied and added to `times` times: enough of them that none waits for another.
+/// Twelve registers of N numbers, each multiplied and added to `times` times: enough of them that none waits for another. They
+/// have names, because the compiler may do as it likes with arrays of arrays.
 macro_rules! multiply_add {
-    ($name:ident, $n:literal $(, $features:literal)?) => {
+    ($name:ident, $n:literal, $fused:expr $(, $features:literal)?) => {
+        multiply_add!($name, $n, $fused $(, $features)?; a b c d e f g h i j k l);
+    };
+    ($name:ident, $n:literal, $fused:expr $(, $features:literal)?; $($sum:ident)*) => {
         $(#[target_feature(enable = $features)])?
         fn $name(times: usize) -> f64 {
-            let mut sums = [[1f32; $n]; 12];
+            $(let mut $sum = std::hint::black_box([1f32; $n]);)*
             for _ in 0..times {
-                let mut k = 0;
-                while k < 12 {
-                    for x in &mut sums[k] {
-                        *x = fused!($($features,)? *x);
-                    }
-                    k += 1;
-                }
+                $(for x in &mut $sum {
+                    *x = if $fused { x.mul_add(0.999, 1e-3) } else { *x * 0.999 + 1e-3 };
+                })*
             }
-            std::hint::black_box(sums);
+            std::hint::black_box([$($sum),*]);
             (times * 12 * $n * 2) as f64
         }
     };
 }
 
-/// x·a + b: fused where the instruction exists.
-macro_rules! fused {
-    ($features:literal, $x:expr) => {
-        $x.mul_add(0.999, 1e-3)
-    };
-    ($x:expr) => {
-        $x * 0.999 + 1e-3
-    };
-}
-
-multiply_add!(plain, 4);
+multiply_add!(plain, 4, false);
 #[cfg(target_arch = "x86_64")]
-multiply_add!(avx2, 8, "avx2,fma");
+multiply_add!(avx2, 8, true, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
-multiply_add!(avx512, 16, "avx512f,fma");
+multiply_add!(avx512, 16, true, "avx512f,fma");
 
 /// Floating-point operations per second of one thread that does nothing else: multiplications and additions of f32.
 pub fn peak(level: Level) -> f64 {

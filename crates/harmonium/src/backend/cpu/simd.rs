@@ -102,6 +102,21 @@ impl Level {
     }
 }
 
+/// Asks for N numbers that will be written soon, wherever they are.
+#[inline(always)]
+pub(super) fn prefetch<T, const N: usize>(first: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        // One more than they have if they begin with a line.
+        for line in 0..=(N * size_of::<T>() / 64) {
+            // SAFETY: a prefetch changes nothing that a program can see, and addresses of nothing are passed over.
+            unsafe { _mm_prefetch::<_MM_HINT_ET0>(first.cast::<i8>().wrapping_add(64 * line)) };
+        }
+    }
+    let _ = first;
+}
+
 /// Declares a function that runs an `#[inline(always)]` body compiled for the level given first.
 macro_rules! dispatch {
     ($(#[$doc:meta])* fn $name:ident<$T:ident>($($arg:ident: $ty:ty),* $(,)?) => $body:path;) => {
@@ -110,11 +125,11 @@ macro_rules! dispatch {
             #[cfg(target_arch = "x86_64")]
             {
                 use $crate::backend::cpu::simd::Isa;
-                #[target_feature(enable = "avx2,bmi1,bmi2")]
+                #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
                 fn avx2<$T: Real>($($arg: $ty),*) {
                     $body($($arg),*)
                 }
-                #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi1,bmi2")]
+                #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,fma,bmi1,bmi2")]
                 fn avx512<$T: Real>($($arg: $ty),*) {
                     $body($($arg),*)
                 }

@@ -3,7 +3,7 @@
 
 use super::cross::{Across, Finish};
 use super::epilogue::{self, Draw};
-use super::factor::Factor;
+use super::factor::Operand;
 use super::panels::{Panels, Strip, WIDTH, panels_of, strips_of};
 use super::rows::Rows;
 use super::simd::Level;
@@ -108,7 +108,7 @@ struct Chunk<'a, T> {
 }
 
 impl<T: Real> Chunk<'_, T> {
-    fn across<'a>(&'a self, level: Level, of: Factor<'a, T>) -> Across<'a, T> {
+    fn across<'a>(&'a self, level: Level, of: &'a Operand<T>) -> Across<'a, T> {
         Across { level, of, finish: self.finish, more: self.range.start > 0, is_last: self.is_last }
     }
 }
@@ -120,8 +120,8 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, 
     let (range, chains) = (&chunk.range, &mut cpu.slots[chunk.slot]);
     let much = worth_threads(range.len(), n, m);
     scratch.load_both(level, much, &chains.visible, range, cpu.machine.visible().unit().width(), &up.panels);
-    let forward = scratch.forward.with(&chains.visible);
-    let across = chunk.across(level, scratch.across.with(&chains.visible));
+    let forward = &scratch.forward;
+    let across = chunk.across(level, &scratch.across);
     let task = |panel: usize, piece: Piece<T>, sums: &mut Strip<T>, words: Option<&mut [u32]>| {
         forward.product(level, false, up.panels.panel(panel), piece.x);
         let (field, width) = (&up.field[panel], m - panel * WIDTH);
@@ -168,7 +168,7 @@ fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2
     let much = worth_threads(rows, n, m);
     let from = &cpu.slots[chunk.slot].visible;
     scratch.load_both(level, much, from, &chunk.range, visible.unit().width(), &up.panels);
-    inputs(level, much, |p| up.panels.panel(p), from, rows, scratch);
+    inputs(level, much, |p| up.panels.panel(p), rows, scratch);
     let x = &scratch.inputs;
     let block = |first: usize| {
         let (mut input, mut t) = (vec![T::zero(); m], Array2::zeros(hidden.eta().dim()));
@@ -192,7 +192,7 @@ fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2
         }
     }
     strips_of(total.row(0).iter().copied(), &mut scratch.sums);
-    let across = chunk.across(level, scratch.across.with(from));
+    let across = chunk.across(level, &scratch.across);
     let pieces = pieces(&mut scratch.inputs, rows, &mut scratch.cross, out);
     threads::each(much, pieces.zip(&scratch.sums), |(Piece { x, cross, out }, sums)| across.run(x, cross, sums, out));
     scratch.across_few(level, chunk.finish, chunk.may_wait, out);

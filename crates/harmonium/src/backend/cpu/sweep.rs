@@ -64,12 +64,12 @@ impl<T: Real> Half<'_, T> {
                 scratch.load(self.level, much, from, &range, self.from.unit().width(), &self.direction.panels);
             }
             if two_valued(self.to).is_some() {
-                self.draw_bits(much, &range, from, to, scratch, ready);
+                self.draw_bits(much, &range, to, scratch, ready);
             } else if self.to.unit().quadratic() && self.beta.is_none() {
-                self.draw_numbers(much, &range, from, to, scratch, ready);
+                self.draw_numbers(much, &range, to, scratch, ready);
             } else {
                 if !ready {
-                    inputs(self.level, much, |p| self.direction.panels.panel(p), from, range.len(), scratch);
+                    inputs(self.level, much, |p| self.direction.panels.panel(p), range.len(), scratch);
                 }
                 self.draw_rows(much, &range, to, &scratch.inputs);
             }
@@ -84,12 +84,11 @@ impl<T: Real> Half<'_, T> {
         &self,
         much: bool,
         range: &Range<usize>,
-        from: &Rows<T>,
         to: &mut Rows<T>,
         scratch: &mut Scratch<T>,
         ready: bool,
     ) {
-        let (forward, direction) = (scratch.forward.with(from), self.direction);
+        let (forward, direction) = (&scratch.forward, self.direction);
         let len = to.len();
         let beta = self.beta.map(|b| &b[range.clone()]);
         let words = to.bits_mut(len, self.to.columns()).words_mut();
@@ -109,12 +108,11 @@ impl<T: Real> Half<'_, T> {
         &self,
         much: bool,
         range: &Range<usize>,
-        from: &Rows<T>,
         to: &mut Rows<T>,
         scratch: &mut Scratch<T>,
         ready: bool,
     ) {
-        let (forward, direction, columns) = (scratch.forward.with(from), self.direction, self.to.columns());
+        let (forward, direction, columns) = (&scratch.forward, self.direction, self.to.columns());
         let len = to.len();
         let task = |(panel, (x, out)): (usize, (&mut [Strip<T>], ArrayViewMut2<T>))| {
             if !ready {
@@ -179,16 +177,15 @@ struct Buffer<T> {
     eta: Array2<T>,
 }
 
-/// All inputs of the `rows` rows loaded in `scratch.forward`, which are of `from`, from the panels of a direction.
+/// All inputs of the `rows` rows loaded in `scratch.forward`, from the panels of a direction.
 pub fn inputs<'a, T: Real>(
     level: Level,
     much: bool,
     panel: impl Fn(usize) -> Panel<'a, T> + Sync + Send,
-    from: &Rows<T>,
     rows: usize,
     scratch: &mut Scratch<T>,
 ) {
-    let forward = scratch.forward.with(from);
+    let forward = &scratch.forward;
     threads::each(much, scratch.inputs.chunks_mut(rows).enumerate(), |(p, x)| {
         forward.product(level, false, panel(p), x);
     });
