@@ -172,15 +172,19 @@ fn tabulate_of<T: Real, const N: usize>(scales: &[T; MOST], x: &[Strip<T>], tabl
     let groups = x.chunks(GROUP).zip(scales.chunks(GROUP));
     for ((x, scales), table) in groups.zip(tables.chunks_exact_mut(SUMS)) {
         for (i, (x, scale)) in x.iter().zip(scales).enumerate() {
-            let mut x = *x;
+            let mut w = [T::zero(); N];
+            w.copy_from_slice(&x.0[..N]);
             for c in 0..N {
-                x.0[c] *= *scale;
+                w[c] *= *scale;
             }
-            let (done, new) = table.split_at_mut(1 << i);
-            for (done, new) in done.iter().zip(new) {
+            for k in 0..1 << i {
+                // Arrays of constant length, or the compiler would gather numbers of several sums into one register.
+                let mut sum = [T::zero(); N];
+                sum.copy_from_slice(&table[k].0[..N]);
                 for c in 0..N {
-                    new.0[c] = done.0[c] + x.0[c];
+                    sum[c] += w[c];
                 }
+                table[(1 << i) + k].0[..N].copy_from_slice(&sum);
             }
         }
     }
