@@ -321,6 +321,11 @@ impl<T: Real> Rbm<T> {
         *out.parts_mut().2 = self.weights.clone();
     }
 
+    /// Whether a lowered machine has this very W.
+    pub(crate) fn shares_weights(&self, with: &Natural<T>) -> bool {
+        self.weights.dim() == with.weights().dim() && self.weights.as_ptr() == with.weights().as_ptr()
+    }
+
     /// Everything but W̃.
     pub(crate) fn lower_layers(&self, out: &mut Natural<T>) {
         let (visible, hidden, _, constant) = out.parts_mut();

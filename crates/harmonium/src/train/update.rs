@@ -76,17 +76,17 @@ impl<T: Real> Trainer<T> {
         let rate = T::of(self.learning_rate());
         let Work { gradient, .. } = &self.work;
         // Weights step while they are lowered, unless something needs them in between.
-        let apart = self.config.penalty.max_norm.is_some() || self.moves_offsets();
+        let apart = self.config.penalty.max_norm.is_some();
         match apart {
             true => self.rbm.step(rate, gradient),
             false => self.rbm.step_layers(rate, gradient),
         }
         self.config.penalty.project(&mut self.rbm);
         self.limit_variances();
-        if self.config.centering {
-            self.recenter().map_err(Trouble::Error)?;
-        }
         self.backend.follow(&mut self.rbm, (!apart).then_some((rate, &self.work.gradient.weights)));
+        if self.config.centering && self.recenter().map_err(Trouble::Error)? {
+            self.backend.follow(&mut self.rbm, None);
+        }
         let all = [self.rbm.weights(), self.rbm.visible().par(), self.rbm.hidden().par()];
         if check && !all.iter().all(|m| m.as_slice().is_some_and(all_finite)) {
             return Err(Trouble::Seen("a parameter was not finite".into()));
@@ -173,23 +173,19 @@ impl<T: Real> Trainer<T> {
         }
     }
 
-    /// Running means follow those of the batches, and now and then the offsets are moved to them: each move costs two
-    /// passes over the weights. At a snapshot both are the same, so the offsets are the whole state.
-    fn recenter(&mut self) -> Result<()> {
+    /// Running means follow those of the batches, and now and then the offsets are moved to them, which is told: each move costs
+    /// some passes over the weights. At a snapshot both are the same, so the offsets are the whole state.
+    fn recenter(&mut self) -> Result<bool> {
         let rate = self.config.offset_rate;
         for (running, means) in self.work.running.iter_mut().zip(&self.work.phases.data) {
             running.zip_mut_with(&means.row(0), |r, m| *r = T::of(r.f64() + rate * (m.f64() - r.f64())));
         }
-        if !self.moves_offsets() {
-            return Ok(());
+        let moves = (self.update + 1).is_multiple_of(RECENTER_EVERY);
+        if moves {
+            let [alpha, beta] = &self.work.running;
+            self.rbm.recenter(alpha.view(), beta.view())?;
         }
-        let [alpha, beta] = &self.work.running;
-        self.rbm.recenter(alpha.view(), beta.view())
-    }
-
-    /// Whether this update moves the offsets.
-    fn moves_offsets(&self) -> bool {
-        self.config.centering && (self.update + 1).is_multiple_of(RECENTER_EVERY)
+        Ok(moves)
     }
 
     /// Running means begin at the offsets.

@@ -50,9 +50,16 @@ impl<T: Real> Packed<T> {
         self.resize(level, columns, len);
         let rows = self.rows;
         threads::each(much, self.values.chunks_mut((rows * len).max(1)).enumerate(), |(g, group)| {
-            let width = rows.min(columns - g * rows);
-            for (group, row) in group.chunks_exact_mut(rows).zip(values.chunks_exact(columns)) {
-                group[..width].copy_from_slice(&row[g * rows..g * rows + width]);
+            let first = g * rows;
+            // Constant lengths need no calls.
+            match rows.min(columns - first) {
+                MOST => pick::<T, MOST>(first, columns, values, group),
+                6 if rows == 6 => pick::<T, 6>(first, columns, values, group),
+                width => {
+                    for (group, row) in group.chunks_exact_mut(rows).zip(values.chunks_exact(columns)) {
+                        group[..width].copy_from_slice(&row[first..first + width]);
+                    }
+                }
             }
         });
     }
@@ -64,6 +71,13 @@ impl<T: Real> Packed<T> {
         if !len.is_multiple_of(self.rows) {
             self.values[len / self.rows * self.rows * columns..].fill(T::zero());
         }
+    }
+}
+
+/// group[k · N + i] = values[k][first + i].
+fn pick<T: Real, const N: usize>(first: usize, columns: usize, values: &[T], group: &mut [T]) {
+    for (group, row) in group.as_chunks_mut::<N>().0.iter_mut().zip(values.chunks_exact(columns)) {
+        group.copy_from_slice(&row[first..first + N]);
     }
 }
 

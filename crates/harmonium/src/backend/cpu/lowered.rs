@@ -86,11 +86,14 @@ impl<T: Real> Lowered<T> {
 
     /// Takes the numbers of a machine that becomes `rbm` lowered, after a step of its weights.
     pub fn follow(&mut self, level: Level, rbm: &mut Rbm<T>, step: Option<(T, &Array2<T>)>, machine: &mut Natural<T>) {
-        let (visible, hidden, weights, _) = machine.parts_mut();
-        let mut stepping = Stepping::new(rbm, step, weights);
-        self.set_panels(level, visible, hidden, stepping.blocks(WIDTH), Block::stepped);
-        if stepping.is_plain() {
-            rbm.share_weights(machine);
+        // Panels of a W that has not changed stay as they are.
+        if step.is_some() || !rbm.shares_weights(machine) {
+            let (visible, hidden, weights, _) = machine.parts_mut();
+            let mut stepping = Stepping::new(rbm, step, weights);
+            self.set_panels(level, visible, hidden, stepping.blocks(WIDTH), Block::stepped);
+            if stepping.is_plain() {
+                rbm.share_weights(machine);
+            }
         }
         rbm.lower_layers(machine);
         self.set_fields(machine);

@@ -144,7 +144,7 @@ pub fn set<'a, T: Real, B: Send>(
                 copy(level, &w[p * WIDTH..], columns, scale, panel);
             }
         }
-        transpose(w, turned_scale, turned);
+        transpose(level, w, turned_scale, turned);
     });
     plain.divide(level, much);
     turned.divide(level, much);
@@ -184,8 +184,13 @@ fn times<T: Real, const N: usize>(scale: T, first: usize, row: &[T], strip: &mut
     }
 }
 
-/// panel[j][i] = scale · w[i][j] for up to 32 rows w of panel.len() numbers, in blocks of 4 × 4.
-fn transpose<T: Real>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
+dispatch! {
+    /// panel[j][i] = scale · w[i][j] for up to 32 rows w of panel.len() numbers, in blocks of 4 × 4.
+    fn transpose<T>(w: &[T], scale: T, panel: &mut [Strip<T>]) => transpose_body;
+}
+
+#[inline(always)]
+fn transpose_body<T: Real>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
     let (n, rows) = (panel.len(), w.len() / panel.len());
     for (four, w) in w.chunks_exact(4 * n).enumerate() {
         // Slices of arrays share one counter.
