@@ -133,9 +133,10 @@ impl<T: Real> Rbm<T> {
         if ratio_v.iter().chain(&ratio_h).any(|r| *r != 1.0) {
             Zip::indexed(weights.view_mut()).for_each(|(i, j), w| *w = T::of(w.f64() * ratio_v[i] * ratio_h[j]));
         }
-        let field = Coupling::new(self).forward(&(self.hidden().origin() - old_h));
+        let still = |o: &Array1<f64>| Array1::zeros(o.len());
+        let (field, _) = Coupling::new(self).products(&(self.hidden().origin() - &old_h), &still(&old_v));
         shift(self.parts_mut().0, &field);
-        let field = Coupling::new(self).backward(&(self.visible().origin() - old_v));
+        let (_, field) = Coupling::new(self).products(&still(&old_h), &(self.visible().origin() - &old_v));
         shift(self.parts_mut().1, &field);
     }
 

@@ -10,7 +10,7 @@ use crate::threads::{self, MANY};
 use ndarray::{ArcArray2, Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
 
 /// Rows of W that one task takes.
-pub(crate) const ROWS: usize = 64;
+pub(crate) const ROWS: usize = 32;
 
 /// 1/s of every visible and every hidden column; none if every s is 1.
 pub(crate) struct Scales(Option<(Vec<f64>, Vec<f64>)>);
@@ -54,7 +54,70 @@ fn times(x: &Array1<f64>, y: &[f64]) -> Array1<f64> {
     x.iter().zip(y).map(|(x, y)| x * y).collect()
 }
 
-/// W while it takes a step and becomes W̃, or is W̃ itself: one pass over the weights for both.
+/// W̃x and W̃ᵀy, made while W passes by in blocks of [`ROWS`] rows.
+struct Products {
+    /// x and y over the scales, and what x and y give; empty for vectors of zeros.
+    x: Vec<f64>,
+    y: Vec<f64>,
+    forward: Vec<f64>,
+    /// A row for every block.
+    backward: Vec<f64>,
+    /// Rows and columns of W.
+    shape: (usize, usize),
+}
+
+/// What a block of W gives to them.
+struct Part<'a> {
+    x: &'a [f64],
+    y: &'a [f64],
+    forward: &'a mut [f64],
+    backward: &'a mut [f64],
+}
+
+impl Products {
+    fn new(scales: &Scales, x: &Array1<f64>, y: &Array1<f64>) -> Products {
+        let shape = (y.len(), x.len());
+        let used = |v: &Array1<f64>, over: Array1<f64>| if v.iter().all(|v| *v == 0.0) { Vec::new() } else { over.to_vec() };
+        let (x, y) = (used(x, scales.hidden(x)), used(y, scales.visible(y)));
+        let forward = vec![0.0; if x.is_empty() { 0 } else { shape.0 }];
+        let backward = vec![0.0; if y.is_empty() { 0 } else { shape.0.div_ceil(ROWS) * shape.1 }];
+        Products { x, y, forward, backward, shape }
+    }
+
+    /// The parts of all blocks.
+    fn parts(&mut self) -> impl Iterator<Item = Part<'_>> {
+        let x = &self.x[..];
+        let forward = self.forward.chunks_mut(ROWS).chain(std::iter::repeat_with(|| &mut [][..]));
+        let backward = self.backward.chunks_mut(self.shape.1.max(1)).chain(std::iter::repeat_with(|| &mut [][..]));
+        let y = self.y.chunks(ROWS).chain(std::iter::repeat(&[][..]));
+        y.zip(forward).zip(backward).map(move |((y, forward), backward)| Part { x, y, forward, backward })
+    }
+
+    /// W̃x and W̃ᵀy once all parts are made.
+    fn finish(&self, scales: &Scales) -> (Array1<f64>, Array1<f64>) {
+        let (mut forward, mut backward) = (Array1::zeros(self.shape.0), Array1::zeros(self.shape.1));
+        forward.iter_mut().zip(&self.forward).for_each(|(out, x)| *out = *x);
+        for part in self.backward.chunks(self.shape.1.max(1)) {
+            backward.iter_mut().zip(part).for_each(|(out, x)| *out += x);
+        }
+        (scales.visible(&forward), scales.hidden(&backward))
+    }
+}
+
+impl Part<'_> {
+    /// Takes the block's rows of W.
+    fn take<T: Real>(self, w: &[T]) {
+        let columns = w.len() / self.forward.len().max(self.y.len()).max(1);
+        for (out, w) in self.forward.iter_mut().zip(w.chunks_exact(columns.max(1))) {
+            *out = dot(w, self.x);
+        }
+        for (y, w) in self.y.iter().zip(w.chunks_exact(columns.max(1))) {
+            add_scaled(*y, w, self.backward);
+        }
+    }
+}
+
+/// W while it takes a step and becomes W̃, or is W̃ itself, and meets the origins: one pass over the weights for all.
 pub(crate) struct Stepping<'a, T> {
     weights: &'a mut [T],
     lowered: Option<&'a mut [T]>,
@@ -62,6 +125,7 @@ pub(crate) struct Stepping<'a, T> {
     step: Option<(T, &'a [T])>,
     columns: usize,
     scales: Scales,
+    products: Option<Products>,
 }
 
 /// Some of its rows.
@@ -71,6 +135,7 @@ pub(crate) struct Block<'a, T> {
     lowered: Option<&'a mut [T]>,
     step: Option<(T, &'a [T])>,
     scales: &'a Scales,
+    part: Option<Part<'a>>,
 }
 
 impl<'a, T: Real> Stepping<'a, T> {
@@ -85,9 +150,12 @@ impl<'a, T: Real> Stepping<'a, T> {
             *lowered = ArcArray2::default((0, 0));
         }
         let lowered = lowered.as_slice_mut().filter(|_| scales.0.is_some());
+        let origins = || Products::new(&scales, &rbm.hidden().origin(), &rbm.visible().origin());
+        let products = (!rbm.is_plain()).then(origins);
         // Weights and steps are in standard layout.
         let step = step.map(|(rate, step)| (rate, step.as_slice().unwrap_or(&[])));
-        Stepping { weights: rbm.parts_mut().2.as_slice_mut().unwrap_or(&mut []), lowered, step, columns, scales }
+        let weights = rbm.parts_mut().2.as_slice_mut().unwrap_or(&mut []);
+        Stepping { weights, lowered, step, columns, scales, products }
     }
 
     /// Whether W̃ is W.
@@ -95,16 +163,25 @@ impl<'a, T: Real> Stepping<'a, T> {
         self.lowered.is_none()
     }
 
-    /// Blocks of `rows` rows.
-    pub fn blocks(&mut self, rows: usize) -> impl Iterator<Item = Block<'_, T>> {
-        let len = rows * self.columns;
+    /// Blocks of [`ROWS`] rows.
+    pub fn blocks(&mut self) -> impl Iterator<Item = Block<'_, T>> {
+        let len = ROWS * self.columns;
         let steps = self.step.map(|(rate, step)| step.chunks(len).map(move |step| Some((rate, step))));
         let steps = steps.into_iter().flatten().chain(std::iter::repeat(None));
-        let scales = &self.scales;
         let lowered = self.lowered.as_deref_mut().map(|lowered| lowered.chunks_mut(len).map(Some));
         let lowered = lowered.into_iter().flatten().chain(std::iter::repeat_with(|| None));
-        let blocks = self.weights.chunks_mut(len).zip(lowered).zip(steps).enumerate();
-        blocks.map(move |(b, ((weights, lowered), step))| Block { first: b * rows, weights, lowered, step, scales })
+        let parts = self.products.as_mut().map(|products| products.parts().map(Some));
+        let parts = parts.into_iter().flatten().chain(std::iter::repeat_with(|| None));
+        let scales = &self.scales;
+        let blocks = self.weights.chunks_mut(len).zip(lowered).zip(steps).zip(parts).enumerate();
+        blocks.map(move |(b, (((weights, lowered), step), part))| {
+            Block { first: b * ROWS, weights, lowered, step, scales, part }
+        })
+    }
+
+    /// W̃o_h and W̃ᵀo_v when all blocks have stepped; none for a machine without offsets and scales.
+    pub fn finish(&self) -> Option<(Array1<f64>, Array1<f64>)> {
+        self.products.as_ref().map(|products| products.finish(&self.scales))
     }
 }
 
@@ -113,6 +190,9 @@ impl<'a, T: Real> Block<'a, T> {
     pub fn stepped(self) -> &'a [T] {
         if let Some((rate, step)) = self.step {
             add_times(rate, step, self.weights);
+        }
+        if let Some(part) = self.part {
+            part.take(self.weights);
         }
         match self.lowered {
             Some(lowered) => {
@@ -135,11 +215,6 @@ impl<'a, T: Real> Coupling<'a, T> {
         Coupling { weights: rbm.weights(), scales: Scales::new(rbm) }
     }
 
-    /// Of weights with these scales.
-    pub fn of(weights: ArrayView2<'a, T>, s_v: &Array1<f64>, s_h: &Array1<f64>) -> Coupling<'a, T> {
-        Coupling { weights, scales: Scales::of(s_v, s_h) }
-    }
-
     /// Whether W̃ is W.
     pub fn is_plain(&self) -> bool {
         self.scales.0.is_none()
@@ -155,43 +230,12 @@ impl<'a, T: Real> Coupling<'a, T> {
         });
     }
 
-    /// W̃x.
-    pub fn forward(&self, x: &Array1<f64>) -> Array1<f64> {
-        let mut out = Array1::zeros(self.weights.nrows());
-        if x.iter().all(|x| *x == 0.0) {
-            return out;
-        }
-        let x = self.scales.hidden(x).to_vec();
-        let blocks = out.axis_chunks_iter_mut(Axis(0), ROWS).zip(self.weights.axis_chunks_iter(Axis(0), ROWS));
-        threads::each(self.much(), blocks, |(mut out, w)| {
-            for (out, w) in out.iter_mut().zip(w.rows()) {
-                *out = w.as_slice().map_or(0.0, |w| dot(w, &x));
-            }
-        });
-        self.scales.visible(&out)
-    }
-
-    /// W̃ᵀx.
-    pub fn backward(&self, x: &Array1<f64>) -> Array1<f64> {
-        let mut out = Array1::zeros(self.weights.ncols());
-        if x.iter().all(|x| *x == 0.0) {
-            return out;
-        }
-        let x = self.scales.visible(x);
-        let blocks = self.weights.axis_chunks_iter(Axis(0), ROWS).zip(x.axis_chunks_iter(Axis(0), ROWS));
-        let parts = threads::map(self.much(), blocks, |(w, x)| {
-            let mut sums = vec![0.0; w.ncols()];
-            for (w, x) in w.rows().into_iter().zip(x) {
-                if let Some(w) = w.as_slice() {
-                    add_scaled(*x, w, &mut sums);
-                }
-            }
-            sums
-        });
-        for part in &parts {
-            out.iter_mut().zip(part).for_each(|(out, x)| *out += x);
-        }
-        self.scales.hidden(&out)
+    /// W̃x and W̃ᵀy.
+    pub fn products(&self, x: &Array1<f64>, y: &Array1<f64>) -> (Array1<f64>, Array1<f64>) {
+        let mut products = Products::new(&self.scales, x, y);
+        let blocks = self.weights.axis_chunks_iter(Axis(0), ROWS).zip(products.parts());
+        threads::each(self.much(), blocks, |(w, part)| part.take(w.to_slice().unwrap_or(&[])));
+        products.finish(&self.scales)
     }
 
     fn much(&self) -> bool {

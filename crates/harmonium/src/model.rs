@@ -313,7 +313,7 @@ impl<T: Real> Rbm<T> {
             true => self.share_weights(out),
             false => coupling.write(out.parts_mut().2.view_mut()),
         }
-        self.lower_layers(out);
+        self.lower_layers(None, out);
     }
 
     /// W̃ where it is W.
@@ -326,8 +326,8 @@ impl<T: Real> Rbm<T> {
         self.weights.dim() == with.weights().dim() && self.weights.as_ptr() == with.weights().as_ptr()
     }
 
-    /// Everything but W̃.
-    pub(crate) fn lower_layers(&self, out: &mut Natural<T>) {
+    /// Everything but W̃; `products` are W̃o_h and W̃ᵀo_v, if they are known.
+    pub(crate) fn lower_layers(&self, products: Option<(Array1<f64>, Array1<f64>)>, out: &mut Natural<T>) {
         let (visible, hidden, _, constant) = out.parts_mut();
         if self.is_plain() {
             visible.eta_mut().assign(&self.visible.par);
@@ -337,9 +337,8 @@ impl<T: Real> Rbm<T> {
         }
         let (o_v, o_h) = (self.visible.origin(), self.hidden.origin());
         let (wide_v, wide_h) = (self.visible.widen(), self.hidden.widen());
-        let ((eta_v, s_v), (eta_h, s_h)) = (wide_v.natural(), wide_h.natural());
-        let coupling = Coupling::of(self.weights.view(), &s_v, &s_h);
-        let (d_v, d_h) = (coupling.forward(&o_h), coupling.backward(&o_v));
+        let (eta_v, eta_h) = (wide_v.natural().0, wide_h.natural().0);
+        let (d_v, d_h) = products.unwrap_or_else(|| Coupling::new(self).products(&o_h, &o_v));
         let own = lower_layer(&wide_v, eta_v, &d_v, visible) + lower_layer(&wide_h, eta_h, &d_h, hidden);
         *constant = own - o_v.dot(&d_v);
     }

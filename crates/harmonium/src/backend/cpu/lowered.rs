@@ -9,11 +9,14 @@ use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of};
 use super::rounded::rounded;
 use super::simd::Level;
 use super::{bit_values, two_valued};
-use crate::coupling::{Block, Stepping};
+use crate::coupling::{Block, ROWS, Stepping};
 use crate::model::Rbm;
 use crate::natural::{Natural, Pass, Side};
 use crate::real::Real;
 use ndarray::{Array1, Array2, ArrayView2};
+
+// Blocks of a stepping W are those of panels.
+const _: () = assert!(ROWS == WIDTH);
 
 /// Both directions of a machine.
 #[derive(Default)]
@@ -86,16 +89,18 @@ impl<T: Real> Lowered<T> {
 
     /// Takes the numbers of a machine that becomes `rbm` lowered, after a step of its weights.
     pub fn follow(&mut self, level: Level, rbm: &mut Rbm<T>, step: Option<(T, &Array2<T>)>, machine: &mut Natural<T>) {
+        let mut products = None;
         // Panels of a W that has not changed stay as they are.
         if step.is_some() || !rbm.shares_weights(machine) {
             let (visible, hidden, weights, _) = machine.parts_mut();
             let mut stepping = Stepping::new(rbm, step, weights);
-            self.set_panels(level, visible, hidden, stepping.blocks(WIDTH), Block::stepped);
+            self.set_panels(level, visible, hidden, stepping.blocks(), Block::stepped);
+            products = stepping.finish();
             if stepping.is_plain() {
                 rbm.share_weights(machine);
             }
         }
-        rbm.lower_layers(machine);
+        rbm.lower_layers(products, machine);
         self.set_fields(machine);
     }
 
