@@ -77,7 +77,8 @@ struct Part<'a> {
 impl Products {
     fn new(scales: &Scales, x: &Array1<f64>, y: &Array1<f64>) -> Products {
         let shape = (y.len(), x.len());
-        let used = |v: &Array1<f64>, over: Array1<f64>| if v.iter().all(|v| *v == 0.0) { Vec::new() } else { over.to_vec() };
+        let used =
+            |v: &Array1<f64>, over: Array1<f64>| if v.iter().all(|v| *v == 0.0) { Vec::new() } else { over.to_vec() };
         let (x, y) = (used(x, scales.hidden(x)), used(y, scales.visible(y)));
         let forward = vec![0.0; if x.is_empty() { 0 } else { shape.0 }];
         let backward = vec![0.0; if y.is_empty() { 0 } else { shape.0.div_ceil(ROWS) * shape.1 }];
@@ -174,8 +175,13 @@ impl<'a, T: Real> Stepping<'a, T> {
         let parts = parts.into_iter().flatten().chain(std::iter::repeat_with(|| None));
         let scales = &self.scales;
         let blocks = self.weights.chunks_mut(len).zip(lowered).zip(steps).zip(parts).enumerate();
-        blocks.map(move |(b, (((weights, lowered), step), part))| {
-            Block { first: b * ROWS, weights, lowered, step, scales, part }
+        blocks.map(move |(b, (((weights, lowered), step), part))| Block {
+            first: b * ROWS,
+            weights,
+            lowered,
+            step,
+            scales,
+            part,
         })
     }
 

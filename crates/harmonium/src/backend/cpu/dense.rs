@@ -133,7 +133,8 @@ pub fn each_group<T: Real>(
 }
 
 dispatch! {
-    /// Adds the products of a group of `rows` rows, or of some more, with some strips to `sums`, for the first `width` columns or some more.
+    /// Adds the products of a group of `rows` rows with some strips to `sums`: of as many rows and of the first `width` columns,
+    /// or of some more.
     fn tile<T>(
         rows: usize, width: usize, values: &[T], stride: usize, panel: &[Strip<T>], sums: &mut [Strip<T>; MOST],
     ) => tile_body;

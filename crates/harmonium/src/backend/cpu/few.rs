@@ -174,9 +174,7 @@ fn tabulate_of<T: Real, const N: usize>(scales: &[T; MOST], x: &[Strip<T>], tabl
         for (i, (x, scale)) in x.iter().zip(scales).enumerate() {
             let mut w = [T::zero(); N];
             w.copy_from_slice(&x.0[..N]);
-            for c in 0..N {
-                w[c] *= *scale;
-            }
+            w.iter_mut().for_each(|x| *x *= *scale);
             for k in 0..1 << i {
                 // Arrays of constant length, or the compiler would gather numbers of several sums into one register.
                 let mut sum = [T::zero(); N];

@@ -99,12 +99,7 @@ fn at<'a, T>(beta: Option<&'a [T]>, range: &Range<usize>) -> Option<&'a [T]> {
 }
 
 /// Γ of any units, row by row.
-fn hidden_rows<T: Real>(
-    cpu: &mut Cpu<T>,
-    range: &Range<usize>,
-    betas: &[Option<&[T]>],
-    mut out: ArrayViewMut2<f64>,
-) {
+fn hidden_rows<T: Real>(cpu: &mut Cpu<T>, range: &Range<usize>, betas: &[Option<&[T]>], mut out: ArrayViewMut2<f64>) {
     let (up, side) = (&cpu.lowered.up, cpu.machine.hidden());
     let much = worth_threads(range.len(), cpu.machine.visible().columns(), side.columns());
     inputs(cpu.level, much, |p| cpu.lowered.up_panel(p), range.len(), &mut cpu.scratch);

@@ -80,14 +80,7 @@ impl<T: Real> Half<'_, T> {
     }
 
     /// Products, if the inputs are not ready, and draws, panel by panel.
-    fn draw_bits(
-        &self,
-        much: bool,
-        range: &Range<usize>,
-        to: &mut Rows<T>,
-        scratch: &mut Scratch<T>,
-        ready: bool,
-    ) {
+    fn draw_bits(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, scratch: &mut Scratch<T>, ready: bool) {
         let (forward, direction) = (&scratch.forward, self.direction);
         let len = to.len();
         let beta = self.beta.map(|b| &b[range.clone()]);
@@ -104,14 +97,7 @@ impl<T: Real> Half<'_, T> {
     }
 
     /// The same for Gaussian units.
-    fn draw_numbers(
-        &self,
-        much: bool,
-        range: &Range<usize>,
-        to: &mut Rows<T>,
-        scratch: &mut Scratch<T>,
-        ready: bool,
-    ) {
+    fn draw_numbers(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, scratch: &mut Scratch<T>, ready: bool) {
         let (forward, direction, columns) = (&scratch.forward, self.direction, self.to.columns());
         let len = to.len();
         let task = |(panel, (x, out)): (usize, (&mut [Strip<T>], ArrayViewMut2<T>))| {

@@ -209,7 +209,9 @@ fn dense_products_equal_their_twin<T: Real>() {
         let x: Vec<T> = strips.iter().flat_map(|strip| strip.0).take(rows * columns).collect();
         let (panel, tall) = (r.strips(columns, kind), r.strips(rows, kind));
         for level in Level::available() {
-            for (turned, panel, width) in [(false, &panel, 32), (true, &tall, 32), (false, &panel, 9), (true, &tall, 20)] {
+            for (turned, panel, width) in
+                [(false, &panel, 32), (true, &tall, 32), (false, &panel, 9), (true, &tall, 20)]
+            {
                 match turned {
                     true => packed.load_turned(level, true, columns, &x),
                     false => packed.load(level, true, columns, &x),
