@@ -37,12 +37,14 @@ impl Block {
 
     /// Makes the lists of rows, of which `each` writes a row's entries from a place on and returns the place after the last.
     fn fill(&mut self, rows: usize, mut each: impl FnMut(usize, usize, &mut [u8]) -> usize) {
-        // Room for all that a row may have, and for what `write` writes beyond it.
-        self.items.resize(rows * BLOCK + 8, 0);
         self.starts.clear();
         self.starts.push(0);
         let mut n = 0;
         for r in 0..rows {
+            // Room for all that a row may have, and for what `write` writes beyond it.
+            if self.items.len() < n + BLOCK + 8 {
+                self.items.resize(2 * n + BLOCK + 8, 0);
+            }
             n = each(r, n, &mut self.items);
             self.starts.push(n as u32);
         }
