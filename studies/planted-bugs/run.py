@@ -59,7 +59,7 @@ BUGS = [
     ("centering.rs", "*virial = -shrink_row(", "*virial = shrink_row(", "gradient: sign of ∂ln s"),
     ("math.rs", "*v -= product;", "*v -= T::zero() * product;", "gradient: ∂ln s of the hidden layer forgotten"),
     ("centering.rs", "scaled_add(-T::one(), &moved)", "scaled_add(T::one(), &moved)", "Goodfellow: sign of the extra term of ∂a"),
-    ("centering.rs", "backward(&(self.visible().origin() - old_v))", "backward(&(old_v - self.visible().origin()))", "moving offsets: sign of the hidden biases"),
+    ("centering.rs", "&(self.visible().origin() - &old_v)", "&(&old_v - self.visible().origin())", "moving offsets: sign of the hidden biases"),
     ("centering.rs", "shift(self.parts_mut().0, &field);", "let _ = &field;", "moving offsets: visible biases forgotten"),
     ("centering.rs", "T::of(w.f64() * ratio_v[i] * ratio_h[j])", "T::of(w.f64() / (ratio_v[i] * ratio_h[j]))", "changing the coupling: W scaled the wrong way"),
     ("rng.rs", "for _ in 0..10 {\n        let (p, q)", "for _ in 0..9 {\n        let (p, q)", "Philox: nine rounds"),
@@ -132,6 +132,13 @@ BUGS = [
     ("backend/cpu/lowered.rs", "(top - bottom) * (high - low)", "top - bottom", "spins as bits: the given layer's span forgotten"),
     ("backend/cpu/normals.rs", "2 * draw.panel as u32", "draw.panel as u32", "Gaussian draws: random numbers of another panel"),
     ("backend/cpu/cross.rs", "self.finish.add || self.more", "self.finish.add", "numbers times means: later chunks put over the first"),
+    ("backend/cpu/dense.rs", "*sum += *part;", "*sum = *part;", "numbers times numbers: only the last strips count"),
+    ("backend/cpu/dense.rs", "let first = g * rows;", "let first = 0;", "numbers transposed: every group has the first columns"),
+    ("backend/cpu/dense.rs", "let first = if i < done { columns / 4 * 4 } else { 0 };", "let first = columns / 4 * 4;", "numbers packed: rows beyond the last four forgotten"),
+    ("backend/cpu/lists.rs", "self.items.resize(2 * n + BLOCK + 8, 0);", "self.items = vec![0; 2 * n + BLOCK + 8];", "lists: entries forgotten when they need room"),
+    ("coupling.rs", "add_scaled(*y, w, self.backward);", "add_scaled(1.0, w, self.backward);", "offsets of the visible units forgotten in the hidden fields"),
+    ("coupling.rs", "*out = dot(w, self.x);", "*out = dot(w, self.x) + 1e-6;", "hidden offsets: an error of 1e-6 in the visible fields"),
+    ("backend/cpu/lowered.rs", "step.is_some() || !rbm.shares_weights(machine)", "!rbm.shares_weights(machine)", "panels stay as they were when W steps"),
 ]
 
 
