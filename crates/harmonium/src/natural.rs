@@ -15,11 +15,19 @@ use ndarray::{ArcArray2, Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, 
 pub struct Side<T> {
     kind: Kind,
     eta: Array2<T>,
+    two_values: Option<[T; 2]>,
 }
 
 impl<T: Real> Side<T> {
     pub(crate) fn new(kind: Kind, eta: Array2<T>) -> Side<T> {
-        Side { kind, eta }
+        let unit = kind.unit::<T>();
+        let value = |state| {
+            let mut x = [T::zero()];
+            unit.state(state, &mut x);
+            x[0]
+        };
+        let two_values = (unit.n_states() == Some(2) && unit.width() == 1).then(|| [0, 1].map(value));
+        Side { kind, eta, two_values }
     }
 
     /// What the units are.
@@ -30,6 +38,11 @@ impl<T: Real> Side<T> {
     /// The mathematics of the units.
     pub fn unit(&self) -> &dyn Unit<T> {
         self.kind.unit::<T>()
+    }
+
+    /// The two values of a unit that has one column and two states.
+    pub fn two_values(&self) -> Option<[T; 2]> {
+        self.two_values
     }
 
     /// Natural parameters: statistics × columns.

@@ -93,6 +93,11 @@ impl Key {
         philox4x32([site, chain as u32, (chain >> 32) as u32, 0], self.0)
     }
 
+    /// The first of the [`uniforms`](Key::uniforms) of site 0, for chains from `first` on.
+    pub(crate) fn first_uniforms(self, first: u64, out: &mut [f64]) {
+        first_uniforms(self, first, out);
+    }
+
     /// Two uniforms, strictly between 0 and 1, for one site of one chain.
     pub fn uniforms<T: Real>(self, chain: u64, site: u32) -> [T; 2] {
         let w = self.words(chain, site);
@@ -148,6 +153,18 @@ fn fill<T: Real>(key: Key, chain: u64, out: &mut [T]) {
     }
 }
 
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+fn first_uniforms(key: Key, first: u64, out: &mut [f64]) {
+    for (block, out) in out.chunks_mut(LANES).enumerate() {
+        let chains: [u64; LANES] = std::array::from_fn(|lane| first + (block * LANES + lane) as u64);
+        let counters = [[0; LANES], chains.map(|c| c as u32), chains.map(|c| (c >> 32) as u32), [0; LANES]];
+        let words = philox(counters, key.0);
+        for (lane, out) in out.iter_mut().enumerate() {
+            *out = f64::uniform([words[0][lane], words[1][lane]]);
+        }
+    }
+}
+
 /// `pcg4d` of every lane: a linear congruential step, then rounds in which every word takes the product of two others;
 /// between them the high halves go down to the low ones. Published with two rounds, which leave the highest bits of the
 /// input with few others; after three, flipping any input bit flips each of the leading 23 output bits half of the time.
@@ -190,13 +207,22 @@ const W: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
 /// Philox4x32-10: ten rounds of a 128-bit counter under a 64-bit key.
 pub fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
-    let (mut c, mut k) = (counter, key);
+    philox(counter.map(|c| [c]), key).map(|c| c[0])
+}
+
+/// The same of several counters, side by side so that loops become SIMD code.
+#[inline(always)]
+fn philox<const N: usize>(counters: [[u32; N]; 4], key: [u32; 2]) -> [[u32; N]; 4] {
+    let ([mut a, mut b, mut c, mut d], mut k) = (counters, key);
     for _ in 0..10 {
-        let (p, q) = (M[0] * u64::from(c[0]), M[1] * u64::from(c[2]));
-        c = [(q >> 32) as u32 ^ c[1] ^ k[0], q as u32, (p >> 32) as u32 ^ c[3] ^ k[1], p as u32];
+        for (((a, b), c), d) in a.iter_mut().zip(&mut b).zip(&mut c).zip(&mut d) {
+            let (p, q) = (M[0] * u64::from(*a), M[1] * u64::from(*c));
+            (*a, *b) = ((q >> 32) as u32 ^ *b ^ k[0], q as u32);
+            (*c, *d) = ((p >> 32) as u32 ^ *d ^ k[1], p as u32);
+        }
         k = [k[0].wrapping_add(W[0]), k[1].wrapping_add(W[1])];
     }
-    c
+    [a, b, c, d]
 }
 
 /// A standard normal number from two uniforms in (0, 1) (Box and Muller, 1958): √(−2 log u₀) cos 2πu₁.
@@ -220,6 +246,18 @@ mod tests {
             philox4x32([0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344], [0xa409_3822, 0x299f_31d0]),
             [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
         );
+    }
+
+    #[test]
+    fn uniforms_of_many_chains_are_those_of_each() {
+        let key = Key::root(11).of(Purpose::Shuffle);
+        for (first, n) in [(0, 1), (1, 8), (u64::from(u32::MAX) - 4, 21)] {
+            let mut all = vec![0.0; n];
+            key.first_uniforms(first, &mut all);
+            for (k, u) in all.iter().enumerate() {
+                assert_eq!(*u, key.uniforms::<f64>(first + k as u64, 0)[0], "{k} from {first}");
+            }
+        }
     }
 
     /// One hash, written out as published but for the third round.

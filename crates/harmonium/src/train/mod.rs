@@ -415,9 +415,13 @@ fn first_chains(rows: usize, n: usize, key: Key) -> Vec<usize> {
 /// 0 … n−1 in random order (Fisher and Yates).
 pub fn shuffled(n: usize, key: Key) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
-    for i in (1..n).rev() {
-        let u = key.uniforms::<f64>(i as u64, 0)[0];
-        order.swap(i, ((u * (i + 1) as f64) as usize).min(i));
+    let mut uniforms = [0.0; 64];
+    for first in (0..n).step_by(uniforms.len()).rev() {
+        let last = n.min(first + uniforms.len());
+        key.first_uniforms(first as u64, &mut uniforms[..last - first]);
+        for i in (first..last).rev() {
+            order.swap(i, ((uniforms[i - first] * (i + 1) as f64) as usize).min(i));
+        }
     }
     order
 }

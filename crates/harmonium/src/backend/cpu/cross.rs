@@ -118,12 +118,12 @@ impl<T: Real> Scratch<T> {
     /// Means times rows, straight to where they go, if the rows are few; they may wait for others, which are taken from them.
     pub fn across_few(&mut self, level: Level, finish: &Finish<T>, may_wait: bool, out: &mut Array2<T>) {
         if let (true, Some(out)) = (self.across.is_done(), out.as_slice_mut()) {
-            self.few.take(finish.scale, &self.inputs);
+            self.few.scale(finish.scale);
             if may_wait && finish.rows.is_empty() {
-                return self.few.wait();
+                return self.few.wait(&mut self.inputs);
             }
             let add = finish.begin(&self.sums, out) && self.few.waiting() == 0;
-            self.few.across(level, add, out);
+            self.few.across(level, add, &self.inputs, out);
         }
     }
 
@@ -133,7 +133,7 @@ impl<T: Real> Scratch<T> {
         let waiting = self.few.waiting();
         let Some(few) = few else { return self.few.forget() };
         if let (true, Some(out)) = (waiting > 0 && (few == 0 || waiting + few > MOST), out.as_slice_mut()) {
-            self.few.across(level, false, out);
+            self.few.across(level, false, &[], out);
         }
     }
 }

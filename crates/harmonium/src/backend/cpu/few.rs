@@ -19,15 +19,15 @@ const SUMS: usize = 1 << GROUP;
 /// Most rows: four tables of 4 kB, which leave room in the first-level cache.
 pub const MOST: usize = 4 * GROUP;
 
-/// A few rows of bits, and the numbers that their transpose meets: a strip per row, panel after panel.
+/// A few rows of bits, whose transpose meets numbers: a strip per row, panel after panel.
 #[derive(Default)]
 pub struct Few<T> {
     rows: usize,
-    /// How many of them wait for others, to be looked up together.
+    /// How many of them wait for others, to be looked up together, and their numbers.
     waiting: usize,
+    waited: Vec<Strip<T>>,
     /// The rows transposed: a word for every column.
     words: Vec<u32>,
-    x: Vec<Strip<T>>,
     /// How often the numbers of every row count.
     scales: [T; MOST],
     turned: Planes,
@@ -49,19 +49,14 @@ impl<T: Real> Few<T> {
         self.rows = self.waiting + bits.rows();
     }
 
-    /// Takes the numbers of the rows taken last, which count `scale` times.
-    pub fn take(&mut self, scale: T, x: &[Strip<T>]) {
-        let new = self.waiting..self.rows;
-        let panels = x.len() / new.len().max(1);
-        self.scales[new.clone()].fill(scale);
-        self.x.resize(panels * MOST, Strip::zero());
-        for (all, x) in self.x.chunks_exact_mut(MOST).zip(x.chunks_exact(new.len().max(1))) {
-            all[new.clone()].copy_from_slice(x);
-        }
+    /// Says how often the numbers of the rows that do not wait count.
+    pub fn scale(&mut self, scale: T) {
+        self.scales[self.waiting..self.rows].fill(scale);
     }
 
-    /// Lets the rows wait for others.
-    pub fn wait(&mut self) {
+    /// Lets the rows wait for others, and keeps their numbers; `x` gets a buffer of any length for them.
+    pub fn wait(&mut self, x: &mut Vec<Strip<T>>) {
+        std::mem::swap(&mut self.waited, x);
         self.waiting = self.rows;
     }
 
@@ -75,13 +70,16 @@ impl<T: Real> Few<T> {
         self.waiting = 0;
     }
 
-    /// out[k] = Σ_r bit(r, k) · scale[r] · x[r], or += if it is to be added. `out` is row after row without panels.
-    pub fn across(&mut self, level: Level, add: bool, out: &mut [T]) {
+    /// out[k] = Σ_r bit(r, k) · scale[r] · x[r], or += if it is to be added. `x` has the numbers of the rows that did not
+    /// wait; `out` is row after row without panels.
+    pub fn across(&mut self, level: Level, add: bool, x: &[Strip<T>], out: &mut [T]) {
         let width = out.len() / self.words.len().max(1);
+        let (waiting, new) = (self.waiting, self.rows - self.waiting);
         self.tables.resize(self.rows.div_ceil(GROUP) * SUMS, Strip::zero());
-        for (p, x) in self.x.chunks_exact(MOST).enumerate() {
-            let columns = p * WIDTH..((p + 1) * WIDTH).min(width);
-            tabulate(level, &self.scales, columns.len(), &x[..self.rows], &mut self.tables);
+        for (p, first) in (0..width).step_by(WIDTH).enumerate() {
+            let columns = first..(first + WIDTH).min(width);
+            let x = (&self.waited[p * waiting..(p + 1) * waiting], &x[p * new..(p + 1) * new]);
+            tabulate(level, &self.scales, columns.len(), x, &mut self.tables);
             look_up(level, add, &self.tables, &self.words, width, columns, out);
         }
         self.waiting = 0;
@@ -154,12 +152,20 @@ fn two_of<T: Real, const N: usize>(
 }
 
 dispatch! {
-    /// Sum k of a table is that of the rows whose bits k has, of five rows; of the first `width` columns, or of some more.
-    fn tabulate<T>(scales: &[T; MOST], width: usize, x: &[Strip<T>], tables: &mut [Strip<T>]) => tabulate_body;
+    /// Sum k of a table is that of the rows whose bits k has, of five rows; of the first `width` columns, or of some more. The
+    /// rows are in two pieces.
+    fn tabulate<T>(
+        scales: &[T; MOST], width: usize, x: (&[Strip<T>], &[Strip<T>]), tables: &mut [Strip<T>],
+    ) => tabulate_body;
 }
 
 #[inline(always)]
-fn tabulate_body<T: Real>(scales: &[T; MOST], width: usize, x: &[Strip<T>], tables: &mut [Strip<T>]) {
+fn tabulate_body<T: Real>(
+    scales: &[T; MOST],
+    width: usize,
+    x: (&[Strip<T>], &[Strip<T>]),
+    tables: &mut [Strip<T>],
+) {
     match width {
         ..=8 => tabulate_of::<T, 8>(scales, x, tables),
         9..=16 => tabulate_of::<T, 16>(scales, x, tables),
@@ -168,13 +174,18 @@ fn tabulate_body<T: Real>(scales: &[T; MOST], width: usize, x: &[Strip<T>], tabl
 }
 
 #[inline(always)]
-fn tabulate_of<T: Real, const N: usize>(scales: &[T; MOST], x: &[Strip<T>], tables: &mut [Strip<T>]) {
-    let groups = x.chunks(GROUP).zip(scales.chunks(GROUP));
-    for ((x, scales), table) in groups.zip(tables.chunks_exact_mut(SUMS)) {
-        for (i, (x, scale)) in x.iter().zip(scales).enumerate() {
+fn tabulate_of<T: Real, const N: usize>(
+    scales: &[T; MOST],
+    (waited, new): (&[Strip<T>], &[Strip<T>]),
+    tables: &mut [Strip<T>],
+) {
+    for (first, rows) in [(0, waited), (waited.len(), new)] {
+        for (r, x) in rows.iter().enumerate() {
+            let (group, i) = ((first + r) / GROUP, (first + r) % GROUP);
+            let table = &mut tables[group * SUMS..(group + 1) * SUMS];
             let mut w = [T::zero(); N];
             w.copy_from_slice(&x.0[..N]);
-            w.iter_mut().for_each(|x| *x *= *scale);
+            w.iter_mut().for_each(|x| *x *= scales[first + r]);
             for k in 0..1 << i {
                 // Arrays of constant length, or the compiler would gather numbers of several sums into one register.
                 let mut sum = [T::zero(); N];
@@ -301,14 +312,14 @@ mod tests {
                     for (add, first) in [(false, 0), (true, 0), (false, rows / 3)] {
                         let mut out = vec![old; columns * width];
                         for part in [0..first, first..rows].into_iter().filter(|p| !p.is_empty()) {
-                            let y = y.chunks(rows).flat_map(|y| &y[part.clone()]).copied().collect::<Vec<_>>();
+                            let mut y = y.chunks(rows).flat_map(|y| &y[part.clone()]).copied().collect::<Vec<_>>();
                             few.load(&planes_of(&bits[part.clone()]));
-                            few.take(scale, &y);
-                            if part.end < rows {
-                                few.wait();
+                            few.scale(scale);
+                            match part.end < rows {
+                                true => few.wait(&mut y),
+                                false => few.across(level, add, &y, &mut out),
                             }
                         }
-                        few.across(level, add, &mut out);
                         for (k, c) in (0..columns).flat_map(|k| (0..width).map(move |c| (k, c))) {
                             let panel = &scaled[c / WIDTH * rows..(c / WIDTH + 1) * rows];
                             let sum = russian_twin(&turned[k], panel, c % WIDTH);

@@ -8,8 +8,9 @@ use super::epilogue::{Heat, Odds};
 use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of};
 use super::rounded::rounded;
 use super::simd::Level;
-use super::{bit_values, two_valued};
+use super::bit_values;
 use crate::coupling::{Block, ROWS, Stepping};
+use crate::math::add_times;
 use crate::model::Rbm;
 use crate::natural::{Natural, Pass, Side};
 use crate::real::Real;
@@ -128,7 +129,7 @@ impl<T: Real> Lowered<T> {
 
     /// Both directions of a machine whose weights are rounded to 16 bits, if its units are bits and it pays.
     pub fn rounded(level: Level, machine: &Natural<T>, base: Option<[Array2<T>; 2]>) -> Option<Lowered<T>> {
-        let d = |side| two_valued(side).map(|[low, high]| high - low);
+        let d = |side: &Side<T>| side.two_values().map(|[low, high]| high - low);
         let gain = d(machine.visible())? * d(machine.hidden())?;
         let (short, step) = rounded(machine)?;
         let mut lowered = Lowered::default();
@@ -191,8 +192,8 @@ impl<T: Real> Direction<T> {
 
     fn set_base(&mut self, to: &Side<T>, base: Array2<T>) {
         let mut odds = Vec::new();
-        if let Some(values) = two_valued(to) {
-            log_odds(to, values, &base, &mut odds);
+        if let Some(values) = to.two_values() {
+            log_odds(values, &base, &mut odds);
         }
         self.base = Some((base, odds));
     }
@@ -212,8 +213,8 @@ impl<T: Real> Direction<T> {
         let values = bit_values(pass.to);
         self.gain = values[1] - values[0];
         self.field.clear();
-        if two_valued(pass.to).is_some() {
-            log_odds(pass.to, values, &self.eta, &mut self.field);
+        if pass.to.two_values().is_some() {
+            log_odds(values, &self.eta, &mut self.field);
         }
     }
 }
@@ -224,26 +225,15 @@ fn scale<T: Real>(from: &Side<T>, to: &Side<T>) -> T {
     (top - bottom) * (high - low)
 }
 
-/// ⟨η, T(high) − T(low)⟩ of every column.
-fn log_odds<T: Real>(side: &Side<T>, values: [T; 2], eta: &Array2<T>, out: &mut Vec<Strip<T>>) {
-    let [low, mut difference] = values.map(|x| {
-        let mut t = Array2::zeros((side.unit().n_stats(), 1));
-        side.unit().stats(&[x], t.view_mut());
-        t
-    });
-    difference -= &low;
+/// ⟨η, T(high) − T(low)⟩ of every column, with T(x) = x or (x, x²).
+fn log_odds<T: Real>([low, high]: [T; 2], eta: &Array2<T>, out: &mut Vec<Strip<T>>) {
     out.clear();
     out.resize(panels_of(eta.ncols()), Strip::zero());
     let rows = eta.as_standard_layout();
-    for (eta, difference) in rows.as_slice().unwrap_or(&[]).chunks(eta.ncols()).zip(&difference) {
-        let (whole, rest) = eta.as_chunks::<WIDTH>();
-        for (out, eta) in out.iter_mut().zip(whole) {
-            for (out, eta) in out.0.iter_mut().zip(eta) {
-                *out += *eta * *difference;
-            }
-        }
-        for (out, eta) in out.iter_mut().skip(whole.len()).flat_map(|out| &mut out.0).zip(rest) {
-            *out += *eta * *difference;
+    let rows = rows.as_slice().unwrap_or(&[]).chunks(eta.ncols());
+    for (eta, difference) in rows.zip([high - low, high * high - low * low]) {
+        for (out, eta) in out.iter_mut().zip(eta.chunks(WIDTH)) {
+            add_times(difference, eta, &mut out.0[..eta.len()]);
         }
     }
 }

@@ -4,7 +4,7 @@ use super::epilogue::{self, Draw};
 use super::lowered::Tail;
 use super::panels::{Strip, WIDTH, panels_of};
 use super::sweep::inputs;
-use super::{Chains, Cpu, ROWS, gather, row_chunks, two_valued, worth_threads};
+use super::{Chains, Cpu, ROWS, gather, row_chunks, worth_threads};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::threads;
@@ -23,7 +23,7 @@ pub fn log_marginals<T: Real>(
     cpu.lowered.make_tail(&cpu.machine);
     let columns = m + if cpu.lowered.tail().is_some() { 2 } else { 0 };
     let mut out = Array2::zeros((len, betas.len()));
-    let bits = two_valued(cpu.machine.hidden()).is_some() && cpu.machine.hidden().unit().n_stats() == 1;
+    let bits = cpu.machine.hidden().two_values().is_some() && cpu.machine.hidden().unit().n_stats() == 1;
     let key = draw.filter(|_| bits).map(|(key, step)| key.of(Purpose::Hidden).step(step));
     if key.is_some() {
         chains.hidden.bits_mut(len, m);
@@ -62,7 +62,7 @@ fn hidden_bits<T: Real>(
     let (level, lowered, side) = (cpu.level, &cpu.lowered, cpu.machine.hidden());
     let (rows, m, len) = (range.len(), side.columns(), chains.visible.len().max(1));
     let much = worth_threads(rows, cpu.machine.visible().columns(), m);
-    let low = two_valued(side).map_or(T::zero(), |[low, high]| low / (high - low));
+    let low = side.two_values().map_or(T::zero(), |[low, high]| low / (high - low));
     let scratch = &mut cpu.scratch;
     scratch.parts.clear();
     scratch.parts.resize(scratch.inputs.len() * betas.len(), 0.0);

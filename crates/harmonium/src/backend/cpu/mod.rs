@@ -268,21 +268,9 @@ impl<T: Real> Backend<T> for Cpu<T> {
     }
 }
 
-/// The two values of a unit that has one column and two states.
-fn two_valued<T: Real>(side: &Side<T>) -> Option<[T; 2]> {
-    let unit = side.unit();
-    (unit.n_states() == Some(2) && unit.width() == 1).then(|| {
-        [0, 1].map(|k| {
-            let mut x = [T::zero()];
-            unit.state(k, &mut x);
-            x[0]
-        })
-    })
-}
-
 /// The values of a layer's bits; numbers are their own bits.
 fn bit_values<T: Real>(side: &Side<T>) -> [T; 2] {
-    two_valued(side).unwrap_or([T::zero(), T::one()])
+    side.two_values().unwrap_or([T::zero(), T::one()])
 }
 
 /// The rows as bits, if they are few and for one thread.

@@ -3,7 +3,7 @@
 use super::panels::{Strip, WIDTH};
 use super::planes::Planes;
 use super::simd::{Level, dispatch};
-use super::{ROWS, two_valued};
+use super::ROWS;
 use crate::natural::Side;
 use crate::real::Real;
 use crate::states::{Bits, States};
@@ -97,7 +97,7 @@ impl<T: Real> Rows<T> {
                     // Rows of packed states are in standard layout.
                     self.numbers.extend_from_slice(values.row(pick(i)).as_slice().unwrap_or(&[]));
                 }
-                if let Some([low, high]) = two_valued(side) {
+                if let Some([low, high]) = side.two_values() {
                     self.numbers.iter_mut().for_each(|x| *x = (*x - low) / (high - low));
                 }
             }
@@ -113,7 +113,7 @@ impl<T: Real> Rows<T> {
             Form::Codes => States::Codes(Array2::from_shape_vec(shape, self.codes.clone()).unwrap_or_default()),
             Form::Numbers => {
                 let mut values = Array2::from_shape_vec(shape, self.numbers.clone()).unwrap_or_default();
-                if let Some([low, high]) = two_valued(side) {
+                if let Some([low, high]) = side.two_values() {
                     values.mapv_inplace(|x| low + x * (high - low));
                 }
                 States::Real(values)
@@ -163,7 +163,7 @@ impl<T: Real> Rows<T> {
             }
             Form::Numbers => {
                 out.copy_from_slice(&self.numbers[r * out.len()..(r + 1) * out.len()]);
-                if let Some([low, high]) = two_valued(side) {
+                if let Some([low, high]) = side.two_values() {
                     out.iter_mut().for_each(|x| *x = low + *x * (high - low));
                 }
             }

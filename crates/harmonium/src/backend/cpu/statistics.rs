@@ -8,7 +8,7 @@ use super::panels::{Panels, Strip, WIDTH, panels_of, strips_of};
 use super::rows::Rows;
 use super::simd::Level;
 use super::sweep::inputs;
-use super::{Cpu, ROWS, Scratch, few, gather, row_chunks, two_valued, worth_threads};
+use super::{Cpu, ROWS, Scratch, few, gather, row_chunks, worth_threads};
 use crate::backend::Slot;
 use crate::natural::Side;
 use crate::real::Real;
@@ -32,7 +32,7 @@ pub fn stats<T: Real>(
     let weight = weights.map_or(len as f64, |w| w.iter().map(|w| w.f64()).sum());
     let (factor, add) = take.factor(weight);
     let key = draw.map(|(key, step)| key.of(Purpose::Hidden).step(step));
-    let bits = two_valued(cpu.machine.hidden()).is_some();
+    let bits = cpu.machine.hidden().two_values().is_some();
     let mut sums = std::mem::take(&mut cpu.scratch.layers);
     sums.clear(&out.visible, &out.hidden);
     cpu.scratch.sums.clear();
@@ -225,7 +225,7 @@ impl<T: Real> Scratch<T> {
 fn visible_sums<T: Real>(cpu: &Cpu<T>, slot: Slot, weights: Option<&[T]>, out: &mut Array2<T>) {
     let (side, rows) = (cpu.machine.visible(), &cpu.slots[slot].visible);
     let n_sums = if side.unit().quadratic() { 2 } else { 1 };
-    if two_valued(side).is_some() || n_sums == 2 {
+    if side.two_values().is_some() || n_sums == 2 {
         let much = worth_threads(rows.len() / 8, side.columns(), WIDTH);
         return rows.sums(cpu.level, much, weights, out.slice_mut(s![..n_sums, ..]));
     }
@@ -244,7 +244,7 @@ fn visible_sums<T: Real>(cpu: &Cpu<T>, slot: Slot, weights: Option<&[T]>, out: &
 
 /// From sums of bits to those of values: Σ w T(x) = T(low) Σ w + (T(high) − T(low)) Σ w b.
 fn into_values<T: Real>(side: &Side<T>, weight: T, sums: &mut Array2<T>) {
-    let Some(values) = two_valued(side).filter(|v| *v != [T::zero(), T::one()]) else { return };
+    let Some(values) = side.two_values().filter(|v| *v != [T::zero(), T::one()]) else { return };
     let ones = sums.row(0).to_owned();
     let [low, high] = values.map(|x| {
         let mut t = Array2::zeros(sums.dim());

@@ -6,7 +6,7 @@ use super::normals::{self, Spread};
 use super::panels::{Panel, Strip, WIDTH};
 use super::rows::Rows;
 use super::simd::Level;
-use super::{Cpu, ROWS, Scratch, gather, row_chunks, two_valued, worth_threads};
+use super::{Cpu, ROWS, Scratch, gather, row_chunks, worth_threads};
 use crate::backend::{Slot, Sweeps};
 use crate::natural::Side;
 use crate::real::Real;
@@ -53,7 +53,7 @@ impl<T: Real> Half<'_, T> {
     /// Draws `to`; its inputs may be `ready` in `scratch.inputs`.
     fn run(&self, from: &Rows<T>, to: &mut Rows<T>, scratch: &mut Scratch<T>, ready: bool) {
         let len = from.len();
-        match two_valued(self.to) {
+        match self.to.two_values() {
             Some(_) => drop(to.bits_mut(len, self.to.columns())),
             None if self.to.unit().n_states().is_some() => drop(to.codes_mut(len, self.to.sites())),
             None => drop(to.numbers_mut(len, self.to.columns())),
@@ -63,7 +63,7 @@ impl<T: Real> Half<'_, T> {
             if !ready {
                 scratch.load(self.level, much, from, &range, self.from.unit().width(), &self.direction.panels);
             }
-            if two_valued(self.to).is_some() {
+            if self.to.two_values().is_some() {
                 self.draw_bits(much, &range, to, scratch, ready);
             } else if self.to.unit().quadratic() && self.beta.is_none() {
                 self.draw_numbers(much, &range, to, scratch, ready);
@@ -74,7 +74,7 @@ impl<T: Real> Half<'_, T> {
                 self.draw_rows(much, &range, to, &scratch.inputs);
             }
         }
-        if two_valued(self.to).is_some() {
+        if self.to.two_values().is_some() {
             to.bits_mut(len, self.to.columns()).trim();
         }
     }
