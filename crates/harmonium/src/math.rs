@@ -228,9 +228,11 @@ pub(crate) fn add_scaled<T: Real>(a: f64, x: &[T], y: &mut [f64]) {
 /// yᵢ += a·xᵢ.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn add_times<T: Real>(a: T, x: &[T], y: &mut [T]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y += a * *x;
-    }
+    let step = |x: &[T], y: &mut [T]| y.iter_mut().zip(x).for_each(|(y, x)| *y += a * *x);
+    // What is written begins with a cache line: a register that reaches into the next one takes twice as long.
+    let first = y.as_ptr().align_offset(64).min(y.len()).min(x.len());
+    step(&x[..first], &mut y[..first]);
+    step(&x[first..], &mut y[first..]);
 }
 
 /// xᵢ −= a·yᵢ + b·zᵢ.
