@@ -192,15 +192,17 @@ dispatch! {
 #[inline(always)]
 fn transpose_body<T: Real>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
     let (n, rows) = (panel.len(), w.len() / panel.len());
-    for (four, w) in w.chunks_exact(4 * n).enumerate() {
-        // Slices of arrays share one counter.
-        let [a, b, c, d] = [0, 1, 2, 3].map(|k| w[k * n..(k + 1) * n].as_chunks::<4>().0);
-        let strips = panel.as_chunks_mut::<4>().0.iter_mut();
-        for (strips, (((a, b), c), d)) in strips.zip(a.iter().zip(b).zip(c).zip(d)) {
-            let mut block = [*a, *b, *c, *d];
-            block.iter_mut().flatten().for_each(|x| *x *= scale);
+    assert!(rows <= WIDTH && w.len() == rows * n);
+    for (k, strips) in panel.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        for i in (0..rows / 4 * 4).step_by(4) {
+            let mut block = [[T::zero(); 4]; 4];
+            for (r, four) in block.iter_mut().enumerate() {
+                // SAFETY: i + r is one of the rows, and 4k … 4k + 3 are columns.
+                *four = unsafe { w.as_ptr().add((i + r) * n + 4 * k).cast::<[T; 4]>().read() };
+                four.iter_mut().for_each(|x| *x *= scale);
+            }
             for (strip, column) in strips.iter_mut().zip(transpose_block(block)) {
-                strip.0[4 * four..4 * four + 4].copy_from_slice(&column);
+                strip.0[i..i + 4].copy_from_slice(&column);
             }
         }
     }
