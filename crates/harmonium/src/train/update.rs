@@ -18,7 +18,7 @@ const LARGEST_ENERGY: f64 = 1e3;
 
 /// Updates between two looks at the mean energy and at numbers that are not finite, which stay so; a divisor of the
 /// updates between snapshots, so that no snapshot is taken of an exploded machine.
-const CHECK_EVERY: u64 = 10;
+const CHECK_EVERY: u64 = 25;
 
 /// Updates between two moves of the offsets; a divisor of the updates between snapshots.
 const RECENTER_EVERY: u64 = 10;

@@ -4,8 +4,9 @@
 //! the numbers that meet a strip stand side by side. Multiplications and additions are fused, on every instruction set, and
 //! each number of the result is summed in the order of the strips.
 
-use super::panels::{Strip, WIDTH, transpose_block};
+use super::panels::{Strip, WIDTH};
 use super::simd::{Isa, Level, dispatch};
+use super::turn::turned;
 use crate::real::Real;
 use crate::threads;
 use std::ops::Range;
@@ -41,7 +42,7 @@ impl<T: Real> Packed<T> {
         self.resize(level, values.len() / columns.max(1), columns);
         let rows = self.rows;
         let groups = self.values.chunks_mut((rows * columns).max(1)).zip(values.chunks((rows * columns).max(1)));
-        threads::each(much, groups, |(group, values)| pack(rows, columns, values, group));
+        threads::each(much, groups, |(group, values)| pack(level, rows, columns, values, group));
     }
 
     /// Takes the columns of rows of `columns` numbers as rows.
@@ -81,20 +82,39 @@ fn pick<T: Real, const N: usize>(first: usize, columns: usize, values: &[T], gro
     }
 }
 
-/// group[k · rows + i] = values[i][k], in blocks of 4 × 4.
-fn pack<T: Real>(rows: usize, columns: usize, values: &[T], group: &mut [T]) {
-    let done = values.len() / columns / 4 * 4;
-    for (q, four) in values.chunks_exact(4 * columns).enumerate() {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|k| four[k * columns..(k + 1) * columns].as_chunks::<4>().0);
-        for (group, (((a, b), c), d)) in group.chunks_exact_mut(4 * rows).zip(a.iter().zip(b).zip(c).zip(d)) {
-            for (row, column) in group.chunks_exact_mut(rows).zip(transpose_block([*a, *b, *c, *d])) {
-                row[4 * q..4 * q + 4].copy_from_slice(&column);
+dispatch! {
+    /// group[k · rows + i] = values[i][k].
+    fn pack<T>(rows: usize, columns: usize, values: &[T], group: &mut [T]) => pack_body;
+}
+
+#[inline(always)]
+fn pack_body<T: Real>(rows: usize, columns: usize, values: &[T], group: &mut [T]) {
+    match values.len() == MOST * columns {
+        true => pack_of::<T, MOST>(rows, columns, values, group),
+        false => pack_of::<T, 4>(rows, columns, values, group),
+    }
+}
+
+/// In blocks of R rows and four columns.
+#[inline(always)]
+fn pack_of<T: Real, const R: usize>(rows: usize, columns: usize, values: &[T], group: &mut [T]) {
+    let (whole, done) = (columns / 4 * 4, values.len() / columns / R * R);
+    for (q, values) in values.chunks_exact(R * columns).enumerate() {
+        for (k, group) in group.chunks_exact_mut(4 * rows).enumerate() {
+            let mut block = [[T::zero(); 4]; R];
+            for (four, row) in block.iter_mut().zip(values.chunks_exact(columns)) {
+                four.copy_from_slice(&row[4 * k..4 * k + 4]);
+            }
+            // SAFETY: groups of eight rows are for AVX-512 alone.
+            let turned = unsafe { turned(block) };
+            for (row, column) in group.chunks_exact_mut(rows).zip(turned) {
+                row[R * q..R * q + R].copy_from_slice(&column);
             }
         }
     }
     // What the blocks have left: the last columns, and the last rows.
     for (i, row) in values.chunks_exact(columns).enumerate() {
-        let first = if i < done { columns / 4 * 4 } else { 0 };
+        let first = if i < done { whole } else { 0 };
         for (group, x) in group.chunks_exact_mut(rows).zip(row).skip(first) {
             group[i] = *x;
         }

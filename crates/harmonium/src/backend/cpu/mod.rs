@@ -3,7 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `simd` | which instructions there are, and code compiled for each |
-//! | `panels` | matrices in panels of 32 columns |
+//! | `panels`, `turn` | matrices in panels of 32 columns; transposes of small blocks |
 //! | `planes` | bits in planes of 32 columns |
 //! | `russians`, `lists`, `dense` | bits, sparse bits, numbers times a panel |
 //! | `rounded` | weights of 16 bits, for what may be rounded |
@@ -41,6 +41,7 @@ mod russians;
 pub mod simd;
 mod statistics;
 mod sweep;
+mod turn;
 #[cfg(test)]
 mod twins;
 

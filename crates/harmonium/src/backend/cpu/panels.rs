@@ -5,11 +5,11 @@
 
 use super::amx::Digits;
 use super::rounded::nearest;
-use super::simd::{Level, dispatch};
+use super::simd::{Isa, Level, dispatch};
+use super::turn::turned;
 use crate::real::Real;
 use crate::threads::{self, MANY};
 use ndarray::{ArrayViewMut2, Axis};
-use std::any::TypeId;
 
 /// Columns of a panel.
 pub const WIDTH: usize = 32;
@@ -184,55 +184,51 @@ fn times<T: Real, const N: usize>(scale: T, first: usize, row: &[T], strip: &mut
     }
 }
 
+/// panel[j][i] = scale · w[i][j] for up to 32 rows w of panel.len() numbers.
+fn transpose<T: Real>(level: Level, w: &[T], scale: T, panel: &mut [Strip<T>]) {
+    match level.isa() {
+        Isa::Portable => transpose_fours(level, w, scale, panel),
+        Isa::Avx2 | Isa::Avx512 => transpose_eights(level, w, scale, panel),
+    }
+}
+
 dispatch! {
-    /// panel[j][i] = scale · w[i][j] for up to 32 rows w of panel.len() numbers, in blocks of 4 × 4.
-    fn transpose<T>(w: &[T], scale: T, panel: &mut [Strip<T>]) => transpose_body;
+    /// In blocks of four rows.
+    fn transpose_fours<T>(w: &[T], scale: T, panel: &mut [Strip<T>]) => transpose_body::<T, 4>;
+}
+
+dispatch! {
+    /// In blocks of eight rows; not on the portable level.
+    fn transpose_eights<T>(w: &[T], scale: T, panel: &mut [Strip<T>]) => transpose_body::<T, 8>;
 }
 
 #[inline(always)]
-fn transpose_body<T: Real>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
+fn transpose_body<T: Real, const R: usize>(w: &[T], scale: T, panel: &mut [Strip<T>]) {
     let (n, rows) = (panel.len(), w.len() / panel.len());
+    let (whole, done) = (n / 4 * 4, rows / R * R);
     assert!(rows <= WIDTH && w.len() == rows * n);
     for (k, strips) in panel.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-        for i in (0..rows / 4 * 4).step_by(4) {
-            let mut block = [[T::zero(); 4]; 4];
+        for i in (0..done).step_by(R) {
+            let mut block = [[T::zero(); 4]; R];
             for (r, four) in block.iter_mut().enumerate() {
                 // SAFETY: i + r is one of the rows, and 4k … 4k + 3 are columns.
                 *four = unsafe { w.as_ptr().add((i + r) * n + 4 * k).cast::<[T; 4]>().read() };
                 four.iter_mut().for_each(|x| *x *= scale);
             }
-            for (strip, column) in strips.iter_mut().zip(transpose_block(block)) {
-                strip.0[i..i + 4].copy_from_slice(&column);
+            // SAFETY: eight rows are not for the portable level.
+            let turned = unsafe { turned(block) };
+            for (strip, column) in strips.iter_mut().zip(turned) {
+                strip.0[i..i + R].copy_from_slice(&column);
             }
         }
     }
     // What the blocks have left: the last columns, and the last rows.
-    let first = if rows.is_multiple_of(4) { n / 4 * 4 } else { 0 };
+    let first = if done == rows { whole } else { 0 };
     for (j, strip) in panel.iter_mut().enumerate().skip(first) {
-        let done = if j < n / 4 * 4 { rows / 4 * 4 } else { 0 };
-        for i in done..rows {
+        for i in if j < whole { done } else { 0 }..rows {
             strip.0[i] = scale * w[i * n + j];
         }
     }
-}
-
-/// The transpose of 4 × 4 numbers.
-#[inline(always)]
-pub fn transpose_block<T: Real>(a: [[T; 4]; 4]) -> [[T; 4]; 4] {
-    #[cfg(target_arch = "x86_64")]
-    if TypeId::of::<T>() == TypeId::of::<f32>() {
-        use std::arch::x86_64::{__m128, _mm_movehl_ps, _mm_movelh_ps, _mm_unpackhi_ps, _mm_unpacklo_ps};
-        // SAFETY: T is f32, so both arrays are 16 numbers of 4 bytes, as are four __m128, for which every bit pattern is
-        // a value. SSE is part of x86-64.
-        return unsafe {
-            let [a, b, c, d]: [__m128; 4] = std::mem::transmute_copy(&a);
-            let (p, q, s, t) =
-                (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d), _mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
-            let out = [_mm_movelh_ps(p, q), _mm_movehl_ps(q, p), _mm_movelh_ps(s, t), _mm_movehl_ps(t, s)];
-            std::mem::transmute_copy(&out)
-        };
-    }
-    [0, 1, 2, 3].map(|c| [a[0][c], a[1][c], a[2][c], a[3][c]])
 }
 
 #[cfg(test)]
