@@ -102,6 +102,7 @@ struct Learner<T: Real> {
     key: Key,
     sweep: u64,
     difference: Stats<T>,
+    gradient: Gradient<T>,
 }
 
 impl<T: Real + Element> Learner<T> {
@@ -121,12 +122,12 @@ impl<T: Real + Element> Learner<T> {
         }
         let hidden = States::of(machine.hidden(), begin.chains.mapv(T::of).view());
         let nothing = States::of(side, Array2::zeros((hidden.rows(), side.columns())).view());
-        let difference = Stats::zeros(&machine);
+        let (difference, gradient) = (Stats::zeros(&machine), Gradient::zeros(&rbm));
         let mut backend = Cpu::new(machine)?;
         backend.put(CHAINS, &nothing, None);
         backend.put_hidden(CHAINS, &hidden);
         let (batch, rate, key) = (begin.batch, begin.rate, Key::root(begin.seed));
-        Ok(Learner { rbm, backend, rows, batch, rate, key, sweep: 0, difference })
+        Ok(Learner { rbm, backend, rows, batch, rate, key, sweep: 0, difference, gradient })
     }
 
     /// Products that an epoch is, about: five passes over a batch and as many chains.
@@ -145,21 +146,16 @@ impl<T: Real + Element> Learner<T> {
     }
 
     fn update(&mut self, which: &[usize]) {
-        let Learner { backend, difference, .. } = self;
+        let Learner { backend, difference, gradient, .. } = self;
         backend.put(BATCH, &self.rows, Some(which));
-        backend.stats(BATCH, None, None, Take::Sums, difference);
+        backend.stats(BATCH, None, None, Take::SumsFirst, difference);
         backend.gibbs(CHAINS, Sweeps { steps: 1, key: self.key, first: self.sweep, beta: None });
         self.sweep += 1;
         backend.stats(CHAINS, None, Some((self.key, self.sweep)), Take::LessSums, difference);
-        let take = std::mem::take::<Array2<T>>;
-        let step = Gradient {
-            visible: take(&mut difference.visible),
-            hidden: take(&mut difference.hidden),
-            weights: take(&mut difference.cross),
-        };
-        self.rbm.step(T::of(self.rate / which.len() as f64), &step);
-        (difference.visible, difference.hidden, difference.cross) = (step.visible, step.hidden, step.weights);
-        backend.update(&mut |machine| self.rbm.lower_into(machine));
+        self.rbm.gradient_into(backend.machine(), difference, gradient);
+        let rate = T::of(self.rate / which.len() as f64);
+        self.rbm.step_layers(rate, gradient);
+        backend.follow(&mut self.rbm, Some((rate, &gradient.weights)));
     }
 
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

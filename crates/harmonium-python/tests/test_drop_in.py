@@ -86,11 +86,23 @@ def test_from_sklearn_is_the_same_machine(digits):
     np.testing.assert_allclose(rbm.free_energy(digits), theirs._free_energy(digits.astype(float)), atol=1e-9)
 
 
-def test_fits_in_either_precision_draw_the_same_numbers(digits):
+def test_either_precision_learns_the_same(digits):
+    rng = np.random.default_rng(3)
+    W, a, b, h = rng.normal(0, 0.01, (8, 64)), np.zeros(64), np.zeros(8), np.zeros((10, 8))
+    found = []
+    for single in (True, False):
+        learner = _harmonium.Pcd(Table(digits.astype(float)), W, b, a, h, single, 10, 0.1, 1)
+        learner.epoch()
+        found.append(learner.arrays())
+    np.testing.assert_allclose(found[0]["components"], found[1]["components"], atol=1e-4)
+    np.testing.assert_array_equal(found[0]["h_samples"], found[1]["h_samples"])
+
+
+def test_what_is_learned_has_the_precision_of_the_rows(digits):
     fits = [BernoulliRBM(8, n_iter=2, random_state=3).fit(digits.astype(t)) for t in (np.float32, np.float64)]
-    np.testing.assert_allclose(fits[0].components_, fits[1].components_, atol=1e-4)
-    np.testing.assert_array_equal(fits[0].h_samples_, fits[1].h_samples_)
-    assert [f.components_.dtype for f in fits] == [np.float32, np.float64]
+    for name in ("components_", "intercept_hidden_", "intercept_visible_", "h_samples_"):
+        assert [getattr(f, name).dtype for f in fits] == [np.float32, np.float64]
+    np.testing.assert_allclose(fits[0].components_, fits[1].components_, atol=1e-6)
 
 
 def test_the_verbose_line(digits, capsys):

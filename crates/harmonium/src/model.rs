@@ -354,8 +354,8 @@ impl<T: Real> Rbm<T> {
         self.step_weights(scale, &step.weights);
     }
 
-    /// The layers' part of a step.
-    pub(crate) fn step_layers(&mut self, scale: T, step: &Gradient<T>) {
+    /// The layers' part of a step; a backend that [follows](crate::backend::Backend::follow) may take that of the weights.
+    pub fn step_layers(&mut self, scale: T, step: &Gradient<T>) {
         self.visible.par.scaled_add(scale, &step.visible);
         self.hidden.par.scaled_add(scale, &step.hidden);
     }

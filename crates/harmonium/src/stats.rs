@@ -13,10 +13,12 @@ use ndarray::{Array2, Zip};
 pub enum Take {
     /// They are wanted as they are.
     Sums,
+    /// As they are, and the next rows that are asked for will be taken from them, in the same place: until then Σvhᵀ may be
+    /// anything.
+    SumsFirst,
     /// Their averages are wanted: sums divided by the weight.
     Means,
-    /// Their averages, from which the next rows that are asked for will be taken, in the same place: until then Σvhᵀ may be
-    /// anything.
+    /// Their averages, likewise.
     MeansFirst,
     /// They are taken from what is there.
     LessSums,
@@ -28,11 +30,16 @@ impl Take {
     /// What sums of this weight are multiplied by, and whether they are added to what is there.
     pub fn factor(self, weight: f64) -> (f64, bool) {
         match self {
-            Take::Sums => (1.0, false),
+            Take::Sums | Take::SumsFirst => (1.0, false),
             Take::Means | Take::MeansFirst => (weight.recip(), false),
             Take::LessSums => (-1.0, true),
             Take::LessMeans => (-weight.recip(), true),
         }
+    }
+
+    /// Whether Σvhᵀ may wait for the rows that will be taken from it.
+    pub fn may_wait(self) -> bool {
+        matches!(self, Take::SumsFirst | Take::MeansFirst)
     }
 }
 

@@ -2,7 +2,8 @@
 
 Change ``from sklearn.neural_network import BernoulliRBM`` to ``from harmonium.sklearn import BernoulliRBM``. It follows the same
 rule (persistent chains, rows in their order, the sums of both phases divided by the rows of the batch), but draws its chains
-from other random numbers: a seed gives a machine of the same kind, not the same numbers.
+from other random numbers: a seed gives a machine of the same kind, not the same numbers. ``fit`` computes in single precision
+whatever the rows are in, which the noise of its chains hides; what it learned has the precision of the rows.
 """
 
 import time
@@ -104,7 +105,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
         rng = check_random_state(self.random_state)
         self._begin(X, rng, X.dtype)
-        learner = self._learner(X, min(self.batch_size, X.shape[0]), rng)
+        learner = self._learner(X, min(self.batch_size, X.shape[0]), rng, single=True)
         begin = time.time()
         for iteration in range(1, self.n_iter + 1):
             learner.epoch()
@@ -144,7 +145,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.random_state_ = check_random_state(self.random_state)
         if first:
             self._begin(X, self.random_state_, np.float64)
-        learner = self._learner(X, X.shape[0], self.random_state_)
+        learner = self._learner(X, X.shape[0], self.random_state_, single=False)
         learner.epoch()
         self._take(learner)
         return self
@@ -158,15 +159,15 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.intercept_visible_ = np.zeros(X.shape[1], dtype=dtype)
         self.h_samples_ = np.zeros((self.batch_size, self.n_components), dtype=dtype)
 
-    def _learner(self, X, batch, rng):
+    def _learner(self, X, batch, rng, single):
         names = ("components_", "intercept_hidden_", "intercept_visible_", "h_samples_")
         arrays = (np.asarray(getattr(self, name), dtype=np.float64) for name in names)
-        single = self.components_.dtype == np.float32
         return _harmonium.Pcd(Table(X), *arrays, single, batch, float(self.learning_rate), int(rng.randint(2**31 - 1)))
 
     def _take(self, learner):
+        dtype = self.components_.dtype
         for name, array in learner.arrays().items():
-            setattr(self, f"{name}_", array)
+            setattr(self, f"{name}_", array.astype(dtype, copy=False))
 
     def transform(self, X):
         """Hidden means P(h = 1 | v) of every row.

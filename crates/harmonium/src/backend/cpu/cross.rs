@@ -6,7 +6,7 @@ use super::panels::{Strip, WIDTH};
 use super::simd::{Level, dispatch, prefetch};
 use super::{Cpu, Scratch, bit_values, dense};
 use crate::real::Real;
-use ndarray::{Array2, ArrayViewMut2, s};
+use ndarray::{Array2, ArrayViewMut2, Axis};
 
 /// What becomes of Σ w b cᵀ, panel by panel and while it is in the cache: with x = l + d·b and h = k + e·c,
 /// Σ w x hᵀ = d e Σ w b cᵀ + k (d Σ w b + l Σ w) + l e Σ w cᵀ. Numbers are their own bits: l = 0, d = 1.
@@ -103,8 +103,12 @@ impl<T: Real> Across<'_, T> {
     pub fn run(&self, x: &[Strip<T>], cross: &mut [Strip<T>], sums: &Strip<T>, mut out: ArrayViewMut2<T>) {
         if let Some(numbers) = self.of.numbers().filter(|_| self.finish.rows.is_empty()) {
             let finish = Finish { rows: Vec::new(), add: self.finish.add || self.more, ..*self.finish };
-            return dense::each_group(self.level, numbers, x, out.ncols(), |rows, x| {
-                put(self.level, x, &finish, sums, out.slice_mut(s![rows, ..]));
+            let width = out.ncols();
+            let mut places = out.axis_chunks_iter_mut(Axis(0), numbers.group());
+            return dense::each_group(self.level, numbers, x, width, |_, x| {
+                if let Some(out) = places.next() {
+                    put(self.level, x, &finish, sums, out);
+                }
             });
         }
         self.of.product(self.level, self.more, x, cross);

@@ -65,6 +65,11 @@ impl<T: Real> Packed<T> {
         });
     }
 
+    /// Rows of a group.
+    pub fn group(&self) -> usize {
+        self.rows
+    }
+
     fn resize(&mut self, level: Level, len: usize, columns: usize) {
         (self.len, self.rows, self.columns) = (len, rows_of_tile(level), columns);
         self.values.resize(len.next_multiple_of(self.rows) * columns, T::zero());
@@ -169,15 +174,18 @@ fn tile_body<T: Real>(
     panel: &[Strip<T>],
     sums: &mut [Strip<T>; MOST],
 ) {
-    let step = if rows > 6 { 128 } else { 64 } / size_of::<T>();
+    // As many columns as the registers of a whole tile hold.
+    let step = if stride == MOST { 128 } else { 64 } / size_of::<T>();
     for first in (0..width).step_by(step) {
         match (rows, step) {
+            (..=2, 32) => tile_of::<T, 2, 32>(values, stride, panel, first, sums),
+            (..=4, 32) => tile_of::<T, 4, 32>(values, stride, panel, first, sums),
+            (_, 32) => tile_of::<T, MOST, 32>(values, stride, panel, first, sums),
             (..=2, 16) => tile_of::<T, 2, 16>(values, stride, panel, first, sums),
             (..=4, 16) => tile_of::<T, 4, 16>(values, stride, panel, first, sums),
             (..=6, 16) => tile_of::<T, 6, 16>(values, stride, panel, first, sums),
-            (..=6, _) => tile_of::<T, 6, 8>(values, stride, panel, first, sums),
-            (_, 32) => tile_of::<T, MOST, 32>(values, stride, panel, first, sums),
-            _ => tile_of::<T, MOST, 16>(values, stride, panel, first, sums),
+            (_, 16) => tile_of::<T, MOST, 16>(values, stride, panel, first, sums),
+            _ => tile_of::<T, 6, 8>(values, stride, panel, first, sums),
         }
     }
 }

@@ -47,8 +47,8 @@ pub fn stats<T: Real>(
     cpu.scratch.meet(cpu.level, add.then_some(next), &mut out.cross);
     for range in row_chunks(len) {
         let weights = weights.map(|w| &w[range.clone()]);
-        let may_wait = take == Take::MeansFirst;
-        let chunk = Chunk { slot, is_last: range.end == len, range, weights, finish: &finish, may_wait };
+        let is_last = range.end == len;
+        let chunk = Chunk { slot, is_last, range, weights, finish: &finish, may_wait: take.may_wait() };
         match bits {
             true => chunk_of_bits(cpu, &chunk, key, &mut out.cross),
             false => chunk_of_rows(cpu, &chunk, &mut sums.hidden, &mut out.cross),
