@@ -99,6 +99,9 @@ impl<T: Real> Side<T> {
     /// Rows of columns as rows of data values.
     pub fn decode(&self, columns: ArrayView2<T>) -> Array2<T> {
         let (unit, width) = (self.unit(), self.unit().width());
+        if width == 1 {
+            return columns.mapv(|x| unit.decode(&[x]));
+        }
         Array2::from_shape_fn((columns.nrows(), self.sites()), |(r, site)| {
             let x: Vec<T> = (site * width..(site + 1) * width).map(|c| columns[[r, c]]).collect();
             unit.decode(&x)

@@ -52,10 +52,9 @@ impl Bits {
 
     /// Appends a row.
     pub fn push(&mut self, bits: impl Iterator<Item = bool>) {
-        let begin = self.words.len();
-        self.words.resize(begin + Self::stride(self.sites), 0);
-        for (i, bit) in bits.take(self.sites).enumerate() {
-            self.words[begin + i / 64] |= u64::from(bit) << (i % 64);
+        let mut bits = bits.take(self.sites);
+        for _ in 0..Self::stride(self.sites) {
+            self.words.push(bits.by_ref().take(64).enumerate().fold(0, |word, (i, bit)| word | u64::from(bit) << i));
         }
     }
 
@@ -138,13 +137,14 @@ impl<T: Real> States<T> {
     /// Appends rows of columns. Values that are no states (grey values) move all rows to the storage for numbers.
     pub fn push(&mut self, side: &Side<T>, columns: ArrayView2<T>) {
         let (unit, width) = (side.unit(), side.unit().width());
-        if !matches!(self, States::Real(_)) && !all_states(unit, columns) {
+        if !matches!(self, States::Real(_)) && !all_states(side, columns) {
             *self = States::Real(self.values(side));
         }
         match self {
             States::Bits(bits) => {
+                let high = side.two_values().map_or(T::one(), |values| values[1]);
                 for row in columns.rows() {
-                    bits.push(row.iter().map(|x| unit.state_of(&[*x]) == 1));
+                    bits.push(row.iter().map(|x| *x == high));
                 }
             }
             States::Codes(codes) => {
@@ -247,13 +247,18 @@ fn unpack<T: Real>(words: &[u64], values: [T; 2], row: &mut [T]) {
 }
 
 /// Whether every site is in one of its states. Sites of several columns are made by `encode`, which writes states only.
-fn all_states<T: Real>(unit: &dyn Unit<T>, columns: ArrayView2<T>) -> bool {
-    let mut state = [T::zero()];
-    unit.width() > 1
-        || columns.iter().all(|x| {
-            unit.state(unit.state_of(&[*x]), &mut state);
-            state[0] == *x
-        })
+fn all_states<T: Real>(side: &Side<T>, columns: ArrayView2<T>) -> bool {
+    match side.two_values() {
+        Some([low, high]) => columns.iter().all(|x| *x == low || *x == high),
+        None => {
+            let (unit, mut state) = (side.unit(), [T::zero()]);
+            let mut is_state = |x: &T| {
+                unit.state(unit.state_of(&[*x]), &mut state);
+                state[0] == *x
+            };
+            unit.width() > 1 || columns.iter().all(&mut is_state)
+        }
+    }
 }
 
 fn append<A: Clone>(all: &mut Array2<A>, new: Array2<A>) {
