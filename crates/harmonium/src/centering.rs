@@ -35,12 +35,12 @@ impl<T: Real> Rbm<T> {
         gradient
     }
 
-    /// [`gradient`](Rbm::gradient) into a gradient of the same shape; uses up the difference's ⟨vhᵀ⟩.
+    /// [`gradient`](Rbm::gradient) into a gradient of the same shape; uses up the difference.
     pub fn gradient_into(&self, machine: &Natural<T>, difference: &mut Stats<T>, out: &mut Gradient<T>) {
         std::mem::swap(&mut out.weights, &mut difference.cross);
         if self.is_plain() {
-            out.visible.assign(&difference.visible);
-            out.hidden.assign(&difference.hidden);
+            std::mem::swap(&mut out.visible, &mut difference.visible);
+            std::mem::swap(&mut out.hidden, &mut difference.hidden);
             return;
         }
         let (virial_v, virial_h) = self.centre(machine, difference, &mut out.weights);
