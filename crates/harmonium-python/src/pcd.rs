@@ -152,7 +152,7 @@ impl<T: Real + Element> Learner<T> {
         backend.gibbs(CHAINS, Sweeps { steps: 1, key: self.key, first: self.sweep, beta: None });
         self.sweep += 1;
         backend.stats(CHAINS, None, Some((self.key, self.sweep)), Take::LessSums, difference);
-        self.rbm.gradient_into(backend.machine(), difference, gradient);
+        self.rbm.gradient_into(backend.machine(), difference, false, gradient);
         let rate = T::of(self.rate / which.len() as f64);
         self.rbm.step_layers(rate, gradient);
         backend.follow(&mut self.rbm, Some((rate, &gradient.weights)));

@@ -31,19 +31,26 @@ impl<T: Real> Rbm<T> {
     /// ∂o_v = −W̃⟨h⟩ to it.
     pub fn gradient(&self, machine: &Natural<T>, difference: &Stats<T>) -> Gradient<T> {
         let mut gradient = Gradient::zeros(self);
-        self.gradient_into(machine, &mut difference.clone(), &mut gradient);
+        self.gradient_into(machine, &mut difference.clone(), true, &mut gradient);
         gradient
     }
 
-    /// [`gradient`](Rbm::gradient) into a gradient of the same shape; uses up the difference.
-    pub fn gradient_into(&self, machine: &Natural<T>, difference: &mut Stats<T>, out: &mut Gradient<T>) {
+    /// [`gradient`](Rbm::gradient) into a gradient of the same shape; uses up the difference. The numbers of log-variances have a
+    /// meaning only if `variances` asks for them: they take a pass over the weights.
+    pub fn gradient_into(
+        &self,
+        machine: &Natural<T>,
+        difference: &mut Stats<T>,
+        variances: bool,
+        out: &mut Gradient<T>,
+    ) {
         std::mem::swap(&mut out.weights, &mut difference.cross);
         if self.is_plain() {
             std::mem::swap(&mut out.visible, &mut difference.visible);
             std::mem::swap(&mut out.hidden, &mut difference.hidden);
             return;
         }
-        let (virial_v, virial_h) = self.centre(machine, difference, &mut out.weights);
+        let (virial_v, virial_h) = self.centre(machine, difference, variances, &mut out.weights);
         pullback(self.visible(), &difference.visible, &virial_v, &mut out.visible);
         pullback(self.hidden(), &difference.hidden, &virial_h, &mut out.hidden);
         if self.visible().kind().unit::<T>().origin() == Origin::Reference {
@@ -52,15 +59,23 @@ impl<T: Real> Rbm<T> {
         }
     }
 
-    /// Turns ⟨vhᵀ⟩ into C/(s_v s_hᵀ); returns −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, or zeros where no unit has a scale.
-    fn centre(&self, machine: &Natural<T>, difference: &Stats<T>, cross: &mut Array2<T>) -> (Vec<T>, Vec<T>) {
-        let scaled = [self.visible(), self.hidden()].iter().any(|l| l.par().nrows() > 1);
+    /// Turns ⟨vhᵀ⟩ into C/(s_v s_hᵀ); returns −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, or zeros where no unit has a scale or none is
+    /// asked for and all are 1.
+    fn centre(
+        &self,
+        machine: &Natural<T>,
+        difference: &Stats<T>,
+        virial: bool,
+        cross: &mut Array2<T>,
+    ) -> (Vec<T>, Vec<T>) {
+        let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
+        let has_scales = [self.visible(), self.hidden()].iter().any(|l| l.par().nrows() > 1);
+        let scaled = has_scales && (virial || s_v.iter().chain(&s_h).any(|s| *s != T::one()));
         let (n, m) = cross.dim();
         let (mut virial_v, mut virial_h) = (vec![T::zero(); n], vec![T::zero(); m]);
         let round = |o: Array1<f64>| o.mapv(T::of);
         let (o_v, o_h) = (round(self.visible().origin()), round(self.hidden().origin()));
         let (t_v, t_h) = (difference.visible.row(0), difference.hidden.row(0).to_vec());
-        let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
         let shrink_h: Vec<T> = s_h.iter().map(|s| s.recip()).collect();
         let moved = o_v.iter().chain(&o_h).any(|o| *o != T::zero());
         let blocks = cross.axis_chunks_iter_mut(Axis(0), ROWS).zip(virial_v.chunks_mut(ROWS)).enumerate();

@@ -66,7 +66,8 @@ impl<T: Real> Trainer<T> {
                 return Err(Trouble::Seen(far));
             }
         }
-        self.rbm.gradient_into(self.backend.machine(), difference, gradient);
+        let variances = self.config.variance_rate != 0.0;
+        self.rbm.gradient_into(self.backend.machine(), difference, variances, gradient);
         self.config.penalty.apply(&self.rbm, data[1].row(0), gradient);
         if (self.update + 1).is_multiple_of(self.config.report_every) {
             self.gradient_norm = gradient.norm();
