@@ -1,9 +1,9 @@
-//! W̃ = W/(s_v s_hᵀ), and its products with vectors in f64, each one pass over W.
+//! W̃ = W/(s_v s_hᵀ), and its products with vectors, each one pass over W.
 //!
 //! Rows are taken in blocks of fixed size and partial sums are added in their order: the same bits on any number of
-//! threads.
+//! threads. Within a block numbers are multiplied and added in the precision of W, as they are where rows meet W.
 
-use crate::math::{add_scaled, add_times, dot, scale_row};
+use crate::math::{add_rows, add_scaled, add_times, own_dot, scale_row};
 use crate::model::{Layer, Rbm};
 use crate::real::Real;
 use crate::threads::{self, MANY};
@@ -55,38 +55,40 @@ fn times(x: &Array1<f64>, y: &[f64]) -> Array1<f64> {
 }
 
 /// W̃x and W̃ᵀy, made while W passes by in blocks of [`ROWS`] rows.
-struct Products {
+struct Products<T> {
     /// x and y over the scales, and what x and y give; empty for vectors of zeros.
-    x: Vec<f64>,
-    y: Vec<f64>,
-    forward: Vec<f64>,
+    x: Vec<T>,
+    y: Vec<T>,
+    forward: Vec<T>,
     /// A row for every block.
-    backward: Vec<f64>,
+    backward: Vec<T>,
     /// Rows and columns of W.
     shape: (usize, usize),
 }
 
 /// What a block of W gives to them.
-struct Part<'a> {
-    x: &'a [f64],
-    y: &'a [f64],
-    forward: &'a mut [f64],
-    backward: &'a mut [f64],
+struct Part<'a, T> {
+    x: &'a [T],
+    y: &'a [T],
+    forward: &'a mut [T],
+    backward: &'a mut [T],
 }
 
-impl Products {
-    fn new(scales: &Scales, x: &Array1<f64>, y: &Array1<f64>) -> Products {
+impl<T: Real> Products<T> {
+    fn new(scales: &Scales, x: &Array1<f64>, y: &Array1<f64>) -> Products<T> {
         let shape = (y.len(), x.len());
-        let used =
-            |v: &Array1<f64>, over: Array1<f64>| if v.iter().all(|v| *v == 0.0) { Vec::new() } else { over.to_vec() };
+        let used = |v: &Array1<f64>, over: Array1<f64>| match v.iter().all(|v| *v == 0.0) {
+            true => Vec::new(),
+            false => over.iter().map(|x| T::of(*x)).collect(),
+        };
         let (x, y) = (used(x, scales.hidden(x)), used(y, scales.visible(y)));
-        let forward = vec![0.0; if x.is_empty() { 0 } else { shape.0 }];
-        let backward = vec![0.0; if y.is_empty() { 0 } else { shape.0.div_ceil(ROWS) * shape.1 }];
+        let forward = vec![T::zero(); if x.is_empty() { 0 } else { shape.0 }];
+        let backward = vec![T::zero(); if y.is_empty() { 0 } else { shape.0.div_ceil(ROWS) * shape.1 }];
         Products { x, y, forward, backward, shape }
     }
 
     /// The parts of all blocks.
-    fn parts(&mut self) -> impl Iterator<Item = Part<'_>> {
+    fn parts(&mut self) -> impl Iterator<Item = Part<'_, T>> {
         let x = &self.x[..];
         let forward = self.forward.chunks_mut(ROWS).chain(std::iter::repeat_with(|| &mut [][..]));
         let backward = self.backward.chunks_mut(self.shape.1.max(1)).chain(std::iter::repeat_with(|| &mut [][..]));
@@ -96,25 +98,21 @@ impl Products {
 
     /// W̃x and W̃ᵀy once all parts are made.
     fn finish(&self, scales: &Scales) -> (Array1<f64>, Array1<f64>) {
-        let (mut forward, mut backward) = (Array1::zeros(self.shape.0), Array1::zeros(self.shape.1));
-        forward.iter_mut().zip(&self.forward).for_each(|(out, x)| *out = *x);
-        for part in self.backward.chunks(self.shape.1.max(1)) {
-            backward.iter_mut().zip(part).for_each(|(out, x)| *out += x);
-        }
-        (scales.visible(&forward), scales.hidden(&backward))
+        let (mut forward, mut backward) = (vec![0.0; self.shape.0], vec![0.0; self.shape.1]);
+        add_scaled(1.0, &self.forward, &mut forward);
+        self.backward.chunks(self.shape.1.max(1)).for_each(|part| add_scaled(1.0, part, &mut backward));
+        (scales.visible(&forward.into()), scales.hidden(&backward.into()))
     }
 }
 
-impl Part<'_> {
+impl<T: Real> Part<'_, T> {
     /// Takes the block's rows of W.
-    fn take<T: Real>(self, w: &[T]) {
+    fn take(self, w: &[T]) {
         let columns = w.len() / self.forward.len().max(self.y.len()).max(1);
         for (out, w) in self.forward.iter_mut().zip(w.chunks_exact(columns.max(1))) {
-            *out = dot(w, self.x);
+            *out = own_dot(w, self.x);
         }
-        for (y, w) in self.y.iter().zip(w.chunks_exact(columns.max(1))) {
-            add_scaled(*y, w, self.backward);
-        }
+        add_rows(self.y, w, self.backward);
     }
 }
 
@@ -126,7 +124,7 @@ pub(crate) struct Stepping<'a, T> {
     step: Option<(T, &'a [T])>,
     columns: usize,
     scales: Scales,
-    products: Option<Products>,
+    products: Option<Products<T>>,
 }
 
 /// Some of its rows.
@@ -136,7 +134,7 @@ pub(crate) struct Block<'a, T> {
     lowered: Option<&'a mut [T]>,
     step: Option<(T, &'a [T])>,
     scales: &'a Scales,
-    part: Option<Part<'a>>,
+    part: Option<Part<'a, T>>,
 }
 
 impl<'a, T: Real> Stepping<'a, T> {

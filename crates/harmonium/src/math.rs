@@ -217,6 +217,28 @@ pub(crate) fn dot<A: Real, B: Real>(a: &[A], b: &[B]) -> f64 {
     sums.iter().sum()
 }
 
+/// Σ aᵢ bᵢ in the numbers' own precision, the same bits on every instruction set.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(crate) fn own_dot<T: Real>(a: &[T], b: &[T]) -> T {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<SUMS>(), b.as_chunks::<SUMS>());
+    let mut sums = [T::zero(); SUMS];
+    for (a, b) in a.iter().zip(b) {
+        for k in 0..SUMS {
+            sums[k] += a[k] * b[k];
+        }
+    }
+    let rest: T = a_rest.iter().zip(b_rest).map(|(a, b)| *a * *b).sum();
+    in_pairs(&sums) + rest
+}
+
+/// The sum of all, in pairs: one after another they would wait for each other. A call, because the compiler would make the loop
+/// before it as narrow as the last pair.
+#[inline(never)]
+fn in_pairs<T: Real>(s: &[T; SUMS]) -> T {
+    let four = |k: usize| (s[k] + s[k + 8]) + (s[k + 4] + s[k + 12]);
+    (four(0) + four(2)) + (four(1) + four(3))
+}
+
 /// yᵢ += a·xᵢ in f64.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn add_scaled<T: Real>(a: f64, x: &[T], y: &mut [f64]) {
@@ -233,6 +255,22 @@ pub(crate) fn add_times<T: Real>(a: T, x: &[T], y: &mut [T]) {
     let first = y.as_ptr().align_offset(64).min(y.len()).min(x.len());
     step(&x[..first], &mut y[..first]);
     step(&x[first..], &mut y[first..]);
+}
+
+/// yᵢ += Σᵣ aᵣwᵣᵢ, as [`add_times`] for one row of w after another; four rows at a time read and write y once.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(crate) fn add_rows<T: Real>(a: &[T], w: &[T], y: &mut [T]) {
+    let n = y.len().max(1);
+    let (fours, rest) = a.as_chunks::<4>();
+    for (a, w) in fours.iter().zip(w.chunks_exact(4 * n)) {
+        let ([b, c], [d, e]) = ([&w[..n], &w[n..2 * n]], [&w[2 * n..3 * n], &w[3 * n..]]);
+        for ((((y, b), c), d), e) in y.iter_mut().zip(b).zip(c).zip(d).zip(e) {
+            *y = (((*y + a[0] * *b) + a[1] * *c) + a[2] * *d) + a[3] * *e;
+        }
+    }
+    for (a, w) in rest.iter().zip(w.chunks_exact(n).skip(4 * fours.len())) {
+        add_times(*a, w, y);
+    }
 }
 
 /// xᵢ −= a·yᵢ + b·zᵢ.
@@ -332,9 +370,21 @@ mod tests {
             let b: Vec<f64> = (0..n).map(|i| (i as f64 * 0.11).cos()).collect();
             let want: f64 = a.iter().zip(&b).map(|(a, b)| f64::from(*a) * b).sum();
             assert!((dot(&a, &b) - want).abs() < 1e-14 * (1.0 + n as f64));
+            let narrow: Vec<f32> = b.iter().map(|b| *b as f32).collect();
+            assert!((f64::from(own_dot(&a, &narrow)) - want).abs() < 1e-6 * (1.0 + (n as f64).sqrt()));
             let mut y = b.clone();
             add_scaled(0.5, &a, &mut y);
             assert!(y.iter().zip(&a).zip(&b).all(|((y, a), b)| *y == b + 0.5 * f64::from(*a)));
+            for rows in 1..=9 {
+                let w: Vec<f32> = (0..rows * n).map(|i| (i as f32 * 0.7).sin()).collect();
+                let scales: Vec<f32> = (0..rows).map(|r| 0.3 * r as f32 - 0.5).collect();
+                let (mut y, mut want) = (narrow.clone(), narrow.clone());
+                add_rows(&scales, &w, &mut y);
+                for (w, a) in w.chunks_exact(n.max(1)).zip(&scales) {
+                    want.iter_mut().zip(w).for_each(|(y, w)| *y += a * w);
+                }
+                assert_eq!(y, want, "{rows} x {n}");
+            }
             assert!(all_finite(&a));
             for (i, bad) in (0..n).zip([f32::NAN, f32::INFINITY, f32::NEG_INFINITY].into_iter().cycle()) {
                 let mut a = a.clone();
