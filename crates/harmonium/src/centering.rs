@@ -69,8 +69,8 @@ impl<T: Real> Rbm<T> {
         cross: &mut Array2<T>,
     ) -> (Vec<T>, Vec<T>) {
         let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
-        let has_scales = [self.visible(), self.hidden()].iter().any(|l| l.par().nrows() > 1);
-        let scaled = has_scales && (virial || s_v.iter().chain(&s_h).any(|s| *s != T::one()));
+        let has_scale = self.visible().has_scale() || self.hidden().has_scale();
+        let scaled = has_scale && (virial || s_v.iter().chain(&s_h).any(|s| *s != T::one()));
         let (n, m) = cross.dim();
         let (mut virial_v, mut virial_h) = (vec![T::zero(); n], vec![T::zero(); m]);
         let round = |o: Array1<f64>| o.mapv(T::of);
@@ -148,11 +148,15 @@ impl<T: Real> Rbm<T> {
         if ratio_v.iter().chain(&ratio_h).any(|r| *r != 1.0) {
             Zip::indexed(weights.view_mut()).for_each(|(i, j), w| *w = T::of(w.f64() * ratio_v[i] * ratio_h[j]));
         }
-        let still = |o: &Array1<f64>| Array1::zeros(o.len());
-        let (field, _) = Coupling::new(self).products(&(self.hidden().origin() - &old_h), &still(&old_v));
-        shift(self.parts_mut().0, &field);
-        let (_, field) = Coupling::new(self).products(&still(&old_h), &(self.visible().origin() - &old_v));
-        shift(self.parts_mut().1, &field);
+        let moved = |rbm: &Rbm<T>| [rbm.visible().origin() - &old_v, rbm.hidden().origin() - &old_h];
+        let [d_v, d_h] = moved(self);
+        let (field_v, mut field_h) = Coupling::new(self).products(&d_h, &d_v);
+        shift(self.parts_mut().0, &field_v);
+        if self.visible().kind().unit::<T>().origin() == Origin::Reference {
+            let [d_v, d_h] = moved(self);
+            field_h = Coupling::new(self).products(&Array1::zeros(d_h.len()), &d_v).1;
+        }
+        shift(self.parts_mut().1, &field_h);
     }
 
     /// A sentence about offsets so large against σ that folding them loses digits in this number type, if any.

@@ -17,7 +17,7 @@ pub(crate) struct Scales(Option<(Vec<f64>, Vec<f64>)>);
 
 impl Scales {
     pub fn new<T: Real>(rbm: &Rbm<T>) -> Scales {
-        if rbm.is_plain() {
+        if !rbm.visible().has_scale() && !rbm.hidden().has_scale() {
             return Scales(None);
         }
         let scale = |layer: &Layer<T>| layer.widen().natural().1;

@@ -93,6 +93,12 @@ impl<T: Real> Layer<T> {
         unit.fields().len() == 1 && unit.n_stats() == 1 && unit.origin() == Origin::Offset && !moved
     }
 
+    /// Whether its coupling may have a scale; see [`Unit::fields`](crate::units::Unit::fields).
+    pub(crate) fn has_scale(&self) -> bool {
+        let unit = self.kind.unit::<T>();
+        unit.fields().len() > 1 || unit.n_stats() > 1
+    }
+
     /// The point where U(x) = 0, in f64.
     fn reference(&self) -> Array1<f64> {
         self.widen().own_reference().into()

@@ -17,8 +17,9 @@ use std::ops::Range;
 const LARGEST_ENERGY: f64 = 1e3;
 
 /// Updates between two looks at the mean energy and at numbers that are not finite, which stay so; a divisor of the
-/// updates between snapshots, so that no snapshot is taken of an exploded machine.
-const CHECK_EVERY: u64 = 25;
+/// updates between snapshots, so that no snapshot is taken of an exploded machine, and of those between moves of the offsets,
+/// which refuse such numbers.
+const CHECK_EVERY: u64 = 10;
 
 /// Updates between two moves of the offsets; a divisor of the updates between snapshots.
 const RECENTER_EVERY: u64 = 10;
