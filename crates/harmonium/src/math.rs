@@ -204,30 +204,25 @@ const SUMS: usize = 16;
 /// Σ aᵢ bᵢ in f64, the same bits on every instruction set.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn dot<A: Real, B: Real>(a: &[A], b: &[B]) -> f64 {
-    let mut sums = [0.0; SUMS];
-    let (mut a, mut b) = (a.chunks_exact(SUMS), b.chunks_exact(SUMS));
-    for (a, b) in (&mut a).zip(&mut b) {
-        for k in 0..SUMS {
-            sums[k] += a[k].f64() * b[k].f64();
-        }
-    }
-    for (k, (a, b)) in a.remainder().iter().zip(b.remainder()).enumerate() {
-        sums[k] += a.f64() * b.f64();
-    }
-    sums.iter().sum()
+    sum_of(a, b, |a, b| a.f64() * b.f64())
 }
 
 /// Σ aᵢ bᵢ in the numbers' own precision, the same bits on every instruction set.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn own_dot<T: Real>(a: &[T], b: &[T]) -> T {
+    sum_of(a, b, |a, b| a * b)
+}
+
+#[inline(always)]
+fn sum_of<A: Real, B: Real, S: Real>(a: &[A], b: &[B], term: impl Fn(A, B) -> S) -> S {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<SUMS>(), b.as_chunks::<SUMS>());
-    let mut sums = [T::zero(); SUMS];
+    let mut sums = [S::zero(); SUMS];
     for (a, b) in a.iter().zip(b) {
         for k in 0..SUMS {
-            sums[k] += a[k] * b[k];
+            sums[k] += term(a[k], b[k]);
         }
     }
-    let rest: T = a_rest.iter().zip(b_rest).map(|(a, b)| *a * *b).sum();
+    let rest: S = a_rest.iter().zip(b_rest).map(|(a, b)| term(*a, *b)).sum();
     in_pairs(&sums) + rest
 }
 
