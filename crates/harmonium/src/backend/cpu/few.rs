@@ -160,12 +160,7 @@ dispatch! {
 }
 
 #[inline(always)]
-fn tabulate_body<T: Real>(
-    scales: &[T; MOST],
-    width: usize,
-    x: (&[Strip<T>], &[Strip<T>]),
-    tables: &mut [Strip<T>],
-) {
+fn tabulate_body<T: Real>(scales: &[T; MOST], width: usize, x: (&[Strip<T>], &[Strip<T>]), tables: &mut [Strip<T>]) {
     match width {
         ..=8 => tabulate_of::<T, 8>(scales, x, tables),
         9..=16 => tabulate_of::<T, 16>(scales, x, tables),

@@ -4,11 +4,11 @@
 //! the odds of its own bit are exp(d·I + ⟨η, T(high) − T(low)⟩). So spins are bits with other weights and fields, and no
 //! kernel knows of them.
 
+use super::bit_values;
 use super::epilogue::{Heat, Odds};
 use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of};
 use super::rounded::rounded;
 use super::simd::Level;
-use super::bit_values;
 use crate::coupling::{Block, ROWS, Stepping};
 use crate::math::add_times;
 use crate::model::Rbm;

@@ -1,9 +1,9 @@
 //! The states of one layer as the kernels hold them: bits in planes, codes, or numbers.
 
+use super::ROWS;
 use super::panels::{Strip, WIDTH};
 use super::planes::Planes;
 use super::simd::{Level, dispatch};
-use super::ROWS;
 use crate::natural::Side;
 use crate::real::Real;
 use crate::states::{Bits, States};
