@@ -29,7 +29,7 @@ mod weights;
 
 pub use compare::{Compared, Comparison, compare};
 pub use mixing::Mixing;
-pub use verdict::{Evidence, Fit, Outcome, Verdict, verdict};
+pub use verdict::{Evidence, Fall, Fit, Outcome, Verdict, verdict};
 
 use figure::{Figure, Section};
 use harmonium::Rbm;

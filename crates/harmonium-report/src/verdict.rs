@@ -21,6 +21,28 @@ const FEWEST: f64 = 100.0;
 /// Part of the hidden units that may be idle without a word.
 const IDLE: f64 = 0.1;
 
+/// How much more likely held-out rows were at their best than at the end, in nats per row, and when that was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fall {
+    /// The difference.
+    pub by: f64,
+    /// Its standard error; 0 if the likelihoods are exact.
+    pub std_err: f64,
+    /// The update of the best.
+    pub update: u64,
+}
+
+impl Fall {
+    /// From updates, likelihoods and their standard errors, in the order of updates. The best is the one of which most is sure:
+    /// the largest of many estimates is large by chance.
+    pub fn of(told: impl DoubleEndedIterator<Item = (u64, f64, f64)> + Clone) -> Option<Fall> {
+        let (_, last, last_err) = told.clone().next_back()?;
+        let falls = told.map(|(update, value, err)| Fall { by: value - last, std_err: err.hypot(last_err), update });
+        let sure = |f: &Fall| f.by - SURE * f.std_err;
+        falls.max_by(|a, b| sure(a).total_cmp(&sure(b)))
+    }
+}
+
 /// What became of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -102,8 +124,8 @@ pub struct Evidence {
     pub log_z_std_err: f64,
     /// Why log Z is in doubt, if it is.
     pub doubt: Option<String>,
-    /// By how much held-out rows were more likely before, and at which update.
-    pub fall: Option<(f64, u64)>,
+    /// By how much held-out rows were more likely before.
+    pub fall: Option<Fall>,
     /// By how much the likelihood of training rows rose in the last quarter of the run.
     pub rise: Option<f64>,
     /// Rank-normalised split R̂ of the free energy.
@@ -180,9 +202,14 @@ impl Evidence {
 
     fn overfits(&self, train: &Fit) -> bool {
         let gain = train.gain();
-        let fell = self.fall.is_some_and(|(fall, _)| fall > FALL * gain && fall > WORTH);
+        let fell = self.fell(gain).is_some();
         let apart = self.difference().is_some_and(|(gap, error)| gap > SURE * error && gap > (GAP * gain).max(WORTH));
         fell || apart
+    }
+
+    /// The fall of held-out rows, if it is sure and worth speaking of beside what was gained.
+    fn fell(&self, gain: f64) -> Option<Fall> {
+        self.fall.filter(|f| f.by > (FALL * gain).max(WORTH) && f.by > SURE * f.std_err)
     }
 
     /// Whether chains have met; `None` if none were watched.
@@ -221,12 +248,9 @@ impl Evidence {
         };
         let sure = if gap.abs() > SURE * error { "" } else { ", no more than chance" };
         let (size, word) = (with_error(gap.abs(), error), if gap >= 0.0 { "less" } else { "more" });
-        let fell = match self.fall {
-            Some((fall, update)) if fall > WORTH && fall > FALL * gain.max(0.0) => {
-                format!("; at update {} they were better by {}", fixed(update as f64, 0), number(fall))
-            }
-            _ => String::new(),
-        };
+        let fell = self.fell(gain).map_or(String::new(), |Fall { by, std_err, update }| {
+            format!("; at update {} they were better by {}", fixed(update as f64, 0), with_error(by, std_err))
+        });
         Some(format!("Held-out rows are {size} nats {word} likely{part}{sure}{fell}."))
     }
 
@@ -365,8 +389,17 @@ mod tests {
             Outcome::Overfitting,
             &["3.00 ± 0.20 nats less likely, 38 %", "--early-stop"],
         );
-        let fell = Evidence { fall: Some((1.2, 400)), ..good() };
-        check(&fell, Outcome::Overfitting, &["at update 400 they were better by 1.2"]);
+        let fell = |std_err| Evidence { fall: Some(Fall { by: 1.2, std_err, update: 400 }), ..good() };
+        check(&fell(0.0), Outcome::Overfitting, &["at update 400 they were better by 1.20."]);
+        check(&fell(0.3), Outcome::Overfitting, &["at update 400 they were better by 1.20 ± 0.30."]);
+        assert_eq!(verdict(&fell(0.5)).outcome, Outcome::Learned, "1.2 ± 0.5 may be chance");
+    }
+
+    #[test]
+    fn the_best_of_many_estimates_is_the_one_that_is_sure() {
+        let told = [(1, -20.0, 0.0), (2, -16.0, 2.0), (3, -17.0, 0.1), (4, -18.0, 0.0)];
+        assert_eq!(Fall::of(told.into_iter()), Some(Fall { by: 1.0, std_err: 0.1, update: 3 }));
+        assert_eq!(Fall::of([].into_iter()), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use harmonium::events::{Event, Progress, Reason};
 use harmonium::logz::{LogZ, Verdict as Trust};
 use harmonium::rng::{Key, Purpose};
 use harmonium::{Dataset, Rbm};
-use harmonium_report::{Evidence, Fit, Rendered, verdict};
+use harmonium_report::{Evidence, Fall, Fit, Rendered, verdict};
 use std::borrow::Cow;
 
 /// Sweeps that fill unknown cells of rows that are shown.
@@ -179,12 +179,15 @@ impl<'a> Curves<'a> {
         Curves { progress: told.collect(), measure }
     }
 
-    /// How much more likely held-out rows were at their best than at the end, and when that was.
-    fn fall(&self) -> Option<(f64, u64)> {
-        let of = |p: &Progress| p.valid.as_ref().and_then(|v| v.get(self.measure)).filter(|l| l.is_finite());
-        let values = || self.progress.iter().filter_map(|(u, p)| Some((of(p)?, *u)));
-        let (last, best) = (values().next_back()?, values().max_by(|a, b| a.0.total_cmp(&b.0))?);
-        Some((best.0 - last.0, best.1))
+    /// How much more likely held-out rows were at their best than at the end. Pseudo-likelihoods are of the same rows every time.
+    fn fall(&self) -> Option<Fall> {
+        let is_estimated = self.measure == "log_likelihood";
+        let told = self.progress.iter().filter_map(|(update, p)| {
+            let valid = p.valid.as_ref()?;
+            let std_err = valid.log_likelihood_std_err.filter(|_| is_estimated).unwrap_or(0.0);
+            Some((*update, valid.get(self.measure).filter(|l| l.is_finite())?, std_err))
+        });
+        Fall::of(told)
     }
 
     /// How much more likely training rows became in the last quarter of the run: medians around its ends, since single
