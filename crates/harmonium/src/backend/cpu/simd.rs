@@ -2,8 +2,8 @@
 //!
 //! Kernels are plain Rust over rows of 32 numbers, which the compiler turns into vector code for the features that are
 //! switched on around it; the portable compilation is the specification of the others, and all give the same bits,
-//! because none reorders a sum or fuses a multiplication with an addition. Only products through tiles (`amx`) round
-//! differently.
+//! because none reorders a sum, or fuses a multiplication with an addition where another does not. Only products through
+//! tiles (`amx`) round differently.
 
 #[cfg(target_arch = "x86_64")]
 use super::amx;
