@@ -10,7 +10,7 @@
 
 use crate::coupling::{Coupling, ROWS};
 use crate::error::{Error, Result};
-use crate::math::{shrink_row, subtract_two};
+use crate::math::shrink_row;
 use crate::model::{Gradient, Layer, Rbm};
 use crate::natural::Natural;
 use crate::real::Real;
@@ -30,12 +30,16 @@ impl<T: Real> Rbm<T> {
     /// ∂W = C/(s_v s_hᵀ), ∂η = ⟨T⟩, ∂ln s_i = −Σ_j W̃_ij C_ij, and an origin that follows its bias adds
     /// ∂o_v = −W̃⟨h⟩ to it.
     pub fn gradient(&self, machine: &Natural<T>, difference: &Stats<T>) -> Gradient<T> {
-        let mut gradient = Gradient::zeros(self);
-        self.gradient_into(machine, &mut difference.clone(), true, &mut gradient);
+        let (mut gradient, mut difference) = (Gradient::zeros(self), difference.clone());
+        if let Some(origins) = self.origins() {
+            difference.measure_from(&origins);
+        }
+        self.gradient_into(machine, &mut difference, true, &mut gradient);
         gradient
     }
 
-    /// [`gradient`](Rbm::gradient) into a gradient of the same shape; uses up the difference. The numbers of log-variances have a
+    /// [`gradient`](Rbm::gradient) into a gradient of the same shape, from a difference that is measured from the machine's origins
+    /// already ([`Stats::measure_from`]) and is used up. The numbers of log-variances have a
     /// meaning only if `variances` asks for them: they take a pass over the weights.
     pub fn gradient_into(
         &self,
@@ -50,7 +54,7 @@ impl<T: Real> Rbm<T> {
             std::mem::swap(&mut out.hidden, &mut difference.hidden);
             return;
         }
-        let (virial_v, virial_h) = self.centre(machine, difference, variances, &mut out.weights);
+        let (virial_v, virial_h) = self.shrink(machine, variances, &mut out.weights);
         pullback(self.visible(), &difference.visible, &virial_v, &mut out.visible);
         pullback(self.hidden(), &difference.hidden, &virial_h, &mut out.hidden);
         if self.visible().kind().unit::<T>().origin() == Origin::Reference {
@@ -59,35 +63,24 @@ impl<T: Real> Rbm<T> {
         }
     }
 
-    /// Turns ⟨vhᵀ⟩ into C/(s_v s_hᵀ); returns −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, or zeros where no unit has a scale or none is
+    /// Turns C into C/(s_v s_hᵀ); returns −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, or zeros where no unit has a scale or none is
     /// asked for and all are 1.
-    fn centre(
-        &self,
-        machine: &Natural<T>,
-        difference: &Stats<T>,
-        virial: bool,
-        cross: &mut Array2<T>,
-    ) -> (Vec<T>, Vec<T>) {
+    fn shrink(&self, machine: &Natural<T>, virial: bool, cross: &mut Array2<T>) -> (Vec<T>, Vec<T>) {
         let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
         let has_scale = self.visible().has_scale() || self.hidden().has_scale();
         let scaled = has_scale && (virial || s_v.iter().chain(&s_h).any(|s| *s != T::one()));
         let (n, m) = cross.dim();
         let (mut virial_v, mut virial_h) = (vec![T::zero(); n], vec![T::zero(); m]);
-        let round = |o: Array1<f64>| o.mapv(T::of);
-        let (o_v, o_h) = (round(self.visible().origin()), round(self.hidden().origin()));
-        let (t_v, t_h) = (difference.visible.row(0), difference.hidden.row(0).to_vec());
+        if !scaled {
+            return (virial_v, virial_h);
+        }
         let shrink_h: Vec<T> = s_h.iter().map(|s| s.recip()).collect();
-        let moved = o_v.iter().chain(&o_h).any(|o| *o != T::zero());
         let blocks = cross.axis_chunks_iter_mut(Axis(0), ROWS).zip(virial_v.chunks_mut(ROWS)).enumerate();
         let parts = threads::map(n * m >= MANY, blocks, |(b, (mut block, virial_v))| {
-            let mut virial_h = vec![T::zero(); if scaled { m } else { 0 }];
+            let mut virial_h = vec![T::zero(); m];
             for (k, (mut c, virial)) in block.rows_mut().into_iter().zip(virial_v).enumerate() {
                 let i = b * ROWS + k;
-                let (t, o) = (t_v[i], o_v[i]);
-                if moved && let (Some(c), Some(o_h)) = (c.as_slice_mut(), o_h.as_slice()) {
-                    subtract_two(c, t, o_h, o, &t_h);
-                }
-                if scaled && let (Some(c), Some(w)) = (c.as_slice_mut(), machine.weights().row(i).to_slice()) {
+                if let (Some(c), Some(w)) = (c.as_slice_mut(), machine.weights().row(i).to_slice()) {
                     *virial = -shrink_row(c, w, s_v[i].recip(), &shrink_h, &mut virial_h);
                 }
             }

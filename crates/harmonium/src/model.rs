@@ -354,6 +354,15 @@ impl<T: Real> Rbm<T> {
         self.visible.is_plain() && self.hidden.is_plain()
     }
 
+    /// The points that v and h are measured from, if they are not all zero.
+    pub(crate) fn origins(&self) -> Option<[Array1<T>; 2]> {
+        if self.is_plain() {
+            return None;
+        }
+        let origins = [&self.visible, &self.hidden].map(|layer| layer.origin().mapv(T::of));
+        origins.iter().flatten().any(|o| *o != T::zero()).then_some(origins)
+    }
+
     /// Takes a step: adds `scale`·`step` to every parameter, in the machine's own (centred) coordinates.
     pub fn step(&mut self, scale: T, step: &Gradient<T>) {
         self.step_layers(scale, step);

@@ -3,10 +3,11 @@
 //! Sums, not averages: batches, shards and processes just add. A gradient divides each phase by its own weight, so the
 //! number of chains need not be the number of rows.
 
+use crate::math::subtract_two;
 use crate::natural::Natural;
 use crate::real::Real;
-use crate::threads::MANY;
-use ndarray::{Array2, Zip};
+use crate::threads::{self, MANY};
+use ndarray::{Array1, Array2, Axis, Zip};
 
 /// What becomes of the sums of some rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +119,19 @@ impl<T: Real> Stats<T> {
             if much { zip.par_for_each(step) } else { zip.for_each(step) }
         }
         self.weight = 0.0;
+    }
+
+    /// Of a difference ⟨·⟩ − ⟨·⟩′: from here on ⟨vhᵀ⟩ is that of v − o_v and h − o_h, ⟨vhᵀ⟩ − ⟨v⟩o_hᵀ − o_v⟨h⟩ᵀ.
+    pub fn measure_from(&mut self, [o_v, o_h]: &[Array1<T>; 2]) {
+        let (t_v, t_h) = (self.visible.row(0), self.hidden.row(0));
+        let (Some(t_h), Some(o_h)) = (t_h.as_slice(), o_h.as_slice()) else { return };
+        let much = self.cross.len() >= MANY;
+        let rows = self.cross.axis_iter_mut(Axis(0)).zip(t_v).zip(o_v);
+        threads::each(much, rows, |((mut cross, t), o)| {
+            if let Some(cross) = cross.as_slice_mut() {
+                subtract_two(cross, *t, o_h, *o, t_h);
+            }
+        });
     }
 
     /// The same statistics with the layers exchanged.

@@ -85,6 +85,20 @@ pub trait Backend<T: Real>: Send {
     /// drawn from the same product and wait for that sweep.
     fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, take: Take, out: &mut Stats<T>);
 
+    /// Takes the averages of a slot's rows from `out`, which then is measured from `origins`, see [`Stats::measure_from`]. Both
+    /// may be one pass.
+    fn stats_from(
+        &mut self,
+        slot: Slot,
+        weights: Option<&[T]>,
+        draw: Option<(Key, u64)>,
+        origins: &[Array1<T>; 2],
+        out: &mut Stats<T>,
+    ) {
+        self.stats(slot, weights, draw, Take::LessMeans, out);
+        out.measure_from(origins);
+    }
+
     /// log Σ_h exp(−E_β(v, h)) of every row of a slot, one column for each entry of `betas`: inverse temperatures of the
     /// rows, or none for 1. With `draw`, hidden rows at the last of them are drawn from the same product, if the units
     /// allow, and wait for the sweep with that number.

@@ -19,7 +19,7 @@ impl<T: Real> Estimator<T> for Cd {
         let sweeps = cx.sweeps(self.steps);
         cx.data(Some((cx.key, sweeps.first)), Take::MeansFirst, out);
         cx.backend.gibbs(BATCH, sweeps);
-        cx.backend.stats(BATCH, cx.weights, None, Take::LessMeans, &mut out.difference);
+        cx.model(BATCH, cx.weights, None, out);
         Ok(())
     }
 }

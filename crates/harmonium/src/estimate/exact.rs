@@ -29,6 +29,9 @@ impl<T: Real> Estimator<T> for Enumerate {
             None => cx.data(None, Take::Means, out),
         }
         out.difference.subtract(&narrow(&Exact::new(cx.rbm)?.stats()));
+        if let Some(origins) = cx.rbm.origins() {
+            out.difference.measure_from(&origins);
+        }
         Ok(())
     }
 

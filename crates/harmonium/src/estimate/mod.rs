@@ -36,7 +36,7 @@ pub const BATCH: Slot = 0;
 
 /// ⟨·⟩_data − ⟨·⟩_model, and the first of them alone.
 pub struct Phases<T> {
-    /// The difference.
+    /// The difference, measured from the machine's origins, see [`Stats::measure_from`].
     pub difference: Stats<T>,
     /// ⟨T(v)⟩ and ⟨T(h)⟩ of the batch.
     pub data: [Array2<T>; 2],
@@ -62,6 +62,14 @@ impl<T: Real> Context<'_, T> {
     fn data(&mut self, draw: Option<(Key, u64)>, take: Take, out: &mut Phases<T>) {
         self.backend.stats(BATCH, self.weights, draw, take, &mut out.difference);
         out.keep_data();
+    }
+
+    /// The model's side: averages over the rows of a slot, taken from the data's.
+    fn model(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, out: &mut Phases<T>) {
+        match self.rbm.origins() {
+            None => self.backend.stats(slot, weights, draw, Take::LessMeans, &mut out.difference),
+            Some(origins) => self.backend.stats_from(slot, weights, draw, &origins, &mut out.difference),
+        }
     }
 }
 

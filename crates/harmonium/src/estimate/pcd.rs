@@ -26,7 +26,7 @@ impl<T: Real> Estimator<T> for Pcd {
         cx.data(None, Take::MeansFirst, out);
         cx.backend.gibbs(CHAINS, sweeps);
         let next = (cx.key, sweeps.first + self.steps);
-        cx.backend.stats(CHAINS, None, Some(next), Take::LessMeans, &mut out.difference);
+        cx.model(CHAINS, None, Some(next), out);
         Ok(())
     }
 

@@ -67,7 +67,7 @@ impl<T: Real> Estimator<T> for Pt<T> {
         self.follow(cx.backend, &out.data);
         self.ladders.step(cx.backend, self.steps, cx.key, cx.update, |_| ());
         self.show(cx.backend);
-        cx.backend.stats(CHAINS, None, None, Take::LessMeans, &mut out.difference);
+        cx.model(CHAINS, None, None, out);
         if (cx.update + 1).is_multiple_of(MOVE_EVERY) {
             let betas = self.ladders.even_betas(self.rungs);
             self.ladders.move_to(&betas);

@@ -61,7 +61,7 @@ impl<T: Real> Trainer<T> {
         let check = self.is_checked();
         let Work { phases: Phases { difference, data }, gradient, .. } = &mut self.work;
         if check {
-            let energy = mean_energy(self.backend.machine(), difference);
+            let energy = mean_energy(&self.rbm, self.backend.machine(), difference);
             if energy.is_nan() || energy.abs() > LARGEST_ENERGY {
                 let far = format!("the mean energy of the chains was {energy:.3e} per unit away from that of the data");
                 return Err(Trouble::Seen(far));
@@ -200,14 +200,15 @@ fn offsets<T: Real>(rbm: &Rbm<T>) -> [Array1<T>; 2] {
     [rbm.visible(), rbm.hidden()].map(|layer| layer.offset().to_owned())
 }
 
-/// ⟨E⟩ of the model less that of the data per unit, from ⟨·⟩_data − ⟨·⟩_model: ⟨η,T⟩ + W̃·⟨vhᵀ⟩.
-fn mean_energy<T: Real>(machine: &Natural<T>, difference: &Stats<T>) -> f64 {
+/// ⟨E⟩ of the model less that of the data per unit, from ⟨·⟩_data − ⟨·⟩_model, measured from the origins: with the layers' own η,
+/// ⟨η,T⟩ + W̃·⟨vhᵀ⟩.
+fn mean_energy<T: Real>(rbm: &Rbm<T>, machine: &Natural<T>, difference: &Stats<T>) -> f64 {
     let dot = |a: ArrayView2<T>, b: &Array2<T>| match (a.as_slice(), b.as_slice()) {
         (Some(a), Some(b)) => dot(a, b),
         _ => f64::NAN,
     };
-    let sum = dot(machine.visible().eta(), &difference.visible)
-        + dot(machine.hidden().eta(), &difference.hidden)
+    let sum = dot(rbm.visible().natural().0.view(), &difference.visible)
+        + dot(rbm.hidden().natural().0.view(), &difference.hidden)
         + dot(machine.weights(), &difference.cross);
     sum / (machine.visible().columns() + machine.hidden().columns()) as f64
 }

@@ -140,6 +140,33 @@ fn means_that_come_first_are_those_that_others_are_taken_from() {
     }
 }
 
+/// Differences that are measured from a point on their way are to the bit those that are measured from it afterwards, whether rows are
+/// few, many or in several chunks.
+#[test]
+fn differences_may_be_measured_from_a_point_on_their_way() {
+    for (k, (rbm, n)) in cases().into_iter().enumerate() {
+        let mut r = Numbers::new(k as u64);
+        let machine = rbm.lower();
+        let origins = [rbm.visible(), rbm.hidden()].map(|layer| Array1::from_shape_fn(layer.columns(), |_| r.normal()));
+        for (others, level) in [n, 9, 30].into_iter().flat_map(|o| Level::available().into_iter().map(move |l| (o, l)))
+        {
+            let mut cpu = Cpu::with_level(machine.clone(), level);
+            for (slot, rows) in [n, others].into_iter().enumerate() {
+                let rows = random_rows(rbm.visible(), rows, &mut r);
+                cpu.put(slot, Dataset::from_values(machine.visible(), rows.view()).unwrap().states(), None);
+            }
+            let weights: Vec<f64> = (0..others).map(|_| r.uniform()).collect();
+            let (mut want, mut ours) = (Stats::zeros(&machine), Stats::zeros(&machine));
+            cpu.stats(0, None, None, Take::MeansFirst, &mut want);
+            cpu.stats(1, Some(&weights), None, Take::LessMeans, &mut want);
+            want.measure_from(&origins);
+            cpu.stats(0, None, None, Take::MeansFirst, &mut ours);
+            cpu.stats_from(1, Some(&weights), None, &origins, &mut ours);
+            assert!(ours == want, "{}, {n} rows and {others}", what(&rbm, level));
+        }
+    }
+}
+
 /// A step of the weights on the way to the backend is the step, and what the backend then computes is to the bit what one made
 /// of the new machine computes.
 #[test]

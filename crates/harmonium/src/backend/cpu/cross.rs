@@ -6,27 +6,72 @@ use super::panels::{Strip, WIDTH};
 use super::simd::{Level, dispatch, prefetch};
 use super::{Cpu, Scratch, bit_values, dense};
 use crate::real::Real;
-use ndarray::{Array2, ArrayViewMut2, Axis};
+use ndarray::{Array1, Array2, ArrayViewMut2, Axis};
 
 /// What becomes of Σ w b cᵀ, panel by panel and while it is in the cache: with x = l + d·b and h = k + e·c,
 /// Σ w x hᵀ = d e Σ w b cᵀ + k (d Σ w b + l Σ w) + l e Σ w cᵀ. Numbers are their own bits: l = 0, d = 1.
-pub struct Finish<T> {
+pub struct Finish<'a, T> {
     scale: T,
     /// What is added to the numbers of row i, nothing if it is empty, and how often the sum of a column.
     rows: Vec<T>,
     columns: T,
     add: bool,
+    from: Option<From<'a, T>>,
 }
 
-impl<T: Real> Finish<T> {
+/// Where a difference is measured from, see [`crate::stats::Stats::measure_from`].
+#[derive(Clone, Copy)]
+struct From<'a, T> {
+    o_v: &'a [T],
+    o_h: &'a [T],
+    /// The difference of ⟨v⟩, and what that of ⟨h⟩ is before these rows.
+    t_v: &'a [T],
+    before: &'a [T],
+    /// What a sum of c gives to it: times the first, plus the second, and all times the third.
+    gives: [T; 3],
+}
+
+/// What a panel needs of that: o_h and the difference of ⟨h⟩.
+type Columns<T> = [Strip<T>; 2];
+
+impl<T: Real> From<'_, T> {
+    fn columns(&self, panel: usize, sums: &Strip<T>) -> Columns<T> {
+        let (mut o, mut t) = (Strip::zero(), Strip::zero());
+        let [e, low, factor] = self.gives;
+        let columns = self.o_h.iter().zip(self.before).skip(panel * WIDTH);
+        for (c, (origin, before)) in columns.take(WIDTH).enumerate() {
+            o.0[c] = *origin;
+            t.0[c] = *before + factor * (low + e * sums.0[c]);
+        }
+        [o, t]
+    }
+}
+
+impl<'a, T: Real> Finish<'a, T> {
     /// For sums that count `factor` times, from the visible layer's own sums of bits.
-    pub fn new(cpu: &Cpu<T>, factor: T, add: bool, weight: T, visible: &Array2<T>) -> Finish<T> {
+    pub fn new(cpu: &Cpu<T>, factor: T, add: bool, weight: T, visible: &Array2<T>) -> Finish<'a, T> {
         let ([l, top], [k, high]) = (bit_values(cpu.machine.visible()), bit_values(cpu.machine.hidden()));
         let (d, e) = (top - l, high - k);
         let row = |b: &T| factor * k * (d * *b + l * weight);
         let plain = l == T::zero() && k == T::zero();
         let rows = if plain { Vec::new() } else { visible.row(0).iter().map(row).collect() };
-        Finish { scale: factor * d * e, rows, columns: factor * l * e, add }
+        Finish { scale: factor * d * e, rows, columns: factor * l * e, add, from: None }
+    }
+
+    /// The result is measured from a point: with the difference of ⟨v⟩, and that of ⟨h⟩ before these rows.
+    pub fn measure_from(
+        &mut self,
+        cpu: &Cpu<T>,
+        [o_v, o_h]: &'a [Array1<T>; 2],
+        (factor, weight): (T, T),
+        (visible, hidden): (&'a Array2<T>, &'a Array2<T>),
+    ) {
+        let [low, high] = bit_values(cpu.machine.hidden());
+        let gives = [high - low, low * weight, factor];
+        // All of them are in standard layout.
+        let of = |x: &'a Array1<T>| x.as_slice().unwrap_or(&[]);
+        let first = |x: &'a Array2<T>| x.row(0).to_slice().unwrap_or(&[]);
+        self.from = Some(From { o_v: of(o_v), o_h: of(o_h), t_v: first(visible), before: first(hidden), gives });
     }
 
     /// Puts or adds everything but the scaled sums, rows[i] + columns·sums; whether there is something that they add to.
@@ -52,14 +97,25 @@ impl<T: Real> Finish<T> {
 const AHEAD: isize = dense::MOST as isize;
 
 dispatch! {
-    /// out[i] = scale·x[i] + rows[i] + columns·sums, or += if it is to be added.
-    fn put<T>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, out: ArrayViewMut2<T>) => put_body;
+    /// out[i] = scale·x[i] + rows[i] + columns·sums, or += if it is to be added; measured from `from` if it is given. The first row
+    /// of x and out is row `first`.
+    fn put<T>(
+        first: usize, x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, from: Option<&Columns<T>>, out: ArrayViewMut2<T>,
+    ) => put_body;
 }
 
 #[inline(always)]
-fn put_body<T: Real>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, mut out: ArrayViewMut2<T>) {
+fn put_body<T: Real>(
+    first: usize,
+    x: &[Strip<T>],
+    finish: &Finish<T>,
+    sums: &Strip<T>,
+    from: Option<&Columns<T>>,
+    mut out: ArrayViewMut2<T>,
+) {
+    let from = finish.from.as_ref().zip(from);
     let (width, ahead) = (out.ncols(), AHEAD * out.strides()[0]);
-    for (i, (x, mut out)) in x.iter().zip(out.rows_mut()).enumerate() {
+    for (i, (x, mut out)) in (first..).zip(x.iter().zip(out.rows_mut())) {
         let Some(out) = out.as_slice_mut() else { return };
         prefetch::<T, WIDTH>(out.as_ptr().wrapping_offset(ahead));
         // A whole strip has a constant length, which the compiler can unroll.
@@ -82,6 +138,12 @@ fn put_body<T: Real>(x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, mut ou
                 }
             }
         }
+        if let Some((from, [o, t])) = from {
+            let (t_v, o_v) = (from.t_v[i], from.o_v[i]);
+            for (out, (o, t)) in out.iter_mut().zip(o.0.iter().zip(&t.0)) {
+                *out -= t_v * *o + o_v * *t;
+            }
+        }
     }
 }
 
@@ -90,7 +152,7 @@ pub struct Across<'a, T> {
     pub level: Level,
     /// The rows transposed; done if they are few and meet all panels at the end.
     pub of: &'a Operand<T>,
-    pub finish: &'a Finish<T>,
+    pub finish: &'a Finish<'a, T>,
     /// Whether there were rows before these.
     pub more: bool,
     /// Whether there are none after these.
@@ -98,22 +160,30 @@ pub struct Across<'a, T> {
 }
 
 impl<T: Real> Across<'_, T> {
-    /// Means `x` of a panel, whose sums over rows are `sums`. Numbers whose products need nothing but a scale go straight to the
+    /// Means `x` of a panel with this number, whose sums over rows are `sums`. Numbers whose products need nothing but a scale go straight to the
     /// end.
-    pub fn run(&self, x: &[Strip<T>], cross: &mut [Strip<T>], sums: &Strip<T>, mut out: ArrayViewMut2<T>) {
+    pub fn run(
+        &self,
+        panel: usize,
+        x: &[Strip<T>],
+        cross: &mut [Strip<T>],
+        sums: &Strip<T>,
+        mut out: ArrayViewMut2<T>,
+    ) {
+        let from = self.finish.from.filter(|_| self.is_last).map(|from| from.columns(panel, sums));
         if let Some(numbers) = self.of.numbers().filter(|_| self.finish.rows.is_empty()) {
             let finish = Finish { rows: Vec::new(), add: self.finish.add || self.more, ..*self.finish };
             let width = out.ncols();
             let mut places = out.axis_chunks_iter_mut(Axis(0), numbers.group());
-            return dense::each_group(self.level, numbers, x, width, |_, x| {
+            return dense::each_group(self.level, numbers, x, width, |rows, x| {
                 if let Some(out) = places.next() {
-                    put(self.level, x, &finish, sums, out);
+                    put(self.level, rows.start, x, &finish, sums, from.as_ref(), out);
                 }
             });
         }
         self.of.product(self.level, self.more, x, cross);
         if self.is_last && !self.of.is_done() {
-            put(self.level, cross, self.finish, sums, out);
+            put(self.level, 0, cross, self.finish, sums, from.as_ref(), out);
         }
     }
 }

@@ -248,7 +248,19 @@ impl<T: Real> Backend<T> for Cpu<T> {
 
     fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, take: Take, out: &mut Stats<T>) {
         self.ready = None;
-        statistics::stats(self, slot, weights, draw, take, out);
+        statistics::stats(self, slot, weights, draw, take, None, out);
+    }
+
+    fn stats_from(
+        &mut self,
+        slot: Slot,
+        weights: Option<&[T]>,
+        draw: Option<(Key, u64)>,
+        origins: &[Array1<T>; 2],
+        out: &mut Stats<T>,
+    ) {
+        self.ready = None;
+        statistics::stats(self, slot, weights, draw, Take::LessMeans, Some(origins), out);
     }
 
     fn log_marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], draw: Option<(Key, u64)>) -> Array2<f64> {

@@ -15,16 +15,17 @@ use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::stats::{Stats, Take};
 use crate::threads;
-use ndarray::{Array2, ArrayViewMut2, Axis, s};
+use ndarray::{Array1, Array2, ArrayViewMut2, Axis, s};
 use std::ops::Range;
 
-/// See [`crate::backend::Backend::stats`].
+/// See [`crate::backend::Backend::stats`], and if there are origins `stats_from`.
 pub fn stats<T: Real>(
     cpu: &mut Cpu<T>,
     slot: Slot,
     weights: Option<&[T]>,
     draw: Option<(Key, u64)>,
     take: Take,
+    origins: Option<&[Array1<T>; 2]>,
     out: &mut Stats<T>,
 ) {
     cpu.make(slot);
@@ -41,10 +42,18 @@ pub fn stats<T: Real>(
         cpu.slots[slot].hidden.bits_mut(len, m);
     }
     visible_sums(cpu, slot, weights, &mut sums.visible);
-    let finish = Finish::new(cpu, T::of(factor), add, T::of(weight), &sums.visible);
+    let mut finish = Finish::new(cpu, T::of(factor), add, T::of(weight), &sums.visible);
+    into_values(cpu.machine.visible(), T::of(weight), &mut sums.visible);
+    put_sums(T::of(factor), add, &sums.visible, &mut out.visible);
     let much = worth_threads(len, cpu.machine.visible().columns(), m);
     let next = few(much, &cpu.slots[slot].visible).map_or(0, |_| len);
     cpu.scratch.meet(cpu.level, add.then_some(next), &mut out.cross);
+    // Few rows and none are measured from the origins at the end, all others on their way.
+    let late = origins.filter(|_| next == len);
+    if let Some(origins) = origins.filter(|_| next < len) {
+        let by = (T::of(factor), T::of(weight));
+        finish.measure_from(cpu, origins, by, (&out.visible, &out.hidden));
+    }
     for range in row_chunks(len) {
         let weights = weights.map(|w| &w[range.clone()]);
         let is_last = range.end == len;
@@ -66,16 +75,21 @@ pub fn stats<T: Real>(
             cpu.slots[slot].hidden.bits_mut(len, m).trim();
         }
     }
-    into_values(cpu.machine.visible(), T::of(weight), &mut sums.visible);
     into_values(cpu.machine.hidden(), T::of(weight), &mut sums.hidden);
-    for (out, sums) in [(&mut out.visible, &sums.visible), (&mut out.hidden, &sums.hidden)] {
-        match add {
-            true => out.scaled_add(T::of(factor), sums),
-            false => out.zip_mut_with(sums, |x, s| *x = T::of(factor) * *s),
-        }
+    put_sums(T::of(factor), add, &sums.hidden, &mut out.hidden);
+    if let Some(origins) = late {
+        out.measure_from(origins);
     }
     out.weight = factor * weight + if add { out.weight } else { 0.0 };
     cpu.scratch.layers = sums;
+}
+
+/// out = factor·sums, or += if they are to be added.
+fn put_sums<T: Real>(factor: T, add: bool, sums: &Array2<T>, out: &mut Array2<T>) {
+    match add {
+        true => out.scaled_add(factor, sums),
+        false => out.zip_mut_with(sums, |x, s| *x = factor * *s),
+    }
 }
 
 /// Σ w T of both layers.
@@ -102,7 +116,7 @@ struct Chunk<'a, T> {
     slot: Slot,
     range: Range<usize>,
     weights: Option<&'a [T]>,
-    finish: &'a Finish<T>,
+    finish: &'a Finish<'a, T>,
     is_last: bool,
     may_wait: bool,
 }
@@ -130,7 +144,7 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, 
             (draw, &mut words[range.clone()])
         });
         epilogue::means(level, piece.x, width, field, chunk.weights, sums, draw);
-        across.run(piece.x, piece.cross, sums, piece.out);
+        across.run(panel, piece.x, piece.cross, sums, piece.out);
     };
     let len = chains.hidden.len().max(1);
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
@@ -194,7 +208,8 @@ fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2
     strips_of(total.row(0).iter().copied(), &mut scratch.sums);
     let across = chunk.across(level, &scratch.across);
     let pieces = pieces(&mut scratch.inputs, rows, &mut scratch.cross, out);
-    threads::each(much, pieces.zip(&scratch.sums), |(Piece { x, cross, out }, sums)| across.run(x, cross, sums, out));
+    let pieces = pieces.zip(&scratch.sums).enumerate();
+    threads::each(much, pieces, |(p, (Piece { x, cross, out }, sums))| across.run(p, x, cross, sums, out));
     scratch.across_few(level, chunk.finish, chunk.may_wait, out);
 }
 
