@@ -86,9 +86,10 @@ pub fn stats<T: Real>(
 
 /// out = factor·sums, or += if they are to be added.
 fn put_sums<T: Real>(factor: T, add: bool, sums: &Array2<T>, out: &mut Array2<T>) {
-    match add {
-        true => out.scaled_add(factor, sums),
-        false => out.zip_mut_with(sums, |x, s| *x = factor * *s),
+    let (Some(sums), Some(out)) = (sums.as_slice(), out.as_slice_mut()) else { return };
+    for (out, sum) in out.iter_mut().zip(sums) {
+        let x = factor * *sum;
+        *out = if add { *out + x } else { x };
     }
 }
 
@@ -134,25 +135,30 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, 
     let (range, chains) = (&chunk.range, &mut cpu.slots[chunk.slot]);
     let much = worth_threads(range.len(), n, m);
     scratch.load_both(level, much, &chains.visible, range, cpu.machine.visible().unit().width(), &up.panels);
-    let forward = &scratch.forward;
-    let across = chunk.across(level, &scratch.across);
-    let task = |panel: usize, piece: Piece<T>, sums: &mut Strip<T>, words: Option<&mut [u32]>| {
-        forward.product(level, false, up.panels.panel(panel), piece.x);
+    let (forward, across) = (&scratch.forward, chunk.across(level, &scratch.across));
+    let means = |panel: usize, x: &mut [Strip<T>], sums: &mut Strip<T>, words: Option<&mut [u32]>| {
         let (field, width) = (&up.field[panel], m - panel * WIDTH);
         let draw = key.zip(words).map(|(key, words)| {
             let draw = Draw { key, panel, first: range.start };
             (draw, &mut words[range.clone()])
         });
-        epilogue::means(level, piece.x, width, field, chunk.weights, sums, draw);
-        across.run(panel, piece.x, piece.cross, sums, piece.out);
+        epilogue::means(level, x, width, field, chunk.weights, sums, draw);
     };
     let len = chains.hidden.len().max(1);
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
     let words = words.chunks_mut(len).map(Some).chain(std::iter::repeat_with(|| None));
+    if forward.is_done() {
+        let panels = scratch.inputs.chunks_mut(range.len()).zip(&mut scratch.sums).zip(words);
+        panels.enumerate().for_each(|(panel, ((x, sums), words))| means(panel, x, sums, words));
+        return scratch.across_few(level, chunk.finish, chunk.may_wait, out);
+    }
     let pieces = pieces(&mut scratch.inputs, range.len(), &mut scratch.cross, out);
     let pieces = pieces.zip(&mut scratch.sums).zip(words).enumerate();
-    threads::each(much, pieces, |(p, ((piece, s), w))| task(p, piece, s, w));
-    scratch.across_few(level, chunk.finish, chunk.may_wait, out);
+    threads::each(much, pieces, |(panel, ((piece, sums), words))| {
+        forward.product(level, false, up.panels.panel(panel), piece.x);
+        means(panel, piece.x, sums, words);
+        across.run(panel, piece.x, piece.cross, sums, piece.out);
+    });
 }
 
 /// One panel of the hidden layer: its inputs, then means; its products with the rows; where they go in the end.
