@@ -173,16 +173,16 @@ impl<T: Real> Rows<T> {
     /// sums[0][c] = Σ_r w_r · x(r, c) of rows of bits or of numbers, and if there is a second row the same of their squares.
     pub fn sums(&self, level: Level, much: bool, weights: Option<&[T]>, mut sums: ArrayViewMut2<T>) {
         let columns = sums.ncols();
-        let width = if self.form == Form::Numbers { LONG } else { WIDTH };
-        threads::each(much, sums.axis_chunks_iter_mut(Axis(1), width).enumerate(), |(p, mut sums)| {
-            let mut found = [[T::zero(); LONG]; 2];
-            if self.form == Form::Numbers {
-                moments(level, &self.numbers, columns, p * LONG, weights, &mut found);
-            } else {
+        if let (Form::Bits, Some(sums)) = (self.form, sums.row_mut(0).as_slice_mut()) {
+            return threads::each(much, sums.chunks_mut(WIDTH).enumerate(), |(p, sums)| {
                 let mut strip = Strip::zero();
                 count(level, self.planes.plane(p, &(0..self.len)), weights, &mut strip);
-                found[0][..WIDTH].copy_from_slice(&strip.0);
-            }
+                sums.copy_from_slice(&strip.0[..sums.len()]);
+            });
+        }
+        threads::each(much, sums.axis_chunks_iter_mut(Axis(1), LONG).enumerate(), |(p, mut sums)| {
+            let mut found = [[T::zero(); LONG]; 2];
+            moments(level, &self.numbers, columns, p * LONG, weights, &mut found);
             for (mut sums, found) in sums.rows_mut().into_iter().zip(&found) {
                 sums.iter_mut().zip(found).for_each(|(sum, x)| *sum = *x);
             }
