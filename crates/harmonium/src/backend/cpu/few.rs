@@ -240,12 +240,14 @@ fn look_up_in<T: Real, const N: usize>(
             put::<T, N, WIDTH>(add, &parts, 0, out);
             continue;
         }
-        let fours = out.len() / 4 * 4;
-        for c in (0..fours).step_by(4) {
-            put::<T, N, 4>(add, &parts, c, out);
+        let mut first = 0;
+        while first + 4 <= out.len() {
+            put::<T, N, 4>(add, &parts, first, out);
+            first += 4;
         }
-        for c in fours..out.len() {
-            put::<T, N, 1>(add, &parts, c, out);
+        while first < out.len() {
+            put::<T, N, 1>(add, &parts, first, out);
+            first += 1;
         }
     }
 }
