@@ -147,26 +147,27 @@ pub fn each_group<T: Real>(
     mut f: impl FnMut(Range<usize>, &[Strip<T>]),
 ) {
     assert!(x.columns == panel.len() && width <= WIDTH);
+    let mut sums = [Strip::zero(); MOST];
     for (g, values) in x.values.chunks((x.rows * x.columns).max(1)).enumerate() {
         let rows = g * x.rows..((g + 1) * x.rows).min(x.len);
-        let mut sums = [Strip::zero(); MOST];
-        for (values, panel) in values.chunks(SUMMED * x.rows).zip(panel.chunks(SUMMED)) {
-            tile(level, rows.len(), width, values, x.rows, panel, &mut sums);
+        for (k, (values, panel)) in values.chunks(SUMMED * x.rows).zip(panel.chunks(SUMMED)).enumerate() {
+            tile(level, k > 0, rows.len(), width, values, x.rows, panel, &mut sums);
         }
         f(rows, &sums);
     }
 }
 
 dispatch! {
-    /// Adds the products of a group of `rows` rows with some strips to `sums`: of as many rows and of the first `width` columns,
-    /// or of some more.
+    /// sums = the products of a group of `rows` rows with some strips, or += if they are to be added: of as many rows and of the
+    /// first `width` columns, or of some more.
     fn tile<T>(
-        rows: usize, width: usize, values: &[T], stride: usize, panel: &[Strip<T>], sums: &mut [Strip<T>; MOST],
+        add: bool, rows: usize, width: usize, values: &[T], stride: usize, panel: &[Strip<T>], sums: &mut [Strip<T>; MOST],
     ) => tile_body;
 }
 
 #[inline(always)]
 fn tile_body<T: Real>(
+    add: bool,
     rows: usize,
     width: usize,
     values: &[T],
@@ -178,14 +179,14 @@ fn tile_body<T: Real>(
     let step = if stride == MOST { 128 } else { 64 } / size_of::<T>();
     for first in (0..width).step_by(step) {
         match (rows, step) {
-            (..=2, 32) => tile_of::<T, 2, 32>(values, stride, panel, first, sums),
-            (..=4, 32) => tile_of::<T, 4, 32>(values, stride, panel, first, sums),
-            (_, 32) => tile_of::<T, MOST, 32>(values, stride, panel, first, sums),
-            (..=2, 16) => tile_of::<T, 2, 16>(values, stride, panel, first, sums),
-            (..=4, 16) => tile_of::<T, 4, 16>(values, stride, panel, first, sums),
-            (..=6, 16) => tile_of::<T, 6, 16>(values, stride, panel, first, sums),
-            (_, 16) => tile_of::<T, MOST, 16>(values, stride, panel, first, sums),
-            _ => tile_of::<T, 6, 8>(values, stride, panel, first, sums),
+            (..=2, 32) => tile_of::<T, 2, 32>(values, stride, panel, first, add, sums),
+            (..=4, 32) => tile_of::<T, 4, 32>(values, stride, panel, first, add, sums),
+            (_, 32) => tile_of::<T, MOST, 32>(values, stride, panel, first, add, sums),
+            (..=2, 16) => tile_of::<T, 2, 16>(values, stride, panel, first, add, sums),
+            (..=4, 16) => tile_of::<T, 4, 16>(values, stride, panel, first, add, sums),
+            (..=6, 16) => tile_of::<T, 6, 16>(values, stride, panel, first, add, sums),
+            (_, 16) => tile_of::<T, MOST, 16>(values, stride, panel, first, add, sums),
+            _ => tile_of::<T, 6, 8>(values, stride, panel, first, add, sums),
         }
     }
 }
@@ -210,6 +211,7 @@ fn tile_of<T: Real, const R: usize, const N: usize>(
     stride: usize,
     panel: &[Strip<T>],
     first: usize,
+    add: bool,
     sums: &mut [Strip<T>; MOST],
 ) {
     let mut part = [[T::zero(); N]; R];
@@ -220,6 +222,6 @@ fn tile_of<T: Real, const R: usize, const N: usize>(
         });
     }
     each_row!(i of R, for (sum, part) in sums[i].0[first..first + N].iter_mut().zip(&part[i]) {
-        *sum += *part;
+        *sum = if add { *sum + *part } else { *part };
     });
 }
