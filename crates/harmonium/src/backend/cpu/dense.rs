@@ -151,25 +151,24 @@ pub fn each_group<T: Real>(
     for (g, values) in x.values.chunks((x.rows * x.columns).max(1)).enumerate() {
         let rows = g * x.rows..((g + 1) * x.rows).min(x.len);
         for (k, (values, panel)) in values.chunks(SUMMED * x.rows).zip(panel.chunks(SUMMED)).enumerate() {
-            tile(level, k > 0, rows.len(), width, values, x.rows, panel, &mut sums);
+            tile(level, k > 0, [rows.len(), width], values, x.rows, panel, &mut sums);
         }
         f(rows, &sums);
     }
 }
 
 dispatch! {
-    /// sums = the products of a group of `rows` rows with some strips, or += if they are to be added: of as many rows and of the
-    /// first `width` columns, or of some more.
+    /// sums = the products of a group of rows with some strips, or += if they are to be added: of as many rows and of as many columns
+    /// as `size` says, or of some more.
     fn tile<T>(
-        add: bool, rows: usize, width: usize, values: &[T], stride: usize, panel: &[Strip<T>], sums: &mut [Strip<T>; MOST],
+        add: bool, size: [usize; 2], values: &[T], stride: usize, panel: &[Strip<T>], sums: &mut [Strip<T>; MOST],
     ) => tile_body;
 }
 
 #[inline(always)]
 fn tile_body<T: Real>(
     add: bool,
-    rows: usize,
-    width: usize,
+    [rows, width]: [usize; 2],
     values: &[T],
     stride: usize,
     panel: &[Strip<T>],
