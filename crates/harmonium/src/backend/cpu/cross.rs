@@ -16,12 +16,12 @@ pub struct Finish<'a, T> {
     rows: Vec<T>,
     columns: T,
     add: bool,
-    from: Option<From<'a, T>>,
+    from: Option<Point<'a, T>>,
 }
 
 /// Where a difference is measured from, see [`crate::stats::Stats::measure_from`].
 #[derive(Clone, Copy)]
-struct From<'a, T> {
+struct Point<'a, T> {
     o_v: &'a [T],
     o_h: &'a [T],
     /// The difference of ⟨v⟩, and what that of ⟨h⟩ is before these rows.
@@ -34,7 +34,7 @@ struct From<'a, T> {
 /// What a panel needs of that: o_h and the difference of ⟨h⟩.
 type Columns<T> = [Strip<T>; 2];
 
-impl<T: Real> From<'_, T> {
+impl<T: Real> Point<'_, T> {
     fn columns(&self, panel: usize, sums: &Strip<T>) -> Columns<T> {
         let (mut o, mut t) = (Strip::zero(), Strip::zero());
         let [e, low, factor] = self.gives;
@@ -71,7 +71,7 @@ impl<'a, T: Real> Finish<'a, T> {
         // All of them are in standard layout.
         let of = |x: &'a Array1<T>| x.as_slice().unwrap_or(&[]);
         let first = |x: &'a Array2<T>| x.row(0).to_slice().unwrap_or(&[]);
-        self.from = Some(From { o_v: of(o_v), o_h: of(o_h), t_v: first(visible), before: first(hidden), gives });
+        self.from = Some(Point { o_v: of(o_v), o_h: of(o_h), t_v: first(visible), before: first(hidden), gives });
     }
 
     /// Puts or adds everything but the scaled sums, rows[i] + columns·sums; whether there is something that they add to.
@@ -160,8 +160,8 @@ pub struct Across<'a, T> {
 }
 
 impl<T: Real> Across<'_, T> {
-    /// Means `x` of a panel with this number, whose sums over rows are `sums`. Numbers whose products need nothing but a scale go straight to the
-    /// end.
+    /// Means `x` of the panel with this number, whose sums over rows are `sums`. Numbers whose products need nothing but a scale go
+    /// straight to the end.
     pub fn run(
         &self,
         panel: usize,
