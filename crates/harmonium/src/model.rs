@@ -355,11 +355,12 @@ impl<T: Real> Rbm<T> {
     }
 
     /// The points that v and h are measured from, if they are not all zero.
-    pub(crate) fn origins(&self) -> Option<[Array1<T>; 2]> {
+    pub(crate) fn origins(&self) -> Option<[Vec<T>; 2]> {
         if self.is_plain() {
             return None;
         }
-        let origins = [&self.visible, &self.hidden].map(|layer| layer.origin().mapv(T::of));
+        let origins =
+            [&self.visible, &self.hidden].map(|layer| layer.origin().iter().map(|o| T::of(*o)).collect::<Vec<_>>());
         origins.iter().flatten().any(|o| *o != T::zero()).then_some(origins)
     }
 

@@ -7,7 +7,7 @@ use crate::math::subtract_two;
 use crate::natural::Natural;
 use crate::real::Real;
 use crate::threads::{self, MANY};
-use ndarray::{Array1, Array2, Axis, Zip};
+use ndarray::{Array2, Axis, Zip};
 
 /// What becomes of the sums of some rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,15 +122,17 @@ impl<T: Real> Stats<T> {
     }
 
     /// Of a difference ⟨·⟩ − ⟨·⟩′: from here on ⟨vhᵀ⟩ is that of v − o_v and h − o_h, ⟨vhᵀ⟩ − ⟨v⟩o_hᵀ − o_v⟨h⟩ᵀ.
-    pub fn measure_from(&mut self, [o_v, o_h]: &[Array1<T>; 2]) {
-        let (t_v, t_h) = (self.visible.row(0), self.hidden.row(0));
-        let (Some(t_h), Some(o_h)) = (t_h.as_slice(), o_h.as_slice()) else { return };
+    ///
+    /// # Panics
+    /// If the point does not have as many numbers as there are visible and hidden columns.
+    pub fn measure_from(&mut self, [o_v, o_h]: &[Vec<T>; 2]) {
+        assert_eq!((o_v.len(), o_h.len()), self.cross.dim(), "a point has a number for every column");
+        let (t_v, t_h) = (self.visible.row(0), self.hidden.row(0).to_vec());
         let much = self.cross.len() >= MANY;
         let rows = self.cross.axis_iter_mut(Axis(0)).zip(t_v).zip(o_v);
-        threads::each(much, rows, |((mut cross, t), o)| {
-            if let Some(cross) = cross.as_slice_mut() {
-                subtract_two(cross, *t, o_h, *o, t_h);
-            }
+        threads::each(much, rows, |((mut cross, t), o)| match cross.as_slice_mut() {
+            Some(cross) => subtract_two(cross, *t, o_h, *o, &t_h),
+            None => cross.iter_mut().zip(o_h).zip(&t_h).for_each(|((c, o_h), t_h)| *c -= *t * *o_h + *o * *t_h),
         });
     }
 

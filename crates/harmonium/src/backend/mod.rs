@@ -92,7 +92,7 @@ pub trait Backend<T: Real>: Send {
         slot: Slot,
         weights: Option<&[T]>,
         draw: Option<(Key, u64)>,
-        origins: &[Array1<T>; 2],
+        origins: &[Vec<T>; 2],
         out: &mut Stats<T>,
     ) {
         self.stats(slot, weights, draw, Take::LessMeans, out);

@@ -147,7 +147,8 @@ fn differences_may_be_measured_from_a_point_on_their_way() {
     for (k, (rbm, n)) in cases().into_iter().enumerate() {
         let mut r = Numbers::new(k as u64);
         let machine = rbm.lower();
-        let origins = [rbm.visible(), rbm.hidden()].map(|layer| Array1::from_shape_fn(layer.columns(), |_| r.normal()));
+        let origins =
+            [rbm.visible(), rbm.hidden()].map(|layer| (0..layer.columns()).map(|_| r.normal()).collect::<Vec<_>>());
         for (others, level) in [n, 9, 30].into_iter().flat_map(|o| Level::available().into_iter().map(move |l| (o, l)))
         {
             let mut cpu = Cpu::with_level(machine.clone(), level);

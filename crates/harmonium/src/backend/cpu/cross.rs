@@ -6,7 +6,7 @@ use super::panels::{Strip, WIDTH};
 use super::simd::{Level, dispatch, prefetch};
 use super::{Cpu, Scratch, bit_values, dense};
 use crate::real::Real;
-use ndarray::{Array1, Array2, ArrayViewMut2, Axis};
+use ndarray::{Array2, ArrayViewMut2, Axis};
 
 /// What becomes of Σ w b cᵀ, panel by panel and while it is in the cache: with x = l + d·b and h = k + e·c,
 /// Σ w x hᵀ = d e Σ w b cᵀ + k (d Σ w b + l Σ w) + l e Σ w cᵀ. Numbers are their own bits: l = 0, d = 1.
@@ -62,16 +62,16 @@ impl<'a, T: Real> Finish<'a, T> {
     pub fn measure_from(
         &mut self,
         cpu: &Cpu<T>,
-        [o_v, o_h]: &'a [Array1<T>; 2],
+        [o_v, o_h]: &'a [Vec<T>; 2],
         (factor, weight): (T, T),
         (visible, hidden): (&'a Array2<T>, &'a Array2<T>),
     ) {
         let [low, high] = bit_values(cpu.machine.hidden());
         let gives = [high - low, low * weight, factor];
-        // All of them are in standard layout.
-        let of = |x: &'a Array1<T>| x.as_slice().unwrap_or(&[]);
+        assert_eq!((o_v.len(), o_h.len()), (visible.ncols(), hidden.ncols()), "a point has a number for every column");
+        // Statistics are in standard layout.
         let first = |x: &'a Array2<T>| x.row(0).to_slice().unwrap_or(&[]);
-        self.from = Some(Point { o_v: of(o_v), o_h: of(o_h), t_v: first(visible), before: first(hidden), gives });
+        self.from = Some(Point { o_v, o_h, t_v: first(visible), before: first(hidden), gives });
     }
 
     /// Puts or adds everything but the scaled sums, rows[i] + columns·sums; whether there is something that they add to.

@@ -256,7 +256,7 @@ impl<T: Real> Backend<T> for Cpu<T> {
         slot: Slot,
         weights: Option<&[T]>,
         draw: Option<(Key, u64)>,
-        origins: &[Array1<T>; 2],
+        origins: &[Vec<T>; 2],
         out: &mut Stats<T>,
     ) {
         self.ready = None;

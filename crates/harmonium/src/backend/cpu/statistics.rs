@@ -15,7 +15,7 @@ use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::stats::{Stats, Take};
 use crate::threads;
-use ndarray::{Array1, Array2, ArrayViewMut2, Axis, s};
+use ndarray::{Array2, ArrayViewMut2, Axis, s};
 use std::ops::Range;
 
 /// See [`crate::backend::Backend::stats`], and if there are origins `stats_from`.
@@ -25,7 +25,7 @@ pub fn stats<T: Real>(
     weights: Option<&[T]>,
     draw: Option<(Key, u64)>,
     take: Take,
-    origins: Option<&[Array1<T>; 2]>,
+    origins: Option<&[Vec<T>; 2]>,
     out: &mut Stats<T>,
 ) {
     cpu.make(slot);
@@ -86,10 +86,11 @@ pub fn stats<T: Real>(
 
 /// out = factor·sums, or += if they are to be added.
 fn put_sums<T: Real>(factor: T, add: bool, sums: &Array2<T>, out: &mut Array2<T>) {
-    let (Some(sums), Some(out)) = (sums.as_slice(), out.as_slice_mut()) else { return };
-    for (out, sum) in out.iter_mut().zip(sums) {
-        let x = factor * *sum;
-        *out = if add { *out + x } else { x };
+    let step = |out: &mut T, sum: &T| *out = if add { *out + factor * *sum } else { factor * *sum };
+    match (sums.as_slice(), out.as_slice_mut()) {
+        // Much faster for a few numbers.
+        (Some(sums), Some(out)) => out.iter_mut().zip(sums).for_each(|(out, sum)| step(out, sum)),
+        _ => out.zip_mut_with(sums, step),
     }
 }
 
