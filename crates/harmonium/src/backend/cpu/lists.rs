@@ -13,6 +13,9 @@ use std::ops::Range;
 
 /// Columns of a block.
 const BLOCK: usize = 256;
+/// Bytes for all entries that a row may have, and for what [`write`] writes beyond them.
+const ROOM: usize = BLOCK + 8;
+type Room = [u8; ROOM];
 
 /// Rows of lists, in blocks of 256 columns.
 #[derive(Clone, Debug, Default)]
@@ -35,17 +38,18 @@ impl Block {
         &self.items[self.starts[r] as usize..self.starts[r + 1] as usize]
     }
 
-    /// Makes the lists of rows, of which `each` writes a row's entries from a place on and returns the place after the last.
-    fn fill(&mut self, rows: usize, mut each: impl FnMut(usize, usize, &mut [u8]) -> usize) {
+    /// Makes the lists of rows, of which `each` writes a row's entries and returns how many there are.
+    #[inline(always)]
+    fn fill(&mut self, rows: usize, mut each: impl FnMut(usize, &mut Room) -> usize) {
         self.starts.clear();
         self.starts.push(0);
         let mut n = 0;
         for r in 0..rows {
-            // Room for all that a row may have, and for what `write` writes beyond it.
-            if self.items.len() < n + BLOCK + 8 {
-                self.items.resize(2 * n + BLOCK + 8, 0);
+            if self.items.len() < n + ROOM {
+                self.items.resize(2 * n + ROOM, 0);
             }
-            n = each(r, n, &mut self.items);
+            let Some(room) = self.items[n..].first_chunk_mut() else { return };
+            n += each(r, room);
             self.starts.push(n as u32);
         }
     }
@@ -69,11 +73,13 @@ const BYTES: [(u64, usize); 256] = {
 /// Writes `first` + k to place `n` and on for every set bit k of a word; returns the place after the last. Each byte writes eight
 /// entries, of which those that it has are kept.
 #[inline(always)]
-fn write(word: u32, first: usize, mut n: usize, items: &mut [u8]) -> usize {
+fn write(word: u32, first: usize, mut n: usize, room: &mut Room) -> usize {
     for (k, byte) in word.to_le_bytes().into_iter().enumerate() {
         let (bits, count) = BYTES[usize::from(byte)];
         let each = 0x0101_0101_0101_0101 * (first + 8 * k) as u64;
-        items[n..n + 8].copy_from_slice(&(bits + each).to_le_bytes());
+        // Before the last byte of a row there are fewer than 256 entries, so this is n; the compiler knows that it is inside.
+        let place = n % BLOCK;
+        room[place..place + 8].copy_from_slice(&(bits + each).to_le_bytes());
         n += count;
     }
     n
@@ -83,15 +89,12 @@ impl Lists {
     /// Takes the set bits of some rows.
     pub fn load(&mut self, much: bool, bits: &Planes, rows: &Range<usize>) {
         const PLANES: usize = BLOCK / WIDTH;
-        let planes = panels_of(bits.columns());
+        let planes: Vec<&[u32]> = (0..panels_of(bits.columns())).map(|p| bits.plane(p, rows)).collect();
         self.resize(rows.len(), bits.columns());
-        threads::each(much, self.blocks.iter_mut().enumerate(), |(b, block)| {
-            let first = b * PLANES;
-            block.fill(rows.len(), |r, mut n, items| {
-                for p in first..(first + PLANES).min(planes) {
-                    n = write(bits.plane(p, rows)[r], (p - first) * WIDTH, n, items);
-                }
-                n
+        threads::each(much, self.blocks.iter_mut().zip(planes.chunks(PLANES)), |(block, planes)| {
+            block.fill(rows.len(), |r, room| {
+                let words = planes.iter().map(|plane| plane[r]).enumerate();
+                words.fold(0, |n, (p, word)| write(word, p * WIDTH, n, room))
             });
         });
     }
@@ -104,11 +107,12 @@ impl Lists {
             let first = b * BLOCK;
             // A site's columns may begin in the block before.
             let within = first / states..(first + BLOCK).min(columns).div_ceil(states);
-            block.fill(codes.len() / sites, |r, mut n, items| {
+            block.fill(codes.len() / sites, |r, room| {
+                let mut n = 0;
                 for site in within.clone() {
                     let column = site * states + usize::from(codes[r * sites + site]);
                     if (first..first + BLOCK).contains(&column) {
-                        items[n] = (column - first) as u8;
+                        room[n] = (column - first) as u8;
                         n += 1;
                     }
                 }

@@ -209,7 +209,7 @@ fn count_body<T: Real>(words: &[u32], weights: Option<&[T]>, sums: &mut Strip<T>
     for (r, word) in words.iter().enumerate() {
         let w = weights.map_or(T::one(), |w| w[r]);
         for c in 0..WIDTH {
-            sums.0[c] += if word >> c & 1 == 1 { w } else { T::zero() };
+            sums.0[c] += w * T::of_short((word >> c & 1) as i16);
         }
     }
 }
