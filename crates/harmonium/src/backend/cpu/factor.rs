@@ -54,7 +54,7 @@ impl<T: Real> Operand<T> {
     fn load_bits(&mut self, level: Level, much: bool, bits: &Planes, range: &Range<usize>) {
         self.kind = cheaper(level.tiles_for::<T>(), self.short, bits, range);
         match self.kind {
-            Kind::Lists => self.lists.load(much, bits, range),
+            Kind::Lists => self.lists.load(level, much, bits, range),
             Kind::Bytes => self.bytes.load(much, bits, range),
             _ => self.codes.load(bits, range),
         }

@@ -6,15 +6,17 @@
 
 use super::panels::{Strip, WIDTH, panels_of};
 use super::planes::Planes;
-use super::simd::dispatch;
+#[cfg(target_arch = "x86_64")]
+use super::simd::Isa;
+use super::simd::{Level, dispatch};
 use crate::real::Real;
-use crate::threads;
+use crate::threads::{self, MANY};
 use std::ops::Range;
 
 /// Columns of a block.
 const BLOCK: usize = 256;
-/// Bytes for all entries that a row may have, and for what [`write`] writes beyond them.
-const ROOM: usize = BLOCK + 8;
+/// Bytes for all entries that a row may have, and for what is written beyond them.
+const ROOM: usize = BLOCK + 64;
 type Room = [u8; ROOM];
 
 /// Rows of lists, in blocks of 256 columns.
@@ -38,6 +40,45 @@ impl Block {
         &self.items[self.starts[r] as usize..self.starts[r + 1] as usize]
     }
 
+    /// Takes the set bits of rows, of which every plane has a word.
+    fn load(&mut self, level: Level, rows: usize, planes: &[&[u32]]) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let wide = is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("popcnt");
+            if wide && level.isa() == Isa::Avx512 {
+                // SAFETY: the processor reports these features, and the level stands for the others.
+                return unsafe { self.load_wide(rows, planes) };
+            }
+        }
+        let _ = level;
+        self.fill(rows, |r, room| {
+            let words = planes.iter().map(|plane| plane[r]).enumerate();
+            words.fold(0, |n, (p, word)| write(word, p * WIDTH, n, room))
+        });
+    }
+
+    /// The same by an instruction that moves those of 64 bytes together that are chosen.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+    fn load_wide(&mut self, rows: usize, planes: &[&[u32]]) {
+        use std::arch::x86_64::{_mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_storeu_si512};
+        self.fill(rows, |r, room| {
+            let mut n = 0;
+            for (columns, pair) in COLUMNS.iter().zip(planes.chunks(2)) {
+                let word = pair.iter().rev().fold(0, |word, plane| word << WIDTH | u64::from(plane[r]));
+                // As in `write`.
+                let Some(place) = room[n % BLOCK..].first_chunk_mut::<64>() else { return n };
+                // SAFETY: both are 64 bytes.
+                unsafe {
+                    let columns = _mm512_loadu_si512(columns.as_ptr().cast());
+                    _mm512_storeu_si512(place.as_mut_ptr().cast(), _mm512_maskz_compress_epi8(word, columns));
+                }
+                n += word.count_ones() as usize;
+            }
+            n
+        });
+    }
+
     /// Makes the lists of rows, of which `each` writes a row's entries and returns how many there are.
     #[inline(always)]
     fn fill(&mut self, rows: usize, mut each: impl FnMut(usize, &mut Room) -> usize) {
@@ -54,6 +95,18 @@ impl Block {
         }
     }
 }
+
+/// All columns of a block.
+#[cfg(target_arch = "x86_64")]
+const COLUMNS: [[u8; 64]; BLOCK / 64] = {
+    let mut all = [[0; 64]; BLOCK / 64];
+    let mut k = 0;
+    while k < BLOCK {
+        all[k / 64][k % 64] = k as u8;
+        k += 1;
+    }
+    all
+};
 
 /// The numbers of the set bits of every byte, lowest first, in the bytes of a word, and how many there are.
 const BYTES: [(u64, usize); 256] = {
@@ -87,15 +140,14 @@ fn write(word: u32, first: usize, mut n: usize, room: &mut Room) -> usize {
 
 impl Lists {
     /// Takes the set bits of some rows.
-    pub fn load(&mut self, much: bool, bits: &Planes, rows: &Range<usize>) {
+    pub fn load(&mut self, level: Level, much: bool, bits: &Planes, rows: &Range<usize>) {
         const PLANES: usize = BLOCK / WIDTH;
         let planes: Vec<&[u32]> = (0..panels_of(bits.columns())).map(|p| bits.plane(p, rows)).collect();
         self.resize(rows.len(), bits.columns());
+        // A few µs for what is much to multiply.
+        let much = much && rows.len() * bits.columns() >= MANY;
         threads::each(much, self.blocks.iter_mut().zip(planes.chunks(PLANES)), |(block, planes)| {
-            block.fill(rows.len(), |r, room| {
-                let words = planes.iter().map(|plane| plane[r]).enumerate();
-                words.fold(0, |n, (p, word)| write(word, p * WIDTH, n, room))
-            });
+            block.load(level, rows.len(), planes);
         });
     }
 

@@ -92,8 +92,8 @@ fn products_equal_their_twins<T: Real>() {
             let panel: Vec<Strip<T>> = r.strips(columns, kind);
             let (mut codes, mut list) = (Codes::default(), Lists::default());
             codes.load(&planes, &(0..rows));
-            list.load(true, &planes, &(0..rows));
             for level in Level::available() {
+                list.load(level, true, &planes, &(0..rows));
                 let (mut a, mut b) = (vec![Strip([T::one(); WIDTH]); rows], vec![Strip([T::one(); WIDTH]); rows]);
                 russians::product(level, false, &codes, &panel, &mut a);
                 lists::product(level, false, &list, &panel, &mut b);
@@ -170,11 +170,12 @@ fn transposes_and_codes_are_the_matrices_they_stand_for() {
         planes.transpose(&(0..rows), &mut out);
         assert_eq!(out, planes_of(&turned));
         let (mut list, mut back) = (Lists::default(), Lists::default());
-        list.load(true, &planes, &(0..rows));
+        let level = Level::available()[0];
+        list.load(level, true, &planes, &(0..rows));
         list.transpose(true, &mut back);
         let panel: Vec<Strip<f64>> = r.strips(rows, 0);
         let mut product = vec![Strip::zero(); columns];
-        lists::product(Level::available()[0], false, &back, &panel, &mut product);
+        lists::product(level, false, &back, &panel, &mut product);
         for (c, strip) in product.iter().enumerate() {
             assert!((0..WIDTH).all(|k| strip.0[k] == list_twin(&turned[c], &panel, k)));
         }
@@ -187,7 +188,7 @@ fn transposes_and_codes_are_the_matrices_they_stand_for() {
             .collect();
         let (mut list, mut want) = (Lists::default(), Lists::default());
         list.load_codes(false, &codes, sites, states);
-        want.load(false, &planes_of(&one_hot), &(0..rows));
+        want.load(Level::available()[0], false, &planes_of(&one_hot), &(0..rows));
         assert_eq!(list.entries(), want.entries());
     }
 }
