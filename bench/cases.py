@@ -19,7 +19,7 @@ AVX2 = {
 
 @dataclass(frozen=True)
 class Case:
-    """One race. A turn is `rows` rows, enough for some tenths of a second: an epoch of training, or sweeps of chains."""
+    """One race. A turn is `epochs` times `rows` rows, enough for some tenths of a second: of training, or sweeps of chains."""
 
     data: str  # see `draw_rows`, or `random_machine` if nothing is trained
     n_hidden: int
@@ -29,6 +29,7 @@ class Case:
     rows: int
     threads: int
     n_visible: int = 784
+    epochs: int = 1
 
     @property
     def visible(self):
@@ -69,8 +70,8 @@ def cases():
         Case("bits13", 4096, "pcd", 1, 512, 1536, 1),
         Case("bits50", 500, "cd", 1, 128, 8960, 1),
         Case("bits50", 500, "cd", 1, 1000, 8000, 1),
-        Case("digits", 100, "pcd", 1, 10, 35840, 1, n_visible=64),
-        Case("digits", 100, "pcd", 1, 128, 35840, 1, n_visible=64),
+        Case("digits", 100, "pcd", 1, 10, 35840, 1, n_visible=64, epochs=5),
+        Case("digits", 100, "pcd", 1, 128, 35840, 1, n_visible=64, epochs=10),
         Case("normal", 500, "cd", 1, 128, 8960, 1),
         Case("normal", 500, "cd", 1, 1000, 8000, 1),
         Case("machine", 500, "ais", 1000, 100, 100_000, 1),

@@ -92,11 +92,12 @@ def run_case(case, options, title):
                     continue
                 say_over(f"{title}: starting {name}")
                 started.append(Competitor(name, command, env))
-            times, others = race(started, options.rounds, lambda turn: say_over(f"{title}: round {turn} of {options.rounds}"))
+            rounds = options.rounds
+            times, others = race(started, case.epochs, rounds, lambda turn: say_over(f"{title}: round {turn} of {rounds}"))
         finally:
             for competitor in started:
                 competitor.__exit__()
-    rates = {name: [case.rows / s for s in seconds] for name, seconds in times.items()}
+    rates = {name: [case.epochs * case.rows / s for s in seconds] for name, seconds in times.items()}
     best = max(TORCH, key=lambda name: median(rates[name]))
     ratios = [ours / theirs for ours, theirs in zip(rates[OURS], rates[best])]
     summary = {name: {"median": median(r), "best": max(r), "rounds": r} for name, r in rates.items()}

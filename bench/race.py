@@ -41,13 +41,18 @@ class Competitor:
         except BrokenPipeError:
             pass  # `answer` tells why
 
-    def go(self, epochs=2):
-        """Seconds of the last of some epochs: after one that is not counted threads have found their processors, caches are warm."""
+    def go(self, epochs):
+        """Seconds of each of some epochs."""
         time.sleep(PAUSE)
+        seconds = []
         for _ in range(epochs):
             self.say("go")
-            seconds = float(self.answer())
+            seconds.append(float(self.answer()))
         return seconds
+
+    def turn(self, epochs):
+        """Seconds of some epochs, after one that is not counted: threads have found their processors, caches are warm."""
+        return sum(self.go(1 + epochs)[1:])
 
     def ticks(self):
         """Processor time it has used so far, in clock ticks."""
@@ -72,8 +77,8 @@ def busy_ticks():
     return user + nice + system + irq + softirq + steal
 
 
-def race(competitors, rounds, tell):
-    """Name → seconds of every round, and the part of the machine that others used meanwhile.
+def race(competitors, epochs, rounds, tell):
+    """Name → seconds of every round of some epochs, and the part of the machine that others used meanwhile.
 
     The first round warms up and is not counted; the order rotates.
     """
@@ -84,7 +89,7 @@ def race(competitors, rounds, tell):
             begin, others = time.monotonic(), busy_ticks() - sum(c.ticks() for c in competitors)
         first = turn % len(competitors)
         for competitor in competitors[first:] + competitors[:first]:
-            seconds = competitor.go()
+            seconds = competitor.turn(epochs)
             if turn > 0:
                 times[competitor.name].append(seconds)
     others = busy_ticks() - sum(c.ticks() for c in competitors) - others
