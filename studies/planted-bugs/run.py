@@ -135,7 +135,7 @@ BUGS = [
     ("backend/cpu/dense.rs", "*sum = if add { *sum + *part } else { *part };", "*sum = *part;", "numbers times numbers: only the last strips count"),
     ("backend/cpu/dense.rs", "let first = g * rows;", "let first = 0;", "numbers transposed: every group has the first columns"),
     ("backend/cpu/dense.rs", "let first = if i < done { whole } else { 0 };", "let first = whole;", "numbers packed: rows beyond the last four forgotten"),
-    ("backend/cpu/lists.rs", "self.items.resize(2 * n + BLOCK + 8, 0);", "self.items = vec![0; 2 * n + BLOCK + 8];", "lists: entries forgotten when they need room"),
+    ("backend/cpu/lists.rs", "self.items.resize(2 * n + ROOM, 0);", "self.items = vec![0; 2 * n + ROOM];", "lists: entries forgotten when they need room"),
     ("coupling.rs", "add_rows(self.y, w, self.backward);", "add_rows(&vec![T::one(); self.y.len()], w, self.backward);", "offsets of the visible units forgotten in the hidden fields"),
     ("coupling.rs", "*out = own_dot(w, self.x);", "*out = own_dot(w, self.x) + T::of(1e-6);", "hidden offsets: an error of 1e-6 in the visible fields"),
     ("backend/cpu/lowered.rs", "step.is_some() || !rbm.shares_weights(machine)", "!rbm.shares_weights(machine)", "panels stay as they were when W steps"),
@@ -155,6 +155,10 @@ BUGS = [
     ("backend/cpu/cross.rs", "self.finish.from.filter(|_| self.is_last)", "self.finish.from", "measured from the origins: once for every chunk"),
     ("backend/cpu/statistics.rs", "let late = origins.filter(|_| next == len);", "let late = origins.filter(|_| false);", "measured from the origins: few rows forgotten"),
     ("math.rs", "0.166_665_2,", "0.166_67,", "e^x: a coefficient wrong by 5e-6"),
+    ("backend/cpu/lists.rs", "pair.iter().rev().fold(", "pair.iter().fold(", "lists: two words in the wrong order (seen with AVX-512 VBMI2)"),
+    ("backend/cpu/lists.rs", "room[n % BLOCK..].first_chunk_mut", "room[n % 128..].first_chunk_mut", "lists: long ones written over themselves, 64 columns at a time (likewise)"),
+    ("backend/cpu/lists.rs", "let place = n % BLOCK;", "let place = n % 128;", "lists: long ones written over themselves, byte by byte"),
+    ("backend/cpu/rows.rs", "T::of_short((word >> c & 1) as i16)", "T::of_short((word >> c & 3) as i16)", "sums of bits: the next column's counted too"),
 ]
 
 

@@ -246,7 +246,7 @@ fn moments_body<T: Real>(x: &[T], columns: usize, first: usize, weights: Option<
 
 #[cfg(test)]
 mod tests {
-    use super::super::twins::Numbers;
+    use super::super::twins::{Numbers, planes_of};
     use super::*;
     use crate::units::Kind;
 
@@ -281,8 +281,32 @@ mod tests {
         }
     }
 
+    /// Twin: one column at a time, the weights of the rows that have its bit one after another.
+    fn sums_of_bits_equal_their_twin<T: Real>() {
+        let mut r = Numbers(43);
+        for (n, columns) in [(1, 1), (2, 31), (33, 32), (130, 70)] {
+            let bits = r.bits(n, columns, 0.4);
+            let weights: Vec<T> = (0..n).map(|_| T::of(r.uniform())).collect();
+            let mut rows = Rows::<T>::default();
+            *rows.bits_mut(n, columns) = planes_of(&bits);
+            for (weights, level) in
+                [None, Some(&weights[..])].into_iter().flat_map(|w| Level::available().into_iter().map(move |l| (w, l)))
+            {
+                let mut found = Array2::from_elem((1, columns), T::nan());
+                rows.sums(level, true, weights, found.view_mut());
+                for c in 0..columns {
+                    let set = (0..n).filter(|i| bits[*i][c]).map(|i| weights.map_or(T::one(), |w| w[i]));
+                    let want = set.fold(T::zero(), |sum, w| sum + w);
+                    assert!(found[[0, c]] == want, "{c} of {n} x {columns}, {}", level.name());
+                }
+            }
+        }
+    }
+
     #[test]
-    fn sums_of_numbers_equal_their_scalar_twin() {
+    fn sums_of_bits_and_numbers_equal_their_scalar_twins() {
+        sums_of_bits_equal_their_twin::<f32>();
+        sums_of_bits_equal_their_twin::<f64>();
         sums_of_numbers_equal_their_twin::<f32>();
         sums_of_numbers_equal_their_twin::<f64>();
     }
