@@ -142,11 +142,14 @@ impl Lists {
     /// Takes the set bits of some rows.
     pub fn load(&mut self, level: Level, much: bool, bits: &Planes, rows: &Range<usize>) {
         const PLANES: usize = BLOCK / WIDTH;
-        let planes: Vec<&[u32]> = (0..panels_of(bits.columns())).map(|p| bits.plane(p, rows)).collect();
+        let len = panels_of(bits.columns());
         self.resize(rows.len(), bits.columns());
         // A few µs for what is much to multiply.
         let much = much && rows.len() * bits.columns() >= MANY;
-        threads::each(much, self.blocks.iter_mut().zip(planes.chunks(PLANES)), |(block, planes)| {
+        threads::each(much, self.blocks.iter_mut().zip((0..len).step_by(PLANES)), |(block, first)| {
+            let mut planes = [&[][..]; PLANES];
+            let planes = &mut planes[..PLANES.min(len - first)];
+            planes.iter_mut().zip(first..).for_each(|(plane, p)| *plane = bits.plane(p, rows));
             block.load(level, rows.len(), planes);
         });
     }

@@ -209,6 +209,7 @@ fn count_body<T: Real>(words: &[u32], weights: Option<&[T]>, sums: &mut Strip<T>
     for (r, word) in words.iter().enumerate() {
         let w = weights.map_or(T::one(), |w| w[r]);
         for c in 0..WIDTH {
+            // A product: a choice the compiler would make bit by bit for some columns.
             sums.0[c] += w * T::of_short((word >> c & 1) as i16);
         }
     }
