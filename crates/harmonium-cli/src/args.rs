@@ -65,7 +65,7 @@ pub struct DataOptions {
     /// strictly between 0 and 1. none: values are probabilities of a 1. threshold:T: 1 above T. sample: 1 with the
     /// value as its probability, by --seed.
     #[arg(long, value_name = "HOW", value_parser = parse_binarize)]
-    pub binarize: Option<Asked>,
+    pub binarize: Option<BinarizeArg>,
     /// Lines of a text file to skip at the top
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 62))]
     pub skip_rows: Option<u64>,
@@ -120,9 +120,9 @@ impl DataOptions {
 
 /// The binarisation asked for; none for `auto`.
 #[derive(Clone, Copy)]
-pub struct Asked(pub Option<Binarize>);
+pub struct BinarizeArg(pub Option<Binarize>);
 
-impl std::fmt::Display for Asked {
+impl std::fmt::Display for BinarizeArg {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self.0 {
             None => f.write_str("auto"),
@@ -132,11 +132,11 @@ impl std::fmt::Display for Asked {
 }
 
 /// What `--binarize` takes.
-pub fn parse_binarize(text: &str) -> Result<Asked, String> {
+pub fn parse_binarize(text: &str) -> Result<BinarizeArg, String> {
     match text {
-        "auto" => Ok(Asked(None)),
+        "auto" => Ok(BinarizeArg(None)),
         _ => Binarize::parse(text)
-            .map(|b| Asked(Some(b)))
+            .map(|b| BinarizeArg(Some(b)))
             .map_err(|_| "expected auto, none, threshold, threshold:NUMBER or sample".into()),
     }
 }
@@ -156,7 +156,7 @@ pub fn output_help() -> String {
 /// Options of every command that may have to estimate log Z.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Options of an estimated log Z")]
-pub struct LogZOptions {
+pub struct LogZArgs {
     /// Width of the interval that is narrow enough, in nats
     #[arg(long, value_name = "NATS", default_value_t = 0.5, value_parser = positive)]
     pub tolerance: f64,

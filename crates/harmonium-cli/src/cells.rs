@@ -85,7 +85,7 @@ impl Mask {
         let waiting = [first, second].into_iter().flatten().collect();
         let mask = Mask { path: path.into(), source, only, waiting };
         if columns != sites {
-            return Err(mask.wrong(format!("has {columns} columns, but the machine has {sites} visible sites")));
+            return Err(mask.wrong(format!("has {columns} columns, but the model has {sites} visible sites")));
         }
         mask.waiting.iter().try_for_each(|rows| mask.check(rows))?;
         Ok(mask)

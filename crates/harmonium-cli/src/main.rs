@@ -10,8 +10,8 @@ mod commands;
 mod measured;
 mod model;
 mod notes;
+mod output;
 mod progress;
-mod report;
 mod stream;
 mod train;
 
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            report::say("error", &report::one_line(&error));
+            output::say("error", &output::one_line(&error));
             ExitCode::FAILURE
         }
     }

@@ -1,9 +1,9 @@
 //! Every measure of the library's list, on data that flow by: some rows are kept, and chains begin at them.
 
 use crate::model::Model;
-use crate::report::Report;
+use crate::output::CommandOutput;
 use harmonium::backend::Cpu;
-use harmonium::measure::{Chains, Context, MEASURES, Measure, Needs, Quantity, Rows, Value, measure};
+use harmonium::measure::{Chains, Context, MEASURES, Measure, MeasuredRows, Needs, Quantity, Value, measure};
 use harmonium::rng::{Key, Purpose};
 use harmonium::{Dataset, Result};
 use ndarray::Array2;
@@ -30,7 +30,7 @@ pub struct Sample {
 
 impl Sample {
     pub fn new(model: &Model, seed: u64) -> Sample {
-        let most = (NUMBERS / model.machine.visible().columns()).clamp(10, ROWS);
+        let most = (NUMBERS / model.lowered.visible().columns()).clamp(10, ROWS);
         let key = Key::root(seed).of(Purpose::Monitor);
         Sample { energies: Vec::new(), rows: Vec::new(), most, seen: 0, key }
     }
@@ -52,38 +52,38 @@ impl Sample {
 
     /// The rows that were kept, as rows of columns.
     pub fn columns(&self, model: &Model) -> Array2<f64> {
-        Array2::from_shape_fn((self.rows.len(), model.machine.visible().columns()), |(r, c)| self.rows[r][c])
+        Array2::from_shape_fn((self.rows.len(), model.lowered.visible().columns()), |(r, c)| self.rows[r][c])
     }
 
     fn data(&self, model: &Model) -> Dataset<f64> {
-        let side = model.machine.visible();
+        let side = model.lowered.visible();
         let mut data = Dataset::new(side);
         data.push(side, self.columns(model).view());
         data
     }
 
-    /// What the machine makes of the rows; free energies are of all of them.
-    fn look(&self, backend: &mut Cpu<f64>, data: &Dataset<f64>) -> Rows {
-        let rows = Rows::new(backend, data, usize::MAX);
-        Rows { free_energies: self.energies.clone().into(), weights: vec![1.0; self.energies.len()], ..rows }
+    /// What the model makes of the rows; free energies are of all of them.
+    fn look(&self, backend: &mut Cpu<f64>, data: &Dataset<f64>) -> MeasuredRows {
+        let rows = MeasuredRows::new(backend, data, usize::MAX);
+        MeasuredRows { free_energies: self.energies.clone().into(), weights: vec![1.0; self.energies.len()], ..rows }
     }
 }
 
 /// What was measured.
 pub struct Measured(Vec<(&'static Measure, Vec<Value>)>);
 
-/// Measures a machine on rows, and on training rows beside them if there are some.
+/// Measures a model on rows, and on training rows beside them if there are some.
 pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64) -> Result<Measured> {
-    let mut backend = Cpu::new(model.machine.clone())?;
+    let mut backend = Cpu::new(model.lowered.clone())?;
     let data = rows.data(model);
     let shown = rows.look(&mut backend, &data);
     let some: Vec<usize> = (0..data.len().min(CHAINS)).collect();
-    let work = (some.len() * model.machine.weights().len()).max(1) as f64;
+    let work = (some.len() * model.lowered.weights().len()).max(1) as f64;
     let sweeps = (PRODUCTS / work).clamp(50.0, SWEEPS) as u64;
     let key = Key::root(seed).of(Purpose::Monitor);
     let chains = Chains::watched(&mut backend, 0, &data.states().select(&some), sweeps, key);
     let cx = Context {
-        machine: &model.machine,
+        lowered: &model.lowered,
         log_jacobian: model.file.preprocess.log_jacobian(model.file.rbm.visible().kind()),
         rows: Some(&shown),
         held_out: None,
@@ -91,7 +91,7 @@ pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64)
         key,
         terms: TERMS,
     };
-    let mut all = measure(&cx, &[Needs::Rows, Needs::Chains, Needs::Trace, Needs::Machine]);
+    let mut all = measure(&cx, &[Needs::Rows, Needs::Chains, Needs::Trace, Needs::Model]);
     if let Some(train) = train {
         let train = train.look(&mut backend, &train.data(model));
         all.extend(measure(&Context { rows: Some(&train), held_out: Some(&shown), ..cx }, &[Needs::HeldOut]));
@@ -101,7 +101,7 @@ pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64)
 
 impl Measured {
     /// One line for every family of numbers.
-    pub fn lines(&self, mut report: Report) -> Report {
+    pub fn lines(&self, mut report: CommandOutput) -> CommandOutput {
         for (measure, values) in &self.0 {
             for family in measure.families() {
                 let told: Vec<(&Quantity, &Value)> =

@@ -1,7 +1,7 @@
 //! What a model file notes about the data it was made from, under `about.`, so that output looks like the input.
 
 use crate::train::settings::image_size;
-use harmonium::data::{Alphabet, Table};
+use harmonium::data::{Alphabet, TableHead};
 use harmonium::file::ModelFile;
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// The notes of a file, as far as they are about its machine: they are free text, and anyone may have written them.
+    /// The notes of a file, as far as they are about its model: they are free text, and anyone may have written them.
     pub fn read(file: &ModelFile) -> Notes {
         let (about, sites) = (&file.about, file.rbm.visible().sites());
         let states = file.rbm.visible().kind().unit::<f64>().n_states();
@@ -39,9 +39,9 @@ impl Notes {
     }
 
     /// A table of visible rows that looks like the data.
-    pub fn visible(&self, columns: usize, rows: Option<u64>) -> Table<'_> {
+    pub fn visible(&self, columns: usize, rows: Option<u64>) -> TableHead<'_> {
         let (names, alphabet) = (self.names.as_deref(), self.alphabet.as_deref());
-        Table { columns, rows, names, alphabet, image: self.image, vector: false }
+        TableHead { columns, rows, names, alphabet, image: self.image, vector: false }
     }
 
     /// The notes as they stand in a file.

@@ -1,17 +1,17 @@
-//! Data flowing through a machine block by block, with progress, notes and messages that name the file.
+//! Data flowing through a model block by block, with progress, notes and messages that name the file.
 
 use crate::args::{DataOptions, Global};
 use crate::model::Model;
+use crate::output::say;
 use crate::progress::Meter;
-use crate::report::say;
-use harmonium::data::{self, Binarize, Block, Preprocess, Rows};
-use harmonium::{Error, Result, Side};
+use harmonium::data::{self, Binarize, Block, PreparedRows, Preprocess};
+use harmonium::{Error, LoweredLayer, Result};
 use ndarray::{Array2, ArrayView2};
 use std::path::{Path, PathBuf};
 
 /// The rows of a data file as a model sees them.
 pub struct Stream<'a> {
-    rows: Rows<'a>,
+    rows: PreparedRows<'a>,
     path: PathBuf,
     hint: Box<dyn Fn() -> String + 'a>,
     meter: Meter,
@@ -20,7 +20,7 @@ pub struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     pub fn open(model: &'a Model, data: &str, options: &DataOptions, global: &Global) -> Result<Stream<'a>> {
-        let side = model.machine.visible();
+        let side = model.lowered.visible();
         let hint = || match data::takes_probabilities(side.unit()) {
             true => "; --binarize threshold:T makes values 0 or 1".into(),
             false => String::new(),
@@ -31,7 +31,7 @@ impl<'a> Stream<'a> {
 
     /// The rows of `data` for the units of a layer; `hint` is what to do about a value outside their domain.
     pub fn new(
-        side: &'a Side<f64>,
+        side: &'a LoweredLayer<f64>,
         preprocess: &'a Preprocess,
         data: &str,
         options: &DataOptions,
@@ -43,7 +43,7 @@ impl<'a> Stream<'a> {
         if let Some(note) = source.note() {
             say("note", &format!("{}: {note}", path.display()));
         }
-        let rows = Rows::new(source, side, preprocess, options.binarize(), seed);
+        let rows = PreparedRows::new(source, side, preprocess, options.binarize(), seed);
         let rows = rows.map_err(|e| locate(&path, &String::new, e))?;
         let rows = rows.with_missing(options.missing);
         Ok(Stream { rows, path, hint, meter: Meter::new("rows"), told: false })

@@ -1,16 +1,16 @@
-//! Training: rows packed, the first machine made, a run that tells its events to a Python function.
+//! Training: rows packed, the first model made, a run that tells its events to a Python function.
 
 use crate::errors::exception;
-use crate::machine::Machine;
+use crate::model::Model;
 use crate::sampling::parsed;
-use crate::table::{Table, vector};
+use crate::table::{ArrayTable, vector};
 use crate::work::{self, Stop};
 use harmonium::data::{Binarize, Preprocess};
 use harmonium::events::{Event, Flow, Observer};
 use harmonium::file::ModelFile;
-use harmonium::train::{adopted_machine, default_updates};
+use harmonium::train::{adopted_model, default_updates};
 use harmonium::units::{Kind, Options};
-use harmonium::{Dataset, Rbm, Result, TrainConfig, Trainer, initial_machine};
+use harmonium::{Dataset, Rbm, Result, TrainConfig, Trainer, initial_model};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 /// What is asked for; what is not has the library's default.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct FitArgs {
     visible: String,
     visible_options: Options,
     hidden: String,
@@ -37,7 +37,7 @@ struct Asked {
     one_update: bool,
 }
 
-impl Asked {
+impl FitArgs {
     /// The settings of the run, complete.
     fn config(&self) -> PyResult<TrainConfig> {
         let failed = |e: serde_json::Error| PyValueError::new_err(e.to_string());
@@ -53,7 +53,7 @@ impl Asked {
         serde_json::from_value(all).map_err(failed)
     }
 
-    fn kinds(&self, table: &Table) -> Result<(Kind, Kind)> {
+    fn kinds(&self, table: &ArrayTable) -> Result<(Kind, Kind)> {
         let mut options = self.visible_options.clone();
         if self.visible == "potts" && !options.contains_key("states") {
             options.insert("states".into(), states(table)?.to_string());
@@ -63,7 +63,7 @@ impl Asked {
 }
 
 /// The number of states that codes from 0 on have.
-fn states(table: &Table) -> Result<u64> {
+fn states(table: &ArrayTable) -> Result<u64> {
     let (mut source, mut largest) = (table.source(), 0.0f64);
     while let Some(block) = source.read(4096)? {
         largest = block.iter().fold(largest, |a, b| a.max(*b));
@@ -73,9 +73,9 @@ fn states(table: &Table) -> Result<u64> {
 
 /// Rows packed for the units, and the binarisation that they have brought about.
 fn packed(
-    table: &Table,
+    table: &ArrayTable,
     visible: &Kind,
-    asked: &Asked,
+    asked: &FitArgs,
     preprocess: &Preprocess,
     seed: u64,
     stop: &Stop,
@@ -93,29 +93,29 @@ fn packed(
     Ok((data, binarize.or(preprocess.binarize).or(rows.decided_by_data())))
 }
 
-/// Trains a machine: from the beginning, or on from `init` and the checkpoint of its run.
+/// Trains a model: from the beginning, or on from `init` and the checkpoint of its run.
 ///
-/// Returns the machine with its offsets folded, the checkpoint, and whether the rows were binarised unasked.
+/// Returns the model with its offsets folded, the checkpoint, and whether the rows were binarised unasked.
 #[pyfunction]
 #[pyo3(signature = (table, asked, weights, init, checkpoint, tell, threads))]
 #[allow(clippy::too_many_arguments)] // As Python asks it, all by name.
 pub fn fit<'py>(
     py: Python<'py>,
-    table: Table,
+    table: ArrayTable,
     asked: &str,
     weights: Option<PyReadonlyArray1<f64>>,
-    init: Option<&Machine>,
+    init: Option<&Model>,
     checkpoint: Option<&[u8]>,
     tell: Py<PyAny>,
     threads: Option<usize>,
-) -> PyResult<(Machine, Bound<'py, PyBytes>, Option<String>)> {
-    let asked: Asked = parsed(asked)?;
+) -> PyResult<(Model, Bound<'py, PyBytes>, Option<String>)> {
+    let asked: FitArgs = parsed(asked)?;
     let (config, weights) = (asked.config()?, vector(weights));
     // An update passes a few times over the batch and the chains.
     let rows = (table.rows() + config.chains) as f64;
     let products =
         if asked.one_update { 6.0 * rows * (table.columns() * asked.n_hidden) as f64 } else { f64::INFINITY };
-    let (machine, state, rule) = work::run(py, threads, products, |stop| {
+    let (model, state, rule) = work::run(py, threads, products, |stop| {
         let begun = begin(&table, &asked, config, weights.as_ref().and_then(|w| w.as_slice()), init, stop);
         let (mut trainer, preprocess) = begun.map_err(|e| table.exception(e))?;
         if let Some(bytes) = checkpoint {
@@ -131,18 +131,18 @@ pub fn fit<'py>(
         let asked_for = asked.binarize.is_some() || init.is_some_and(|m| m.file.preprocess.binarize.is_some());
         let rule = preprocess.binarize.filter(|_| !asked_for).map(|b| b.to_string());
         let file = ModelFile { preprocess, ..ModelFile::new(&trainer.rbm().folded()) };
-        Ok((Machine::new(file), trainer.checkpoint(), rule))
+        Ok((Model::new(file), trainer.checkpoint(), rule))
     })?;
-    Ok((machine, PyBytes::new(py, &state), rule))
+    Ok((model, PyBytes::new(py, &state), rule))
 }
 
 /// A run before its first update.
 fn begin(
-    table: &Table,
-    asked: &Asked,
+    table: &ArrayTable,
+    asked: &FitArgs,
     mut config: TrainConfig,
     weights: Option<&[f64]>,
-    init: Option<&Machine>,
+    init: Option<&Model>,
     stop: &Stop,
 ) -> Result<(Trainer<f32>, Preprocess)> {
     let (visible, hidden) = match init {
@@ -168,8 +168,8 @@ fn begin(
     }
     config.check(train.len(), valid.is_some())?;
     let rbm = match init {
-        Some(m) => adopted_machine(&m.file.rbm.cast(), &train, config.centering)?,
-        None => initial_machine(&visible, &hidden, asked.n_hidden, &train, config.centering, config.seed)?,
+        Some(m) => adopted_model(&m.file.rbm.cast(), &train, config.centering)?,
+        None => initial_model(&visible, &hidden, asked.n_hidden, &train, config.centering, config.seed)?,
     };
     Ok((Trainer::new(config, rbm, train, valid)?, preprocess))
 }

@@ -6,7 +6,7 @@
 
 mod errors;
 mod fit;
-mod machine;
+mod model;
 mod pcd;
 mod rows;
 mod sampling;
@@ -28,7 +28,7 @@ mod _harmonium {
     #[pymodule_export]
     use super::fit::fit;
     #[pymodule_export]
-    use super::machine::{Machine, log_z};
+    use super::model::{Model, log_z};
     #[pymodule_export]
     use super::pcd::Pcd;
     #[pymodule_export]

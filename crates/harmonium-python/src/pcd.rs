@@ -4,7 +4,7 @@
 //! order, so it stands here. The sums themselves are the library's backend's.
 
 use crate::errors::exception;
-use crate::table::Table;
+use crate::table::ArrayTable;
 use crate::work;
 use harmonium::backend::{Backend, Cpu, Slot, Sweeps};
 use harmonium::rng::Key;
@@ -44,7 +44,7 @@ impl Pcd {
     #[allow(clippy::too_many_arguments)] // As Python asks it.
     fn new(
         py: Python,
-        table: Table,
+        table: ArrayTable,
         components: PyReadonlyArray2<f64>,
         hidden: PyReadonlyArray1<f64>,
         visible: PyReadonlyArray1<f64>,
@@ -106,24 +106,24 @@ struct Learner<T: Real> {
 }
 
 impl<T: Real + Element> Learner<T> {
-    fn new(begin: Begin, table: &Table) -> harmonium::Result<Learner<T>> {
+    fn new(begin: Begin, table: &ArrayTable) -> harmonium::Result<Learner<T>> {
         let kind = Kind::new("bernoulli", &Options::new())?;
         let layer = |bias: Array1<f64>| {
             let zero = Array1::zeros(bias.len());
             Layer::from_parts(kind.clone(), bias.mapv(T::of).insert_axis(Axis(0)), zero)
         };
         let rbm = Rbm::from_parts(layer(begin.visible)?, layer(begin.hidden)?, begin.weights.mapv(T::of))?;
-        let machine = rbm.lower();
+        let model = rbm.lower();
         // Any finite number goes, as in scikit-learn: rows are taken as they are, without the units' domain.
-        let (side, mut source) = (machine.visible(), table.source());
+        let (side, mut source) = (model.visible(), table.source());
         let mut rows = States::new(side.unit(), side.sites());
         while let Some(block) = source.read(4096)? {
             rows.push(side, block.mapv(T::of).view());
         }
-        let hidden = States::of(machine.hidden(), begin.chains.mapv(T::of).view());
+        let hidden = States::of(model.hidden(), begin.chains.mapv(T::of).view());
         let nothing = States::of(side, Array2::zeros((hidden.rows(), side.columns())).view());
-        let (difference, gradient) = (Stats::zeros(&machine), Gradient::zeros(&rbm));
-        let mut backend = Cpu::new(machine)?;
+        let (difference, gradient) = (Stats::zeros(&model), Gradient::zeros(&rbm));
+        let mut backend = Cpu::new(model)?;
         backend.put(CHAINS, &nothing, None);
         backend.put_hidden(CHAINS, &hidden);
         let (batch, rate, key) = (begin.batch, begin.rate, Key::root(begin.seed));
@@ -152,7 +152,7 @@ impl<T: Real + Element> Learner<T> {
         backend.gibbs(CHAINS, Sweeps { steps: 1, key: self.key, first: self.sweep, beta: None });
         self.sweep += 1;
         backend.stats(CHAINS, None, Some((self.key, self.sweep)), Take::LessSums, difference);
-        self.rbm.gradient_into(backend.machine(), difference, false, gradient);
+        self.rbm.gradient_into(backend.lowered(), difference, false, gradient);
         let rate = T::of(self.rate / which.len() as f64);
         self.rbm.step_layers(rate, gradient);
         backend.follow(&mut self.rbm, Some((rate, &gradient.weights)));
@@ -160,7 +160,7 @@ impl<T: Real + Element> Learner<T> {
 
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
-        let side = self.backend.machine().hidden();
+        let side = self.backend.lowered().hidden();
         all.set_item("components", self.rbm.weights().t().to_owned().into_pyarray(py))?;
         all.set_item("intercept_hidden", self.rbm.hidden().par().row(0).to_owned().into_pyarray(py))?;
         all.set_item("intercept_visible", self.rbm.visible().par().row(0).to_owned().into_pyarray(py))?;

@@ -1,13 +1,13 @@
-//! Rows drawn from a machine, and unknown cells filled.
+//! Rows drawn from a model, and unknown cells filled.
 
 use crate::errors::{exception, words};
-use crate::machine::{Machine, columns};
-use crate::table::Table;
+use crate::model::{Model, columns};
+use crate::table::ArrayTable;
 use crate::work;
 use harmonium::conditional::{self, Conditional, Fill, Method};
-use harmonium::data::{Block, Preprocess, Rows};
-use harmonium::sample::{Drawn, Given, Sampling, Settings, Start};
-use harmonium::{Bits, Natural};
+use harmonium::data::{Block, PreparedRows, Preprocess};
+use harmonium::sample::{Clamped, Drawn, SampleOptions, Sampling, Start};
+use harmonium::{Bits, LoweredModel};
 use ndarray::{Array2, Axis};
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -20,7 +20,7 @@ type Matrix<'py> = Bound<'py, PyArray2<f64>>;
 /// How rows are drawn.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct DrawArgs {
     sampler: String,
     n: u64,
     steps: Option<u64>,
@@ -42,26 +42,26 @@ pub fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> PyResult<T> {
 #[pyfunction]
 pub fn sample<'py>(
     py: Python<'py>,
-    machine: &Machine,
+    model: &Model,
     asked: &str,
-    start: Option<Table>,
-    clamp: Option<Table>,
+    start: Option<ArrayTable>,
+    clamp: Option<ArrayTable>,
     threads: Option<usize>,
 ) -> PyResult<(Matrix<'py>, Bound<'py, PyDict>)> {
-    let asked: Asked = parsed(asked)?;
+    let asked: DrawArgs = parsed(asked)?;
     let (rows, drawn) = work::run(py, threads, f64::INFINITY, |stop| {
         let given = match &clamp {
-            Some(row) => clamped(machine, row, asked.seed)?,
-            None => Given::nothing(&machine.file.rbm.lower()),
+            Some(row) => clamped(model, row, asked.seed)?,
+            None => Clamped::nothing(&model.file.rbm.lower()),
         };
-        let start = start.map(|table| columns(machine, &table)).transpose()?;
+        let start = start.map(|table| columns(model, &table)).transpose()?;
         let start = start.map(|rows| given.free_columns(&rows));
         let begin = match &start {
             Some(rows) => Start::Rows(rows),
             None if asked.hidden_start => Start::Hidden,
             None => Start::Random,
         };
-        let settings = Settings {
+        let settings = SampleOptions {
             sampler: &asked.sampler,
             n: asked.n,
             chains: asked.chains,
@@ -75,11 +75,11 @@ pub fn sample<'py>(
         let settings = asked.steps.map_or(settings, |steps| settings.with_steps(steps));
         let leave = |_, _| stop.leave();
         let draw = || {
-            let mut sampling = Sampling::of(given.machine().clone(), settings, &leave)?;
-            let mut all = Array2::zeros((0, machine.file.rbm.visible().sites()));
+            let mut sampling = Sampling::of(given.lowered().clone(), settings, &leave)?;
+            let mut all = Array2::zeros((0, model.file.rbm.visible().sites()));
             while let Some(block) = sampling.block()? {
                 // Both have one column per site, so they fit.
-                let _ = all.append(Axis(0), given.whole(&machine.file.preprocess, block).view());
+                let _ = all.append(Axis(0), given.whole(&model.file.preprocess, block).view());
             }
             Ok((all, sampling.finish()))
         };
@@ -88,18 +88,18 @@ pub fn sample<'py>(
     Ok((rows.into_pyarray(py), told(py, &drawn)?))
 }
 
-/// The machine of the unknown cells of a row.
-fn clamped(machine: &Machine, table: &Table, seed: u64) -> PyResult<Given> {
-    let lowered = machine.file.rbm.lower();
+/// The model of the unknown cells of a row.
+fn clamped(model: &Model, table: &ArrayTable, seed: u64) -> PyResult<Clamped> {
+    let lowered = model.file.rbm.lower();
     let read = || {
-        let rows = table.prepared(lowered.visible(), &machine.file.preprocess, None, seed)?;
+        let rows = table.prepared(lowered.visible(), &model.file.preprocess, None, seed)?;
         rows.with_missing(true).read()
     };
     let block = read().map_err(|e| table.exception(e))?;
     match block.and_then(|b| Some((b.columns.row(0).to_vec(), b.raw?.row(0).to_vec(), b.known?))) {
         Some((x, raw, known)) => {
             let bits = (0..known.sites()).map(|i| known.get(0, i)).collect();
-            Ok(Given::cells(&lowered, &x, raw, bits))
+            Ok(Clamped::cells(&lowered, &x, raw, bits))
         }
         None => Err(PyValueError::new_err("clamp has no unknown cells: put NaN where a value is to be drawn")),
     }
@@ -132,17 +132,17 @@ struct Filling {
 /// Values, Monte Carlo errors, low ends, high ends and spreads of rows; the last three only if intervals are asked for.
 type Parts = [Array2<f64>; 5];
 
-/// A machine that fills cells.
+/// A model that fills cells.
 struct Imputer<'a> {
     ask: Conditional,
-    machine: &'a Natural<f64>,
+    model: &'a LoweredModel<f64>,
     preprocess: &'a Preprocess,
     fill: Fill,
 }
 
 impl Imputer<'_> {
     /// Fills all rows, and hands them on some at a time.
-    fn each(&mut self, mut rows: Rows, mut f: impl FnMut(Parts)) -> harmonium::Result<()> {
+    fn each(&mut self, mut rows: PreparedRows, mut f: impl FnMut(Parts)) -> harmonium::Result<()> {
         while let Some(block) = rows.read()? {
             let numbers: Vec<usize> = (0..block.values.nrows()).collect();
             for some in numbers.chunks(self.ask.rows_at_once()) {
@@ -153,13 +153,13 @@ impl Imputer<'_> {
     }
 
     fn some(&mut self, block: &Block, rows: &[usize]) -> harmonium::Result<Parts> {
-        let (x, sites) = (block.columns.select(Axis(0), rows), self.machine.visible().sites());
+        let (x, sites) = (block.columns.select(Axis(0), rows), self.model.visible().sites());
         let mut known = Bits::new(sites);
         for &r in rows {
             known.push((0..sites).map(|i| block.known.as_ref().is_none_or(|k| k.get(r, i))));
         }
         let mut filled = self.ask.fill(x.view(), &known, block.first + rows[0] as u64)?;
-        filled.choose(self.fill, self.machine.visible().unit());
+        filled.choose(self.fill, self.model.visible().unit());
         let raw = block.raw.as_ref().unwrap_or(&block.values).select(Axis(0), rows);
         filled.restore(self.preprocess, raw.view(), &known);
         let [low, high] = filled.interval.unwrap_or_default();
@@ -171,8 +171,8 @@ impl Imputer<'_> {
 #[pyfunction]
 pub fn impute<'py>(
     py: Python<'py>,
-    machine: &Machine,
-    table: Table,
+    model: &Model,
+    table: ArrayTable,
     asked: &str,
     threads: Option<usize>,
 ) -> PyResult<Vec<Matrix<'py>>> {
@@ -181,15 +181,15 @@ pub fn impute<'py>(
     let method = Method::parse(&asked.method).map_err(exception)?;
     let interval = asked.interval.or((fill == Fill::Draw).then_some(0.5));
     let Filling { chains, burn_in, steps, seed, .. } = asked;
-    let settings = conditional::Settings { method, chains, burn_in, steps, interval, seed };
+    let settings = conditional::ConditionalOptions { method, chains, burn_in, steps, interval, seed };
     let wanted = if asked.interval.is_some() { 5 } else { 2 };
     let parts = work::run(py, threads, f64::INFINITY, |stop| {
-        let (lowered, preprocess) = (machine.file.rbm.lower(), &machine.file.preprocess);
+        let (lowered, preprocess) = (model.file.rbm.lower(), &model.file.preprocess);
         let mut all = vec![Array2::zeros((0, table.columns())); wanted];
         let mut fill_all = || {
-            let ask = Conditional::new(&machine.file.rbm, settings)?;
+            let ask = Conditional::new(&model.file.rbm, settings)?;
             let rows = table.prepared(lowered.visible(), preprocess, None, seed)?.with_missing(true);
-            Imputer { ask, machine: &lowered, preprocess, fill }.each(rows, |parts| {
+            Imputer { ask, model: &lowered, preprocess, fill }.each(rows, |parts| {
                 stop.leave();
                 // All have one column per site, so they fit.
                 all.iter_mut().zip(parts).for_each(|(all, part)| _ = all.append(Axis(0), part.view()));

@@ -1,31 +1,31 @@
 //! Rows that Python has, read block by block: an array of any type and order, or a sparse matrix, never copied as a whole.
 
 use crate::errors::exception;
-use harmonium::data::{Binarize, Preprocess, Rows, Source};
-use harmonium::{Error, Result, Side};
+use harmonium::data::{Binarize, PreparedRows, Preprocess, Source};
+use harmonium::{Error, LoweredLayer, Result};
 use ndarray::Array2;
 use numpy::{PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A Python object with `shape` and `read(first, last)`, which gives rows as an array of f64.
-pub struct Table {
+pub struct ArrayTable {
     read: Py<PyAny>,
     rows: usize,
     columns: usize,
     failure: Arc<Mutex<Option<PyErr>>>,
 }
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Table {
+impl<'a, 'py> FromPyObject<'a, 'py> for ArrayTable {
     type Error = PyErr;
 
-    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Table> {
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<ArrayTable> {
         let (rows, columns) = object.getattr("shape")?.extract()?;
-        Ok(Table { read: object.getattr("read")?.unbind(), rows, columns, failure: Arc::default() })
+        Ok(ArrayTable { read: object.getattr("read")?.unbind(), rows, columns, failure: Arc::default() })
     }
 }
 
-impl Table {
+impl ArrayTable {
     /// Numbers per row.
     pub fn columns(&self) -> usize {
         self.columns
@@ -45,12 +45,12 @@ impl Table {
     /// The rows as a layer sees them.
     pub fn prepared<'a>(
         &self,
-        side: &'a Side<f64>,
+        side: &'a LoweredLayer<f64>,
         preprocess: &'a Preprocess,
         asked: Option<Binarize>,
         seed: u64,
-    ) -> Result<Rows<'a>> {
-        Rows::new(self.source(), side, preprocess, asked, seed)
+    ) -> Result<PreparedRows<'a>> {
+        PreparedRows::new(self.source(), side, preprocess, asked, seed)
     }
 
     /// The exception for an error, or what was raised while reading.

@@ -1,4 +1,4 @@
-"""Small machines and a reference that is not the library: sums over all states, written with NumPy."""
+"""Small models and a reference that is not the library: sums over all states, written with NumPy."""
 
 import itertools
 
@@ -10,7 +10,7 @@ matplotlib.use("Agg")
 
 
 class Reference:
-    """A Bernoulli machine by brute force: E(v, h) = −aᵀv − bᵀh − vᵀWh."""
+    """A Bernoulli model by brute force: E(v, h) = −aᵀv − bᵀh − vᵀWh."""
 
     def __init__(self, weights, a, b):
         self.weights, self.a, self.b = (np.asarray(x, dtype=float) for x in (weights, a, b))

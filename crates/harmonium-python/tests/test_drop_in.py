@@ -79,7 +79,7 @@ def test_it_learns_as_well_as_theirs():
     assert abs(mean[BernoulliRBM] - mean[Theirs]) < 0.2, mean
 
 
-def test_from_sklearn_is_the_same_machine(digits):
+def test_from_sklearn_is_the_same_model(digits):
     theirs = Theirs(8, n_iter=1, random_state=0).fit(digits)
     rbm = RBM.from_sklearn(theirs)
     np.testing.assert_allclose(rbm.transform(digits), theirs.transform(digits.astype(float)), atol=1e-12)

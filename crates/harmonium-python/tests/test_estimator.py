@@ -52,14 +52,14 @@ def through_joblib(x):
 
 
 @pytest.mark.parametrize("through", [through_pickle, through_joblib])
-def test_pickles_are_the_same_machine_and_go_on_learning(digits, through):
+def test_pickles_are_the_same_model_and_go_on_learning(digits, through):
     rbm = RBM(4, learning_rate=0.01, random_state=0)
     for first in range(0, 500, 100):
         rbm.partial_fit(digits[first : first + 100])
     again = through(rbm)
-    assert again.machine_ == rbm.machine_ and again.get_params() == rbm.get_params()
+    assert again.model_ == rbm.model_ and again.get_params() == rbm.get_params()
     np.testing.assert_array_equal(again.transform(digits), rbm.transform(digits))
-    assert again.partial_fit(digits[:100]).machine_ == rbm.partial_fit(digits[:100]).machine_
+    assert again.partial_fit(digits[:100]).model_ == rbm.partial_fit(digits[:100]).model_
     drop_in = BernoulliRBM(4, n_iter=1, random_state=0).fit(digits)
     np.testing.assert_array_equal(through(drop_in).transform(digits), drop_in.transform(digits))
 
@@ -67,8 +67,8 @@ def test_pickles_are_the_same_machine_and_go_on_learning(digits, through):
 def test_clones_are_unfitted_and_learn_the_same(digits):
     rbm = RBM(4, epochs=2, random_state=0).fit(digits)
     copy = clone(rbm)
-    assert not hasattr(copy, "machine_")
-    assert copy.fit(digits).machine_ == rbm.machine_
+    assert not hasattr(copy, "model_")
+    assert copy.fit(digits).model_ == rbm.model_
 
 
 def test_pipelines_and_searches(digits):

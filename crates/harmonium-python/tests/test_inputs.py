@@ -14,10 +14,10 @@ def quick(**more):
 
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32, np.float64, np.float16])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_types_and_orders_give_the_same_machine(digits, dtype, order):
+def test_types_and_orders_give_the_same_model(digits, dtype, order):
     expected = quick().fit(digits)
     found = quick().fit(np.array(digits, dtype=dtype, order=order))
-    assert found.machine_ == expected.machine_
+    assert found.model_ == expected.model_
     assert found.transform(digits.astype(np.float32)).dtype == np.float32
     assert found.transform(digits).dtype == np.float64
 
@@ -47,8 +47,8 @@ def test_grey_values_are_binarised_with_a_warning_or_taken_for_probabilities(dig
     grey = digits * 0.75
     with pytest.warns(UserWarning, match="binarised by threshold:0.5"):
         by_default = quick().fit(grey)
-    assert by_default.machine_ == quick(binarize="threshold:0.5").fit(grey).machine_
-    assert quick(binarize="none").fit(grey).machine_ != by_default.machine_
+    assert by_default.model_ == quick(binarize="threshold:0.5").fit(grey).model_
+    assert quick(binarize="none").fit(grey).model_ != by_default.model_
     np.testing.assert_array_equal(by_default.transform(grey), by_default.transform(digits))
 
 
@@ -108,6 +108,6 @@ def test_an_error_while_reading_is_the_one_that_was_raised():
     from harmonium import _harmonium
     from harmonium._compat import Table
 
-    machine = RBM.from_arrays([[0.0]], [0.0], [0.0]).machine_
+    model = RBM.from_arrays([[0.0]], [0.0], [0.0]).model_
     with pytest.raises(RuntimeError, match="the disk is gone"):
-        _harmonium.means(machine, Table(np.zeros((2, 1)).view(Trap)), 0, None)
+        _harmonium.means(model, Table(np.zeros((2, 1)).view(Trap)), 0, None)

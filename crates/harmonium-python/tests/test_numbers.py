@@ -82,7 +82,7 @@ def test_the_likelihood_of_known_cells_is_summed_over_the_others(small, referenc
     assert asking.score_samples(x)[0] == pytest.approx(np.log(reference.p[fits].sum()), abs=1e-10)
 
 
-def test_samples_have_the_machine_s_frequencies(small, reference):
+def test_samples_have_the_model_s_frequencies(small, reference):
     """20,000 exact samples: a frequency has a standard error of at most 0.0036, and 0.02 is 5.6 of them (2e-8 each)."""
     rows, info = small.sample(20_000, random_state=5, return_info=True)
     counts = np.bincount([reference.row(x) for x in rows], minlength=32) / len(rows)
@@ -116,7 +116,7 @@ def test_moving_the_offsets_moves_log_z_and_not_the_distribution(reference):
     np.testing.assert_allclose(moved.score_samples(reference.v), reference.log_p(reference.v), atol=1e-12)
 
 
-def test_a_gaussian_machine_is_a_density(reference):
+def test_a_gaussian_model_is_a_density(reference):
     rbm = RBM.from_arrays([[0.5, -1.0]], [0.2], [0.1, 0.4], visible="gaussian", visible_log_variance=[0.3])
     grid = np.linspace(-12, 12, 4001)
     assert np.trapezoid(np.exp(rbm.score_samples(grid[:, None])), grid) == pytest.approx(1.0, abs=1e-9)
@@ -125,7 +125,7 @@ def test_a_gaussian_machine_is_a_density(reference):
 def test_training_is_the_same_on_any_number_of_threads_and_learns(digits):
     make = lambda n: RBM(n_hidden=12, epochs=20, random_state=3, n_threads=n).fit(digits)  # noqa: E731
     one, two = make(1), make(2)
-    assert one.machine_ == two.machine_
+    assert one.model_ == two.model_
     p = digits.mean(axis=0).clip(1e-3, 1 - 1e-3)
     independent = (digits * np.log(p) + (1 - digits) * np.log(1 - p)).sum(axis=1).mean()
     assert one.score(digits) > independent + 3

@@ -75,7 +75,7 @@ def test_ctrl_c_ends_the_work_within_seconds(work):
 
 
 def test_other_threads_of_python_run_meanwhile(digits):
-    """While a machine learns a second thread counts; with the lock held it would not get beyond a few."""
+    """While a model learns a second thread counts; with the lock held it would not get beyond a few."""
     count, done = 0, threading.Event()
 
     def counting():
@@ -123,7 +123,7 @@ assert repr(rbm) == "RBM(n_hidden=2, epochs=5, random_state=0)", rbm
 H = rbm.fit_transform(X)
 assert H.shape == (40, 2) and rbm.set_params(n_hidden=3).get_params()["n_hidden"] == 3
 assert list(rbm.get_feature_names_out()) == ["rbm0", "rbm1"] and rbm.n_features_in_ == 3
-assert pickle.loads(pickle.dumps(rbm)).machine_ == rbm.machine_
+assert pickle.loads(pickle.dumps(rbm)).model_ == rbm.model_
 for bad in ([1, 2], np.zeros((0, 3)), [["a"]], np.zeros((2, 2)), np.zeros((2, 3), dtype=complex)):
     try:
         rbm.transform(bad)
@@ -141,7 +141,7 @@ def test_files_are_read_back_to_the_bit(tmp_path, visible, hidden):
     rbm = RBM(2, visible=visible, hidden=hidden, epochs=2, random_state=0).fit(X)
     rbm.save(tmp_path / "model.safetensors")
     again = RBM.load(tmp_path / "model.safetensors")
-    assert again.machine_ == rbm.machine_
+    assert again.model_ == rbm.model_
     assert (again.visible, again.hidden, again.n_hidden) == (visible, hidden, 2)
     np.testing.assert_array_equal(again.transform(X), rbm.transform(X))
     assert again.partial_fit(X).n_updates_ == 1

@@ -1,7 +1,7 @@
-"""Measurements of a quantum state: a spin machine learns the ground state of a transverse-field Ising chain.
+"""Measurements of a quantum state: a spin model learns the ground state of a transverse-field Ising chain.
 
 The chain has 8 spins, so its ground state is computed here by diagonalisation, and the Kullback-Leibler divergence between the
-state's probabilities and the machine's is exact: no histogram, no estimate.
+state's probabilities and the model's is exact: no histogram, no estimate.
 """
 
 import itertools
@@ -33,7 +33,7 @@ assert abs(np.exp(log_p).sum() - 1) < 1e-9
 divergence = (probability * (np.log(probability) - log_p)).sum()
 # Independent spins know only the magnetisation, which is zero: they miss all of the correlations.
 independent = (probability * (np.log(probability) + N * np.log(2))).sum()
-print(f"KL(state, machine) = {divergence:.4f} nats; KL(state, independent spins) = {independent:.4f} nats")
+print(f"KL(state, model) = {divergence:.4f} nats; KL(state, independent spins) = {independent:.4f} nats")
 assert divergence < 0.1 * independent
 
 correlation = probability @ (states[:, 0] * states[:, N // 2])

@@ -1,6 +1,6 @@
 //! Activity: how often each hidden unit is on over the data, and how many never change.
 
-use crate::Report;
+use crate::ReportData;
 use crate::axis::{Axis, range};
 use crate::figure::Figure;
 use crate::plot::Layout;
@@ -16,7 +16,7 @@ const NEARLY: f64 = 0.02;
 const MOST_PRODUCTS: usize = 500_000_000;
 
 /// Histogram of the mean activities.
-pub fn figure(report: &Report) -> Option<Figure> {
+pub fn figure(report: &ReportData) -> Option<Figure> {
     let means = hidden_means(report)?;
     let activity = means.mean_axis(Dimension(0))?;
     let (lo, hi) = hidden_range(report, activity.view())?;
@@ -34,21 +34,21 @@ pub fn figure(report: &Report) -> Option<Figure> {
 }
 
 /// h̄ of some rows of the data, rows × hidden columns.
-fn hidden_means(report: &Report) -> Option<Array2<f32>> {
+fn hidden_means(report: &ReportData) -> Option<Array2<f32>> {
     let (n, m) = report.rbm.weights().dim();
     let rows = report.data.nrows().min((MOST_PRODUCTS / (n * m).max(1)).max(1));
-    let machine = report.rbm.lower();
-    let x = machine.visible().encode(rows_between(report.data, 0, rows), 1).ok()?;
-    (rows > 0).then(|| machine.up().means(x.view()))
+    let lowered = report.rbm.lower();
+    let x = lowered.visible().encode(rows_between(report.data, 0, rows), 1).ok()?;
+    (rows > 0).then(|| lowered.up().means(x.view()))
 }
 
 /// The values a hidden unit can have: between its smallest and largest state, or what was seen.
-fn hidden_range(report: &Report, activity: ArrayView1<f32>) -> Option<(f64, f64)> {
+fn hidden_range(report: &ReportData, activity: ArrayView1<f32>) -> Option<(f64, f64)> {
     let seen = || Axis::around(activity.iter().map(|x| f64::from(*x)), "");
     column_range(report.rbm.hidden().kind()).or_else(|| seen().map(|a| (a.lo, a.hi)))
 }
 
-fn in_words(report: &Report, activity: ArrayView1<f32>, means: &Array2<f32>, (lo, hi): (f64, f64)) -> String {
+fn in_words(report: &ReportData, activity: ArrayView1<f32>, means: &Array2<f32>, (lo, hi): (f64, f64)) -> String {
     let near = |end: f64| activity.iter().filter(|a| (f64::from(**a) - end).abs() < NEARLY * (hi - lo)).count();
     let spread: Array1<f32> = means.map_axis(Dimension(0), |h| {
         let seen = range(h.iter().map(|x| f64::from(*x)));

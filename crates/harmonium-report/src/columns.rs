@@ -1,6 +1,6 @@
 //! Data and samples as columns of numbers: a Potts site has one per state, others are as they were in the data.
 
-use crate::Report;
+use crate::ReportData;
 use crate::values::rows_between;
 use ndarray::{Array2, ArrayView2};
 
@@ -11,7 +11,7 @@ const MOST_ROWS: usize = 10_000;
 pub struct Tables {
     /// Rows of the data.
     pub data: Array2<f64>,
-    /// Rows of the machine.
+    /// Rows of the model.
     pub samples: Array2<f64>,
     /// Names of the columns.
     pub names: Vec<String>,
@@ -21,12 +21,12 @@ pub struct Tables {
 
 impl Tables {
     /// `None` if one of them has no rows, or rows that the units do not have.
-    pub fn new(report: &Report) -> Option<Tables> {
+    pub fn new(report: &ReportData) -> Option<Tables> {
         if !report.fits(report.data) || !report.fits(report.samples) {
             return None;
         }
-        let machine = report.rbm.lower();
-        let side = machine.visible();
+        let lowered = report.rbm.lower();
+        let side = lowered.visible();
         let width = side.unit().width();
         let (shift, scale): (Vec<f64>, Vec<f64>) = (0..side.sites()).map(|i| report.unprepared(i)).unzip();
         let columns = |rows: ArrayView2<f32>| -> Option<Array2<f64>> {

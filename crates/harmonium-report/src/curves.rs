@@ -1,6 +1,6 @@
 //! Learning curves: how each measure moved with the updates.
 
-use crate::Report;
+use crate::ReportData;
 use crate::axis::Axis;
 use crate::figure::{Figure, Section};
 use crate::plot::{Key, Layout, Plot};
@@ -247,7 +247,7 @@ impl Run<'_> {
         let independent = |b| Key { class: "line base", label: format!("independent units {}", number(b)) };
         keys.extend(baseline.map(independent));
         if self.kept.is_some() {
-            keys.push(Key { class: "line kept", label: "kept machine".into() });
+            keys.push(Key { class: "line kept", label: "kept model".into() });
         }
         if !self.recovered.is_empty() {
             keys.push(Key { class: "line mark", label: "mended update".into() });
@@ -258,7 +258,7 @@ impl Run<'_> {
     fn mark(&self, plot: &mut Plot) {
         self.recovered.iter().for_each(|(update, text)| plot.vertical(*update, "line mark", text));
         if let Some(kept) = self.kept {
-            plot.vertical(kept, "line kept", &format!("The machine of update {kept} was kept."));
+            plot.vertical(kept, "line kept", &format!("The model of update {kept} was kept."));
         }
     }
 
@@ -278,7 +278,7 @@ fn ended(name: &str, line: &Line) -> String {
 }
 
 /// All curves of learning that have at least one number.
-pub fn section(report: &Report) -> Option<Section> {
+pub fn section(report: &ReportData) -> Option<Section> {
     let run = Run::new(report.events);
     let figures: Vec<Figure> = learning().iter().filter_map(|c| run.figure(c)).collect();
     (!figures.is_empty()).then(|| Section { heading: "Learning", folded: false, notes: run.notes(), figures })
@@ -289,7 +289,7 @@ pub fn overlaid(runs: &[(&str, &[Event])]) -> Vec<Figure> {
     let runs: Vec<(&str, Run)> = runs.iter().map(|(name, events)| (*name, Run::new(events))).collect();
     let mut figures = Vec::new();
     for curve in learning() {
-        // Free energies of different machines have nothing to do with each other.
+        // Free energies of different models have nothing to do with each other.
         if !matches!(curve.value, Value::Rows(name) if name != "free_energy") {
             continue;
         }
@@ -325,13 +325,13 @@ fn side_by_side(runs: &[(&str, Run)], curve: &Curve, rows: &str) -> Option<Figur
 }
 
 /// How the largest singular values of the weights grew.
-pub fn spectrum(report: &Report) -> Option<Figure> {
+pub fn spectrum(report: &ReportData) -> Option<Figure> {
     let run = Run::new(report.events);
     of_measures(false).find(|c| c.name == SPECTRUM).and_then(|c| run.figure(&c))
 }
 
 /// All other measures, folded.
-pub fn measures(report: &Report) -> Option<Section> {
+pub fn measures(report: &ReportData) -> Option<Section> {
     let run = Run::new(report.events);
     let figures: Vec<Figure> =
         of_measures(false).filter(|c| c.name != SPECTRUM).filter_map(|c| run.figure(&c)).collect();

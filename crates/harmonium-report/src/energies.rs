@@ -1,6 +1,6 @@
-//! Free energies: F(v) of training rows, held-out rows and samples on one axis. Where the machine is right they agree.
+//! Free energies: F(v) of training rows, held-out rows and samples on one axis. Where the model is right they agree.
 
-use crate::Report;
+use crate::ReportData;
 use crate::axis::{Axis, range};
 use crate::figure::Figure;
 use crate::plot::{Key, Layout};
@@ -21,7 +21,7 @@ struct Energies {
 }
 
 /// The histogram, if there are rows of at least one kind.
-pub fn figure(report: &Report) -> Option<Figure> {
+pub fn figure(report: &ReportData) -> Option<Figure> {
     let kinds = [
         ("line one", "training rows", report.data),
         ("line two", "held-out rows", report.held_out),
@@ -49,7 +49,7 @@ fn outlines(all: &[Energies]) -> Option<Figure> {
     };
     let caption = format!(
         "Free energies of {}; log p(v) = −F(v) − log Z, so what is likely is at the left. Held-out rows to the right of training rows: \
-         overfitting. Samples elsewhere than rows: the machine makes what the data do not have, or the chains have not \
+         overfitting. Samples elsewhere than rows: the lowered makes what the data do not have, or the chains have not \
          mixed.{outliers}",
         all.iter().map(|e| format!("{} {}", e.sorted.len(), e.name)).collect::<Vec<_>>().join(", ")
     );
@@ -64,13 +64,16 @@ fn outline(bars: &[f64], lo: f64, hi: f64) -> Vec<(f64, f64)> {
 }
 
 impl Energies {
-    fn new(report: &Report, (class, name, rows): (&'static str, &'static str, ArrayView2<f32>)) -> Option<Energies> {
+    fn new(
+        report: &ReportData,
+        (class, name, rows): (&'static str, &'static str, ArrayView2<f32>),
+    ) -> Option<Energies> {
         if !report.fits(rows) {
             return None;
         }
-        let machine = report.rbm.lower();
-        let x = machine.visible().encode(rows, 1).ok()?;
-        let mut sorted: Vec<f64> = machine.up().free_energy(x.view()).into_iter().filter(|f| f.is_finite()).collect();
+        let lowered = report.rbm.lower();
+        let x = lowered.visible().encode(rows, 1).ok()?;
+        let mut sorted: Vec<f64> = lowered.up().free_energy(x.view()).into_iter().filter(|f| f.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
         (!sorted.is_empty()).then_some(Energies { class, name, sorted })
     }

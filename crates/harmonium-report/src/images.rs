@@ -1,6 +1,6 @@
 //! Rows as images: data, their reconstructions, and samples, in grids of grey pictures.
 
-use crate::Report;
+use crate::ReportData;
 use crate::axis::range;
 use crate::colour::grey;
 use crate::figure::{Bar, Figure, Section};
@@ -13,7 +13,7 @@ use ndarray::ArrayView2;
 const MOST: usize = 64;
 
 /// Data, reconstructions and samples side by side, if rows are images.
-pub fn section(report: &Report) -> Option<Section> {
+pub fn section(report: &ReportData) -> Option<Section> {
     let size = report.image()?;
     let (lo, hi) = black_and_white(report);
     let grids = [
@@ -24,7 +24,7 @@ pub fn section(report: &Report) -> Option<Section> {
             report.reconstructions,
             "The same rows after one mean-field pass up and down.",
         ),
-        ("samples", "Samples", report.samples, "Rows sampled from the machine."),
+        ("samples", "Samples", report.samples, "Rows sampled from the model."),
     ];
     let bar = Bar { map: grey, lo: number(lo), hi: number(hi), label: "value".into() };
     let figures: Vec<Figure> = grids
@@ -42,7 +42,7 @@ pub fn section(report: &Report) -> Option<Section> {
 }
 
 /// What is black and what is white: the smallest and largest state, or the range of the data shown.
-fn black_and_white(report: &Report) -> (f64, f64) {
+fn black_and_white(report: &ReportData) -> (f64, f64) {
     let shown = |rows: ArrayView2<f32>| range(rows.rows().into_iter().take(MOST).flatten().map(|x| f64::from(*x)));
     let states = value_range(report.rbm.visible().kind());
     states.or_else(|| shown(report.data)).or_else(|| shown(report.samples)).unwrap_or((0.0, 1.0))

@@ -38,7 +38,7 @@ use harmonium::events::Event;
 use ndarray::ArrayView2;
 
 /// What a report tells about.
-pub struct Report<'a> {
+pub struct ReportData<'a> {
     /// Heading of the page.
     pub title: String,
     /// What became of the run, in words, at the top.
@@ -51,13 +51,13 @@ pub struct Report<'a> {
     pub events: &'a [Event],
     /// The complete configuration.
     pub config_toml: &'a str,
-    /// The trained machine.
+    /// The trained model.
     pub rbm: &'a Rbm<f32>,
     /// Some rows of data values, as the units get them.
     pub data: ArrayView2<'a, f32>,
     /// Some held-out rows, likewise.
     pub held_out: ArrayView2<'a, f32>,
-    /// Rows sampled from the machine, likewise.
+    /// Rows sampled from the model, likewise.
     pub samples: ArrayView2<'a, f32>,
     /// Reconstructions of the first rows of `data`, in the same order.
     pub reconstructions: ArrayView2<'a, f32>,
@@ -92,7 +92,7 @@ pub struct Rendered {
 }
 
 /// The sections of the page, in order; each is left out when there is nothing to show.
-const SECTIONS: &[fn(&Report) -> Option<Section>] = &[
+const SECTIONS: &[fn(&ReportData) -> Option<Section>] = &[
     curves::section,
     plane::section,
     images::section,
@@ -104,19 +104,19 @@ const SECTIONS: &[fn(&Report) -> Option<Section>] = &[
 ];
 
 /// How likely rows and samples are, and whether chains get to where they are.
-fn free_energies(report: &Report) -> Option<Section> {
+fn free_energies(report: &ReportData) -> Option<Section> {
     together("Free energy and mixing", vec![energies::figure(report), mixing::figure(report)])
 }
 
 /// Whether samples have the moments of the data, and lie where the data lie.
-fn statistics(report: &Report) -> Option<Section> {
+fn statistics(report: &ReportData) -> Option<Section> {
     let tables = columns::Tables::new(report)?;
     let figures = principal::figures(report, &tables).into_iter().chain(moments::figures(report, &tables));
     together("Data against samples", figures.map(Some).collect())
 }
 
 /// What the hidden units look for, how that grew, and how often they find it.
-fn hidden_units(report: &Report) -> Option<Section> {
+fn hidden_units(report: &ReportData) -> Option<Section> {
     together(
         "Weights and hidden units",
         vec![weights::figure(report), curves::spectrum(report), activity::figure(report)],
@@ -130,23 +130,23 @@ fn together(heading: &'static str, figures: Vec<Option<Figure>>) -> Option<Secti
 }
 
 /// The page and its pictures.
-pub fn render(report: &Report) -> Rendered {
+pub fn render(report: &ReportData) -> Rendered {
     let sections: Vec<Section> = SECTIONS.iter().filter_map(|section| section(report)).collect();
     let pictures = sections.iter().flat_map(|s| &s.figures).flat_map(figure::Figure::pictures).collect();
     Rendered { html: page::html(report, &sections), pictures }
 }
 
 /// The page alone.
-pub fn html(report: &Report) -> String {
+pub fn html(report: &ReportData) -> String {
     render(report).html
 }
 
 /// The pictures alone.
-pub fn pictures(report: &Report) -> Vec<Picture> {
+pub fn pictures(report: &ReportData) -> Vec<Picture> {
     render(report).pictures
 }
 
-impl Report<'_> {
+impl ReportData<'_> {
     /// Height and width, if rows really are images of that size.
     fn image(&self) -> Option<(usize, usize)> {
         self.image.filter(|(h, w)| *h > 0 && h.checked_mul(*w) == Some(self.rbm.visible().sites()))

@@ -5,7 +5,7 @@
 //! of the site is taken away: what it looks for stands above the line, what it is against below (Tubiana, Cocco and Monasson,
 //! *Learning protein constitutive motifs from sequence data*, 2019).
 
-use crate::Report;
+use crate::ReportData;
 use crate::columns::Tables;
 use crate::figure::{Figure, Section, Svg};
 use crate::text::{escape, number};
@@ -34,7 +34,7 @@ const LOWEST: f64 = 0.8;
 pub const MOST_STATES: usize = 36;
 
 /// Logos of data, samples and hidden units, if sites have several states.
-pub fn section(report: &Report) -> Option<Section> {
+pub fn section(report: &ReportData) -> Option<Section> {
     let q = report.rbm.visible().kind().unit::<f32>().width();
     if !(2..=MOST_STATES).contains(&q) {
         return None;
@@ -43,7 +43,7 @@ pub fn section(report: &Report) -> Option<Section> {
     if let Some(tables) = Tables::new(report) {
         let rows = |n: usize, of: &str| format!("{n} {of}: the higher a letter, the more it is preferred at its site.");
         let data = rows(tables.data.nrows(), "rows of the data");
-        let samples = rows(tables.samples.nrows(), "samples of the machine; it should look like that of the data");
+        let samples = rows(tables.samples.nrows(), "samples of the model; it should look like that of the data");
         figures.push(of_rows(report, "logo-data", "Data", &information(&tables.data, q), &data));
         figures.push(of_rows(report, "logo-samples", "Samples", &information(&tables.samples, q), &samples));
     }
@@ -62,7 +62,7 @@ fn information(table: &Array2<f64>, q: usize) -> Array2<f64> {
     Array2::from_shape_fn((parts.len() / q, q), |(i, k)| bits[i] * parts[i * q + k])
 }
 
-fn of_rows(report: &Report, name: &str, title: &str, bits: &Array2<f64>, about: &str) -> Figure {
+fn of_rows(report: &ReportData, name: &str, title: &str, bits: &Array2<f64>, about: &str) -> Figure {
     let most = (bits.ncols() as f64).log2();
     let mut logo = Logo::new(report, title);
     logo.lines(bits, (0.0, most), MOST_LINES, "bits");
@@ -70,7 +70,7 @@ fn of_rows(report: &Report, name: &str, title: &str, bits: &Array2<f64>, about: 
 }
 
 /// The strongest hidden units, one below the other, each on its own scale.
-fn of_units(report: &Report, q: usize) -> Option<Figure> {
+fn of_units(report: &ReportData, q: usize) -> Option<Figure> {
     let order = strongest(report.rbm);
     let shown = &order[..order.len().min(MOST_UNITS)];
     let motifs: Vec<Array2<f64>> = shown.iter().map(|j| motif(report, *j, q)).collect();
@@ -94,7 +94,7 @@ fn of_units(report: &Report, q: usize) -> Option<Figure> {
 
 /// Weights of a hidden column, sites × states, with mean 0 at every site: adding a number to all states changes nothing but
 /// the unit's bias.
-fn motif(report: &Report, hidden: usize, q: usize) -> Array2<f64> {
+fn motif(report: &ReportData, hidden: usize, q: usize) -> Array2<f64> {
     let column = report.rbm.weights();
     let w = |i: usize, k: usize| f64::from(column[[i * q + k, hidden]]);
     let mean = |i: usize| (0..q).map(|k| w(i, k)).sum::<f64>() / q as f64;
@@ -111,13 +111,13 @@ fn left_out(sites: usize, lines: usize) -> String {
 
 /// Lines of letters that are being drawn.
 struct Logo<'a, 'b> {
-    report: &'a Report<'b>,
+    report: &'a ReportData<'b>,
     body: String,
     height: f64,
 }
 
 impl<'a, 'b> Logo<'a, 'b> {
-    fn new(report: &'a Report<'b>, title: &str) -> Logo<'a, 'b> {
+    fn new(report: &'a ReportData<'b>, title: &str) -> Logo<'a, 'b> {
         let body = format!("<text x=\"0\" y=\"14\" class=\"title\">{}</text>\n", escape(title));
         Logo { report, body, height: 30.0 }
     }

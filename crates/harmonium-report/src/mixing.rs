@@ -1,6 +1,6 @@
 //! Mixing: free energies of chains that began at rows of the data and elsewhere. Where they meet, samples can be trusted.
 
-use crate::Report;
+use crate::ReportData;
 use crate::axis::Axis;
 use crate::figure::Figure;
 use crate::plot::{Key, Layout};
@@ -44,7 +44,7 @@ impl Mixing<'_> {
 }
 
 /// The traces of some chains.
-pub fn figure(report: &Report) -> Option<Figure> {
+pub fn figure(report: &ReportData) -> Option<Figure> {
     let mixing = report.mixing.as_ref()?;
     let (sweeps, chains) = mixing.trace.dim();
     let from_data = mixing.from_data.min(chains);

@@ -1,6 +1,6 @@
 //! Moments: means, standard deviations and covariances of the columns, of the data against samples.
 
-use crate::Report;
+use crate::ReportData;
 use crate::axis::{Axis, range};
 use crate::columns::Tables;
 use crate::figure::Figure;
@@ -18,7 +18,7 @@ const FEWEST_PAIRS: usize = 3;
 const MOST_COLUMNS: usize = 2000;
 
 /// Plots of the moments.
-pub fn figures(report: &Report, tables: &Tables) -> Vec<Figure> {
+pub fn figures(report: &ReportData, tables: &Tables) -> Vec<Figure> {
     // A finite unit's deviation follows from its mean, nearly; numbers in units of their own are compared by correlations.
     let finite = report.rbm.visible().kind().unit::<f32>().n_states().is_some();
     let columns = match tables.names.len() <= MOST_NAMES && report.image().is_none() {

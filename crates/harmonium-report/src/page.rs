@@ -1,6 +1,6 @@
 //! The page: heading, summary, facts, sections, and the configuration folded at the end.
 
-use crate::Report;
+use crate::ReportData;
 use crate::figure::{Figure, STYLE, Section, WIDE, WIDTH};
 use crate::text::escape;
 use crate::verdict::Verdict;
@@ -9,7 +9,7 @@ use crate::verdict::Verdict;
 const PAGE: &str = include_str!("page.css");
 
 /// The whole page of a run.
-pub fn html(report: &Report, sections: &[Section]) -> String {
+pub fn html(report: &ReportData, sections: &[Section]) -> String {
     let summary = report.verdict.map_or(String::new(), summary) + &paragraphs("note", report.notes);
     let sections: String = sections.iter().map(section).collect();
     document(

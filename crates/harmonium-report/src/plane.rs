@@ -1,6 +1,6 @@
 //! Two continuous columns: the density p(v) over the plane, with data and samples, and what each hidden unit sees.
 
-use crate::Report;
+use crate::ReportData;
 use crate::axis::{Axis, range};
 use crate::colour::{magma, viridis};
 use crate::figure::{Bar, Figure, Section, image};
@@ -9,7 +9,7 @@ use crate::raster::{Raster, Tiles};
 use crate::text::{count, number, short};
 use crate::values::{column_range, fraction, rows_between};
 use crate::weights::{shown_of, strongest};
-use harmonium::{Exact, Natural};
+use harmonium::{Exact, LoweredModel};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis as Dimension};
 
 /// Points of the density along each axis, and along each axis of a hidden unit's picture.
@@ -26,14 +26,14 @@ const CHEAP: f64 = 3e8;
 
 /// The part of the plane that is shown: that of the data, with some room.
 struct Plane<'a, 'b> {
-    report: &'a Report<'b>,
-    machine: Natural<f64>,
+    report: &'a ReportData<'b>,
+    lowered: LoweredModel<f64>,
     lo: [f64; 2],
     hi: [f64; 2],
 }
 
 /// Density and hidden means, if there are two continuous columns.
-pub fn section(report: &Report) -> Option<Section> {
+pub fn section(report: &ReportData) -> Option<Section> {
     let unit = report.rbm.visible().kind().unit::<f32>();
     if unit.n_states().is_some() || report.rbm.visible().sites() != 2 || report.image().is_some() {
         return None;
@@ -45,14 +45,14 @@ pub fn section(report: &Report) -> Option<Section> {
 }
 
 impl<'a, 'b> Plane<'a, 'b> {
-    fn new(report: &'a Report<'b>) -> Option<Plane<'a, 'b>> {
+    fn new(report: &'a ReportData<'b>) -> Option<Plane<'a, 'b>> {
         let rows = [report.data, report.samples].into_iter().find(|rows| report.fits(*rows))?;
         let ranges = [0, 1].map(|i| Axis::around(rows.column(i).iter().map(|x| f64::from(*x)), ""));
         let [Some(x), Some(y)] = ranges else { return None };
         // Twelve percent of room beyond the data: the tails are where a bad fit shows.
         let room = |a: &Axis| 0.12 * (a.hi - a.lo);
         let (lo, hi) = ([x.lo - room(&x), y.lo - room(&y)], [x.hi + room(&x), y.hi + room(&y)]);
-        Some(Plane { report, machine: report.rbm.lower().widen(), lo, hi })
+        Some(Plane { report, lowered: report.rbm.lower().widen(), lo, hi })
     }
 
     /// Rows of unit values at the middles of n × n cells, from the top left.
@@ -63,13 +63,13 @@ impl<'a, 'b> Plane<'a, 'b> {
 
     /// log p(v) of the data as given at every point of the grid, in nats, and whether it is normalised.
     fn log_density(&self, n: usize) -> (Array1<f64>, bool) {
-        let cheap = Exact::cost(&self.machine).is_some_and(|cost| cost <= CHEAP);
+        let cheap = Exact::cost(&self.lowered).is_some_and(|cost| cost <= CHEAP);
         let log_z = cheap.then(|| Exact::new(self.report.rbm).ok()).flatten().map(|e| e.log_z());
         let grid = self.grid(n);
         // A few rows at a time: many hidden units times all points would not fit into memory.
         let mut free = Vec::with_capacity(n * n);
         for first in (0..n * n).step_by(n) {
-            free.extend(self.machine.up().free_energy(rows_between(grid.view(), first, first + n)));
+            free.extend(self.lowered.up().free_energy(rows_between(grid.view(), first, first + n)));
         }
         let jacobian: f64 = (0..2).map(|i| -self.report.unprepared(i).1.ln()).sum();
         (free.into_iter().map(|f| jacobian - f - log_z.unwrap_or(0.0)).collect(), log_z.is_some())
@@ -77,7 +77,7 @@ impl<'a, 'b> Plane<'a, 'b> {
 
     /// The density with the data on it, linear; and with samples on it, logarithmic.
     fn densities(&self) -> Option<Vec<Figure>> {
-        let n = if self.machine.hidden().columns() > 2000 { FINE / 3 } else { FINE };
+        let n = if self.lowered.hidden().columns() > 2000 { FINE / 3 } else { FINE };
         let (log_p, exact) = self.log_density(n);
         let (_, most) = range(log_p.iter().copied())?;
         let linear = Raster::new(n, n, |y, x| magma((log_p[y * n + x] - most).exp()));
@@ -153,7 +153,7 @@ impl<'a, 'b> Plane<'a, 'b> {
         let order = strongest(self.report.rbm);
         let tiles = Tiles::new(order.len().min(MOST_UNITS), (COARSE, COARSE), None)?;
         let means = self.means_of(&order[..tiles.count()]);
-        let kind = self.machine.hidden().kind();
+        let kind = self.lowered.hidden().kind();
         let (lo, hi) = column_range(kind).or_else(|| range(means.iter().copied()))?;
         let raster = tiles.draw(|j, y, x| viridis(fraction(means[[y * COARSE + x, j]], lo, hi)));
         let caption = format!(
@@ -170,7 +170,7 @@ impl<'a, 'b> Plane<'a, 'b> {
         let mut means = Array2::zeros((grid.nrows(), order.len()));
         for (line, mut out) in means.axis_chunks_iter_mut(Dimension(0), COARSE).enumerate() {
             let points = rows_between(grid.view(), line * COARSE, (line + 1) * COARSE);
-            out.assign(&self.machine.up().means(points).select(Dimension(1), order));
+            out.assign(&self.lowered.up().means(points).select(Dimension(1), order));
         }
         means
     }

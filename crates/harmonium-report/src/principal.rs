@@ -1,6 +1,6 @@
 //! Principal directions: rows of data and samples in the plane where the data vary most.
 
-use crate::Report;
+use crate::ReportData;
 use crate::axis::Axis;
 use crate::columns::Tables;
 use crate::figure::Figure;
@@ -16,7 +16,7 @@ const ROUNDS: usize = 60;
 const MOST_NUMBERS: usize = 4_000_000;
 
 /// The plane, twice on the same axes: with data, with samples.
-pub fn figures(report: &Report, tables: &Tables) -> Vec<Figure> {
+pub fn figures(report: &ReportData, tables: &Tables) -> Vec<Figure> {
     // Columns in different units count alike if the data are continuous.
     let continuous = report.rbm.visible().kind().unit::<f32>().n_states().is_none();
     let Some(plane) = Plane::new(tables, continuous) else { return Vec::new() };
@@ -24,7 +24,7 @@ pub fn figures(report: &Report, tables: &Tables) -> Vec<Figure> {
     let (rows, samples) = (count(plane.data.len(), "row"), count(plane.samples.len(), "sample"));
     let data = format!("{rows} along the first two principal directions{standard}.");
     let samples =
-        format!("{samples} of the machine along the same directions: clouds that the data have should be here too.");
+        format!("{samples} of the model along the same directions: clouds that the data have should be here too.");
     let figures = [
         plane.draw("principal-data", "Data", "dot many", &plane.data, data),
         plane.draw("principal-samples", "Samples", "dot other", &plane.samples, samples),

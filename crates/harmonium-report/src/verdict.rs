@@ -90,7 +90,7 @@ impl Outcome {
     }
 }
 
-/// How well a machine fits some rows, nats per row.
+/// How well a model fits some rows, nats per row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
     /// Mean log likelihood (or log pseudo-likelihood).

@@ -1,6 +1,6 @@
 //! Weights: the image each hidden unit looks for, or the matrix W itself.
 
-use crate::Report;
+use crate::ReportData;
 use crate::colour::diverging;
 use crate::figure::{Bar, Figure};
 use crate::raster::{Raster, Tiles};
@@ -18,7 +18,7 @@ const MOST_COLUMNS: usize = 256;
 const SHOWN: f64 = 0.998;
 
 /// Filters if rows are images, otherwise the matrix if it can be read.
-pub fn figure(report: &Report) -> Option<Figure> {
+pub fn figure(report: &ReportData) -> Option<Figure> {
     match report.image() {
         Some(size) => filters(report, size),
         None => matrix(report),
@@ -42,7 +42,7 @@ pub fn strongest(rbm: &Rbm<f32>) -> Vec<usize> {
     order
 }
 
-fn filters(report: &Report, size: (usize, usize)) -> Option<Figure> {
+fn filters(report: &ReportData, size: (usize, usize)) -> Option<Figure> {
     let order = strongest(report.rbm);
     let tiles = Tiles::new(order.len().min(MOST_FILTERS), size, None)?;
     let shown = per_site(report.rbm, &order[..tiles.count()]);
@@ -59,7 +59,7 @@ fn filters(report: &Report, size: (usize, usize)) -> Option<Figure> {
     Some(Figure::of_pixels("filters", "Filters", &raster, Some(&bar(scale)), true, caption))
 }
 
-fn matrix(report: &Report) -> Option<Figure> {
+fn matrix(report: &ReportData) -> Option<Figure> {
     let rbm = report.rbm;
     let rows = rbm.weights().nrows();
     if rows > MOST_ROWS {
@@ -128,7 +128,7 @@ mod tests {
     use harmonium::Layer;
     use harmonium::units::Kind;
 
-    fn machine(weights: Array2<f32>) -> Rbm<f32> {
+    fn lowered(weights: Array2<f32>) -> Rbm<f32> {
         let kind = Kind::new("bernoulli", &Default::default()).unwrap();
         let layer = |n| Layer::new(kind.clone(), n);
         Rbm::from_parts(layer(weights.nrows()), layer(weights.ncols()), weights).unwrap()
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_strongest_come_first_and_equals_keep_their_order() {
-        let rbm = machine(ndarray::array![[1.0, -3.0, 1.0], [0.0, 0.0, 0.0]]);
+        let rbm = lowered(ndarray::array![[1.0, -3.0, 1.0], [0.0, 0.0, 0.0]]);
         assert_eq!(strongest(&rbm), [1, 0, 2]);
     }
 

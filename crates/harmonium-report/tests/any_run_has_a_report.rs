@@ -8,11 +8,11 @@ use harmonium::measure::MEASURES;
 use harmonium::units::Kind;
 use harmonium::{Layer, Rbm};
 use harmonium_report::{
-    Compared, Comparison, Mixing, Outcome, Picture, Rendered, Report, Verdict, compare, html, pictures, render,
+    Compared, Comparison, Mixing, Outcome, Picture, Rendered, ReportData, Verdict, compare, html, pictures, render,
 };
 use ndarray::{Array2, array};
 
-/// A machine and rows, to be bent by a test.
+/// A model and rows, to be bent by a test.
 struct Case {
     rbm: Rbm<f32>,
     data: Array2<f32>,
@@ -78,8 +78,8 @@ fn progress(k: u64) -> Event {
 }
 
 impl Case {
-    fn with<A>(&self, f: impl FnOnce(&Report) -> A) -> A {
-        f(&Report {
+    fn with<A>(&self, f: impl FnOnce(&ReportData) -> A) -> A {
+        f(&ReportData {
             title: "A <run> & \"more\"".into(),
             verdict: Some(&Verdict {
                 outcome: Outcome::Learned,
@@ -342,14 +342,14 @@ fn what_happened_is_marked_and_told() {
     case.check();
     let page = case.with(html);
     assert!(page.contains("Update 320: the gradient was &lt;not&gt; finite; the run went back to update 300"));
-    assert!(page.contains("mended update") && page.contains("kept machine"));
+    assert!(page.contains("mended update") && page.contains("kept model"));
     assert!(
         page.contains("<h1>A &lt;run&gt; &amp; &quot;more&quot;</h1>") && page.contains("seed = 1 # &lt;&amp;&gt;")
     );
 }
 
 #[test]
-fn large_machines_have_small_reports() {
+fn large_models_have_small_reports() {
     let mut case = case("bernoulli", 784, "bernoulli", 10_000, 20);
     for image in [Some((28, 28)), Some((1, 784)), None] {
         case.image = image;

@@ -58,13 +58,13 @@ impl ValueFormatter for OfPeak {
 /// Random rows: bits of a density, or normal numbers.
 fn rows(kind: &Kind, n: usize, sites: usize, density: f64) -> Result<Dataset<f32>> {
     let hidden = Kind::new("bernoulli", &Default::default())?;
-    let machine = Rbm::<f32>::new(kind.clone(), sites, hidden, 1)?.lower();
+    let lowered = Rbm::<f32>::new(kind.clone(), sites, hidden, 1)?.lower();
     let number = |(r, i): (usize, usize)| {
         let u: [f64; 2] = Key::root(1).uniforms(r as u64, i as u32);
         let bit = if u[0] < density { 1.0 } else { 0.0 };
         if kind.unit::<f32>().n_states().is_some() { bit } else { u[0] as f32 - 0.5 }
     };
-    Dataset::from_values(machine.visible(), Array2::from_shape_fn((n, sites), number).view())
+    Dataset::from_values(lowered.visible(), Array2::from_shape_fn((n, sites), number).view())
 }
 
 fn main() -> Result<()> {

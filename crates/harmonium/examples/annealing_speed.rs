@@ -1,7 +1,7 @@
-//! One competitor of `bench/run`: annealed importance sampling, or parallel tempering, of a machine from a file.
+//! One competitor of `bench/run`: annealed importance sampling, or parallel tempering, of a model from a file.
 //!
-//! `--method ais`: `go` takes chains from independent units (the machine's visible fields, no hidden ones) through equal steps of
-//! β to the machine, which is the way up of `harmonium log-z --method ais`, without the search for a base and a schedule.
+//! `--method ais`: `go` takes chains from independent units (the model's visible fields, no hidden ones) through equal steps of
+//! β to the model, which is the way up of `harmonium log-z --method ais`, without the search for a base and a schedule.
 //! `--method tempering`: `go` runs ladders of chains between `--low` and 1 for some sweeps, with swaps after each, as
 //! `harmonium sample --sampler tempering` does. `save FILE` writes what was found, and begins anew (see `common`): an
 //! estimate of log Z per chain and run; or, for each temperature but the last, both estimates of log Z_{k+1}/Z_k, from the
@@ -14,7 +14,7 @@
 mod common;
 
 use common::{Ask, Driver, Options, Result, say_seconds};
-use harmonium::Natural;
+use harmonium::LoweredModel;
 use harmonium::backend::{Cpu, Slot};
 use harmonium::file::ModelFile;
 use harmonium::math::log_sum_exp;
@@ -39,9 +39,9 @@ const CHAINS: Slot = 0;
 
 fn main() -> Result<()> {
     let options = Options::parse(OPTIONS)?;
-    let machine = ModelFile::read(options.text("model"))?.rbm.cast::<f32>().lower();
+    let lowered = ModelFile::read(options.text("model"))?.rbm.cast::<f32>().lower();
     let mut seed = options.get("seed")?;
-    let mut work = begin(&options, &machine, seed)?;
+    let mut work = begin(&options, &lowered, seed)?;
     let mut driver = Driver::ready();
     loop {
         match driver.ask()? {
@@ -53,7 +53,7 @@ fn main() -> Result<()> {
             Ask::Save(path) => {
                 std::fs::write(path, work.found())?;
                 seed += 1;
-                work = begin(&options, &machine, seed)?;
+                work = begin(&options, &lowered, seed)?;
             }
             Ask::Quit => return Ok(()),
         }
@@ -66,9 +66,9 @@ trait Work {
     fn found(&self) -> String;
 }
 
-fn begin(options: &Options, machine: &Natural<f32>, seed: u64) -> Result<Box<dyn Work>> {
-    let base = [machine.visible().eta().to_owned(), Array2::zeros(machine.hidden().eta().dim())];
-    let mut path = Path::between(base, Box::new(Cpu::new(machine.clone())?), 2, &|_| ());
+fn begin(options: &Options, lowered: &LoweredModel<f32>, seed: u64) -> Result<Box<dyn Work>> {
+    let base = [lowered.visible().eta().to_owned(), Array2::zeros(lowered.hidden().eta().dim())];
+    let mut path = Path::between(base, Box::new(Cpu::new(lowered.clone())?), 2, &|_| ());
     let (low, temperatures) = (options.get::<f64>("low")?, options.get::<usize>("temperatures")?);
     if temperatures < 2 {
         return Err(format!("--temperatures {temperatures}: must be 2 at least").into());

@@ -1,24 +1,24 @@
-//! Does the error bar of log Z hold? Machines small enough for exact log Z, of all pairs of units, half random and half
+//! Does the error bar of log Z hold? Models small enough for exact log Z, of all pairs of units, half random and half
 //! trained, each estimated without enumeration.
 //!
 //! ```sh
-//! cargo run --release -p harmonium --example log_z_calibration -- 1056 bar > machines.csv
+//! cargo run --release -p harmonium --example log_z_calibration -- 1056 bar > models.csv
 //! ```
 //!
-//! `bar two-layers` never sums out a layer: small machines are then sampled as large ones are.
+//! `bar two-layers` never sums out a layer: small models are then sampled as large ones are.
 
-use harmonium::logz::{self, Settings, Verdict};
+use harmonium::logz::{self, LogZOptions, Verdict};
 use harmonium::rng::{Key, normal};
-use harmonium::train::initial_machine;
+use harmonium::train::initial_model;
 use harmonium::units::Kind;
 use harmonium::{Dataset, Error, Exact, Layer, Rbm, Result, TrainConfig, Trainer};
 use ndarray::{Array1, Array2};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Work that one machine may be: a few seconds.
+/// Work that one model may be: a few seconds.
 const BUDGET: f64 = 4e10;
 
-/// One machine and what was found.
+/// One model and what was found.
 struct Row {
     kinds: String,
     trained: bool,
@@ -41,7 +41,7 @@ impl std::fmt::Display for Row {
     }
 }
 
-/// A stream of numbers of one machine.
+/// A stream of numbers of one model.
 struct Numbers(Key, u64);
 
 impl Numbers {
@@ -81,13 +81,13 @@ fn random(visible: &Kind, hidden: &Kind, strength: f64, r: &mut Numbers) -> Resu
     Err(Error::NotNormalisable("whatever its weights".into()))
 }
 
-/// A machine trained on samples of a random one.
+/// A model trained on samples of a random one.
 fn trained(visible: &Kind, hidden: &Kind, strength: f64, seed: u64, r: &mut Numbers) -> Result<Rbm<f64>> {
     let teacher = random(visible, hidden, strength, r)?;
     let exact = Exact::new(&teacher)?;
     let (rows, _) = exact.sample(300, Key::root(seed).step(1));
     let data = Dataset::from_values(teacher.lower().visible(), rows.view())?;
-    let rbm = initial_machine(visible, hidden, r.between(4, 11), &data, true, seed)?;
+    let rbm = initial_model(visible, hidden, r.between(4, 11), &data, true, seed)?;
     let config = TrainConfig {
         seed,
         updates: 2000,
@@ -114,8 +114,12 @@ fn one(k: usize, method: &str, collapse: bool, pairs: &[(Kind, Kind)]) -> Result
     };
     let exact = Exact::new(&rbm)?.log_z();
     let clock = std::time::Instant::now();
-    let found =
-        logz::log_z(&rbm, method, Settings { seed, budget: BUDGET, collapse, ..Settings::default() }, &|_, _| ())?;
+    let found = logz::log_z(
+        &rbm,
+        method,
+        LogZOptions { seed, budget: BUDGET, collapse, ..LogZOptions::default() },
+        &|_, _| (),
+    )?;
     Ok(Row {
         kinds: format!("{visible} with {hidden}"),
         trained: is_trained,
@@ -137,7 +141,7 @@ fn summary(name: &str, rows: &[&Row]) {
     let mut seconds: Vec<f64> = rows.iter().map(|r| r.seconds).collect();
     seconds.sort_by(f64::total_cmp);
     eprintln!(
-        "{name:32} {:5} machines: within 2 errors {:5.1} %, beyond 4 errors {:.2} % ({} certain), median error {:.3}, \
+        "{name:32} {:5} models: within 2 errors {:5.1} %, beyond 4 errors {:.2} % ({} certain), median error {:.3}, \
          certain {:.1} %, median {:.2} s, longest {:.1} s",
         rows.len(),
         100.0 - part(&|r| beyond(r, 2.0)),
@@ -160,7 +164,7 @@ fn main() -> Result<()> {
         .iter()
         .flat_map(|v| kinds.iter().filter(|h| !h.visible_only()).map(move |h| (v.clone(), h.clone())))
         .collect();
-    // Two machines at a time; each is too small to keep two threads busy.
+    // Two models at a time; each is too small to keep two threads busy.
     let (next, workers) = (AtomicUsize::new(0), std::thread::available_parallelism().map_or(1, usize::from));
     let worker = || {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
@@ -179,11 +183,11 @@ fn main() -> Result<()> {
                     println!("{k},{row}");
                     rows.push((k, row));
                 }
-                Err(error) => eprintln!("machine {k} left out: {error}"),
+                Err(error) => eprintln!("model {k} left out: {error}"),
             }
         }
     };
-    println!("machine,units,trained,strength,exact,value,std_err,errors,verdict,seconds");
+    println!("model,units,trained,strength,exact,value,std_err,errors,verdict,seconds");
     let mut rows: Vec<(usize, Row)> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
         all.into_iter().flat_map(|w| w.join().unwrap_or_default()).collect()

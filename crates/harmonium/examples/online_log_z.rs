@@ -1,4 +1,4 @@
-//! Does the likelihood that a run tells while it trains hold? The run stops now and then, and log Z of the machine is
+//! Does the likelihood that a run tells while it trains hold? The run stops now and then, and log Z of the model is
 //! estimated by annealing in both directions.
 //!
 //! ```sh
@@ -6,14 +6,14 @@
 //! ```
 //!
 //! DATA (binary, or thresholded at a half), hidden units, updates, fewest updates between stops, learning rate, and
-//! a folder that gets the machine of every stop. Where learning is fast a likelihood is told now and then only; the run stops
+//! a folder that gets the model of every stop. Where learning is fast a likelihood is told now and then only; the run stops
 //! there.
 
 use harmonium::data::{self, Binarize, Preprocess, ReadOptions};
 use harmonium::events::{Event, Flow, Observer, Progress, Reason};
 use harmonium::file::ModelFile;
-use harmonium::logz::{self, Settings};
-use harmonium::train::initial_machine;
+use harmonium::logz::{self, LogZOptions};
+use harmonium::train::initial_model;
 use harmonium::units::Kind;
 use harmonium::{Dataset, Rbm, Result, TrainConfig, Trainer};
 
@@ -46,9 +46,9 @@ fn read(source: &str, kind: &Kind) -> Result<Dataset<f32>> {
     let source = data::open_with(source, &ReadOptions::default())?;
     let plain: Rbm<f64> = Rbm::new(kind.clone(), source.columns(), kind.clone(), 1)?;
     let narrow: Rbm<f32> = plain.cast();
-    let (machine, narrow) = (plain.lower(), narrow.lower());
+    let (lowered, narrow) = (plain.lower(), narrow.lower());
     let prepare = Preprocess::default();
-    let mut rows = data::Rows::new(source, machine.visible(), &prepare, Some(Binarize::Threshold(0.5)), 0)?;
+    let mut rows = data::PreparedRows::new(source, lowered.visible(), &prepare, Some(Binarize::Threshold(0.5)), 0)?;
     let mut data = Dataset::new(narrow.visible());
     while let Some(block) = rows.read()? {
         data.push(narrow.visible(), block.columns.mapv(|x| x as f32).view());
@@ -63,7 +63,7 @@ fn main() -> Result<()> {
     let (hidden, updates, every) = (number(2, 500) as usize, number(3, 10_000), number(4, 1000));
     let kind = Kind::new("bernoulli", &Default::default())?;
     let data = read(source, &kind)?;
-    let rbm = initial_machine(&kind, &kind, hidden, &data, true, 0)?;
+    let rbm = initial_model(&kind, &kind, hidden, &data, true, 0)?;
     let lr = args.get(5).and_then(|a| a.parse().ok()).unwrap_or(0.005);
     let config = TrainConfig { updates, lr, ..TrainConfig::default() };
 
@@ -97,11 +97,11 @@ fn main() -> Result<()> {
                 let path = std::path::Path::new(folder).join(format!("{}.safetensors", told.update));
                 ModelFile::new(trainer.rbm()).write(path)?;
             }
-            let machine = trainer.rbm().lower();
-            let rows = trainer.data().select(&some).states().columns(machine.visible().unit(), 0, some.len());
+            let lowered = trainer.rbm().lower();
+            let rows = trainer.data().select(&some).states().columns(lowered.visible().unit(), 0, some.len());
             let wide = trainer.rbm().cast::<f64>();
             let rows = rows.mapv(f64::from);
-            let settings = Settings { data: Some(&rows), budget: 2e12, ..Settings::default() };
+            let settings = LogZOptions { data: Some(&rows), budget: 2e12, ..LogZOptions::default() };
             let found = logz::log_z(&wide, "bar", settings, &|_, _| ())?;
             let offline = -told.train.free_energy - found.value;
             let (ours, error) = (told.train.log_likelihood, told.train.log_likelihood_std_err);

@@ -52,7 +52,7 @@ impl Rbm {
         -dot(&self.a, v) - self.hidden_inputs(v).map(softplus).iter().sum::<f64>()
     }
 
-    /// log Z = log Σᵥ exp(−F(v)) over all 2⁹ pictures, which only a tiny machine allows.
+    /// log Z = log Σᵥ exp(−F(v)) over all 2⁹ pictures, which only a tiny model allows.
     pub fn log_z(&self) -> f64 {
         let pictures = (0..1 << N).map(|k| from_fn(|i| f64::from(k >> i & 1)));
         pictures.map(|v| (-self.free_energy(&v)).exp()).sum::<f64>().ln()

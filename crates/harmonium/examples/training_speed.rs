@@ -1,6 +1,6 @@
 //! One competitor of `bench/run`: training through [`Trainer`], an epoch at a time, on command.
 //!
-//! `go` trains for one epoch; `save FILE` writes the machine and goes back to the first one with the next seed (see `common`).
+//! `go` trains for one epoch; `save FILE` writes the model and goes back to the first one with the next seed (see `common`).
 //! The optimiser is plain gradient ascent and nothing is centred unless it is asked for, because that is what the peers of
 //! `bench/` do.
 //!
@@ -16,7 +16,7 @@ use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::rng::{Key, Purpose, normal};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Layer, Rbm, TrainConfig, Trainer, data, initial_machine};
+use harmonium::{Dataset, Layer, Rbm, TrainConfig, Trainer, data, initial_model};
 use ndarray::{Array2, Axis, concatenate};
 use std::path::Path;
 use std::time::Instant;
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     let values = rows(&options)?;
     let layer = Rbm::<f32>::new(kind.clone(), values.ncols(), Kind::new("bernoulli", &Default::default())?, 1)?.lower();
     let data = Dataset::from_values(layer.visible(), values.view())?;
-    let first = first_machine(&options, &kind, &data)?;
+    let first = first_model(&options, &kind, &data)?;
     let mut config = config(&options)?;
     let mut protocol = Protocol::new(config.updates_per_epoch(data.len()));
     loop {
@@ -108,12 +108,12 @@ fn random_rows(options: &Options) -> Result<Array2<f32>> {
     }))
 }
 
-/// The machine of the file, or small random weights; centred at the data if that is asked for.
-fn first_machine(options: &Options, kind: &Kind, data: &Dataset<f32>) -> Result<Rbm<f32>> {
+/// The model of the file, or small random weights; centred at the data if that is asked for.
+fn first_model(options: &Options, kind: &Kind, data: &Dataset<f32>) -> Result<Rbm<f32>> {
     let path = options.text("model");
     let mut rbm = if path.is_empty() {
         let hidden = Kind::new("bernoulli", &Default::default())?;
-        let rbm = initial_machine(kind, &hidden, options.get("n-hidden")?, data, false, options.get("seed")?)?;
+        let rbm = initial_model(kind, &hidden, options.get("n-hidden")?, data, false, options.get("seed")?)?;
         unit_variance(rbm)?
     } else {
         ModelFile::read(path)?.rbm.cast()
@@ -127,7 +127,7 @@ fn first_machine(options: &Options, kind: &Kind, data: &Dataset<f32>) -> Result<
     Ok(rbm)
 }
 
-/// The machine with visible variances of 1, if it has any.
+/// The model with visible variances of 1, if it has any.
 fn unit_variance(rbm: Rbm<f32>) -> Result<Rbm<f32>> {
     if rbm.visible().field("log_variance").is_none() {
         return Ok(rbm);

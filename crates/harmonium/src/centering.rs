@@ -1,19 +1,19 @@
-//! Coordinates of a machine: moving the offsets α, β or changing the coupling never moves the distribution.
+//! Coordinates of a model: moving the offsets α, β or changing the coupling never moves the distribution.
 //!
-//! The offsets enter a lowered machine only through its fields, η_v − W̃o_h and η_h − W̃ᵀo_v, where o is the point a
+//! The offsets enter a lowered model only through its fields, η_v − W̃o_h and η_h − W̃ᵀo_v, where o is the point a
 //! coupling is measured from (the offset; for Goodfellow's coupling μ = a + α). Moving the origins therefore moves the
 //! fields by W̃Δo_h and W̃ᵀΔo_v, and the biases take that up (Schlüter 2014, section 6, with its errata; Montavon and
-//! Müller, *Deep Boltzmann machines and the centering trick*, 2012). W̃ and σ are held fixed while offsets move.
+//! Müller, *Deep Boltzmann models and the centering trick*, 2012). W̃ and σ are held fixed while offsets move.
 //!
 //! A gradient is taken in the same coordinates at fixed α, β: stepping σ or W there leaves the centred energy's other
 //! parameters alone, and the plain biases move by what centering implies.
 
-use crate::coupling::{Coupling, ROWS};
 use crate::error::{Error, Result};
+use crate::lowered::LoweredModel;
 use crate::math::shrink_row;
 use crate::model::{Gradient, Layer, Rbm};
-use crate::natural::Natural;
 use crate::real::Real;
+use crate::scaled_weights::{ROWS, ScaledWeights};
 use crate::stats::Stats;
 use crate::threads::{self, MANY};
 use crate::units::{Kind, Origin};
@@ -24,26 +24,26 @@ pub const LARGE_OFFSET: f64 = 1e3;
 
 impl<T: Real> Rbm<T> {
     /// The gradient of the mean log likelihood, from the difference of averaged statistics ⟨·⟩_data − ⟨·⟩_model
-    /// (see [`Stats::minus`]), in the machine's own centred coordinates.
+    /// (see [`Stats::minus`]), in the model's own centred coordinates.
     ///
-    /// `machine` is this machine lowered. With C = ⟨vhᵀ⟩ − ⟨v⟩o_hᵀ − o_v⟨h⟩ᵀ:
+    /// `lowered` is this model lowered. With C = ⟨vhᵀ⟩ − ⟨v⟩o_hᵀ − o_v⟨h⟩ᵀ:
     /// ∂W = C/(s_v s_hᵀ), ∂η = ⟨T⟩, ∂ln s_i = −Σ_j W̃_ij C_ij, and an origin that follows its bias adds
     /// ∂o_v = −W̃⟨h⟩ to it.
-    pub fn gradient(&self, machine: &Natural<T>, difference: &Stats<T>) -> Gradient<T> {
+    pub fn gradient(&self, lowered: &LoweredModel<T>, difference: &Stats<T>) -> Gradient<T> {
         let (mut gradient, mut difference) = (Gradient::zeros(self), difference.clone());
         if let Some(origins) = self.origins() {
             difference.measure_from(&origins);
         }
-        self.gradient_into(machine, &mut difference, true, &mut gradient);
+        self.gradient_into(lowered, &mut difference, true, &mut gradient);
         gradient
     }
 
-    /// [`gradient`](Rbm::gradient) into a gradient of the same shape, from a difference that is measured from the machine's origins
+    /// [`gradient`](Rbm::gradient) into a gradient of the same shape, from a difference that is measured from the model's origins
     /// already ([`Stats::measure_from`]) and is used up. The numbers of log-variances have a
     /// meaning only if `variances` asks for them: they take a pass over the weights.
     pub fn gradient_into(
         &self,
-        machine: &Natural<T>,
+        lowered: &LoweredModel<T>,
         difference: &mut Stats<T>,
         variances: bool,
         out: &mut Gradient<T>,
@@ -54,18 +54,18 @@ impl<T: Real> Rbm<T> {
             std::mem::swap(&mut out.hidden, &mut difference.hidden);
             return;
         }
-        let (virial_v, virial_h) = self.shrink(machine, variances, &mut out.weights);
+        let (virial_v, virial_h) = self.shrink(lowered, variances, &mut out.weights);
         pullback(self.visible(), &difference.visible, &virial_v, &mut out.visible);
         pullback(self.hidden(), &difference.hidden, &virial_h, &mut out.hidden);
         if self.visible().kind().unit::<T>().origin() == Origin::Reference {
-            let moved = machine.weights().dot(&difference.hidden.row(0));
+            let moved = lowered.weights().dot(&difference.hidden.row(0));
             out.visible.row_mut(0).scaled_add(-T::one(), &moved);
         }
     }
 
     /// Turns C into C/(s_v s_hᵀ); returns −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, or zeros where no unit has a scale or none is
     /// asked for and all are 1.
-    fn shrink(&self, machine: &Natural<T>, virial: bool, cross: &mut Array2<T>) -> (Vec<T>, Vec<T>) {
+    fn shrink(&self, lowered: &LoweredModel<T>, virial: bool, cross: &mut Array2<T>) -> (Vec<T>, Vec<T>) {
         let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
         let has_scale = self.visible().has_scale() || self.hidden().has_scale();
         let scaled = has_scale && (virial || s_v.iter().chain(&s_h).any(|s| *s != T::one()));
@@ -80,7 +80,7 @@ impl<T: Real> Rbm<T> {
             let mut virial_h = vec![T::zero(); m];
             for (k, (mut c, virial)) in block.rows_mut().into_iter().zip(virial_v).enumerate() {
                 let i = b * ROWS + k;
-                if let (Some(c), Some(w)) = (c.as_slice_mut(), machine.weights().row(i).to_slice()) {
+                if let (Some(c), Some(w)) = (c.as_slice_mut(), lowered.weights().row(i).to_slice()) {
                     *virial = -shrink_row(c, w, s_v[i].recip(), &shrink_h, &mut virial_h);
                 }
             }
@@ -93,13 +93,13 @@ impl<T: Real> Rbm<T> {
     }
 
     /// Moves the offsets to α = `visible`, β = `hidden` without moving the distribution.
-    /// The energy changes by a constant; see [`Natural::constant`].
+    /// The energy changes by a constant; see [`LoweredModel::constant`].
     pub fn recenter(&mut self, visible: ArrayView1<T>, hidden: ArrayView1<T>) -> Result<()> {
         let (kind_v, kind_h) = (self.visible().kind().clone(), self.hidden().kind().clone());
         self.rechart(kind_v, kind_h, visible, hidden)
     }
 
-    /// The plain machine with the same distribution: both offsets zero.
+    /// The plain model with the same distribution: both offsets zero.
     pub fn folded(&self) -> Rbm<T> {
         let mut plain = self.clone();
         plain.move_chart(
@@ -143,11 +143,11 @@ impl<T: Real> Rbm<T> {
         }
         let moved = |rbm: &Rbm<T>| [rbm.visible().origin() - &old_v, rbm.hidden().origin() - &old_h];
         let [d_v, d_h] = moved(self);
-        let (field_v, mut field_h) = Coupling::new(self).products(&d_h, &d_v);
+        let (field_v, mut field_h) = ScaledWeights::new(self).products(&d_h, &d_v);
         shift(self.parts_mut().0, &field_v);
         if self.visible().kind().unit::<T>().origin() == Origin::Reference {
             let [d_v, d_h] = moved(self);
-            field_h = Coupling::new(self).products(&Array1::zeros(d_h.len()), &d_v).1;
+            field_h = ScaledWeights::new(self).products(&Array1::zeros(d_h.len()), &d_v).1;
         }
         shift(self.parts_mut().1, &field_h);
     }

@@ -2,7 +2,7 @@
 
 use crate::data::Block;
 use crate::error::{Error, Result};
-use crate::natural::Side;
+use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::{Bits, States};
@@ -32,7 +32,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Natural parameters of independent units with these means.
+    /// LoweredModel parameters of independent units with these means.
     pub fn fitted(&self, kind: &Kind) -> Array2<f64> {
         kind.fitted(self.means.view(), self.rows)
     }
@@ -52,24 +52,24 @@ impl Moments {
 
 impl<T: Real> Dataset<T> {
     /// No rows yet, for the units of a layer.
-    pub fn new(side: &Side<T>) -> Dataset<T> {
+    pub fn new(side: &LoweredLayer<T>) -> Dataset<T> {
         Dataset { states: States::new(side.unit(), side.sites()), weights: Vec::new(), uniform: true, known: None }
     }
 
     /// Rows of data values, each with weight 1; refuses values outside the units' domain.
-    pub fn from_values(side: &Side<T>, values: ArrayView2<T>) -> Result<Dataset<T>> {
+    pub fn from_values(side: &LoweredLayer<T>, values: ArrayView2<T>) -> Result<Dataset<T>> {
         let mut data = Dataset::new(side);
         data.push(side, side.encode(values, 1)?.view());
         Ok(data)
     }
 
-    /// Appends rows of columns (see [`Side::encode`]) with weight 1.
-    pub fn push(&mut self, side: &Side<T>, columns: ArrayView2<T>) {
+    /// Appends rows of columns (see [`LoweredLayer::encode`]) with weight 1.
+    pub fn push(&mut self, side: &LoweredLayer<T>, columns: ArrayView2<T>) {
         self.push_known(side, columns, None);
     }
 
     /// The same, with the cells that are `known`, one bit per site; none means all.
-    pub fn push_known(&mut self, side: &Side<T>, columns: ArrayView2<T>, known: Option<&Bits>) {
+    pub fn push_known(&mut self, side: &LoweredLayer<T>, columns: ArrayView2<T>, known: Option<&Bits>) {
         let before = self.len();
         self.states.push(side, columns);
         self.weights.resize(self.states.rows(), T::one());
@@ -85,7 +85,7 @@ impl<T: Real> Dataset<T> {
     }
 
     /// Appends a block of prepared rows; refuses by its row what is not finite in this number type.
-    pub fn push_block(&mut self, side: &Side<T>, block: &Block) -> Result<()> {
+    pub fn push_block(&mut self, side: &LoweredLayer<T>, block: &Block) -> Result<()> {
         let columns = block.columns.mapv(T::of);
         if let Some(((r, _), x)) = columns.indexed_iter().find(|(_, x)| !x.is_finite()) {
             let row = block.first + r as u64;
@@ -167,7 +167,7 @@ impl<T: Real> Dataset<T> {
     }
 
     /// Weighted means of T(v) over the known cells.
-    pub fn moments(&self, side: &Side<T>) -> Moments {
+    pub fn moments(&self, side: &LoweredLayer<T>) -> Moments {
         let (unit, wide, width) = (side.unit(), side.kind().unit::<f64>(), side.unit().width());
         let mut sum = Array2::zeros(side.eta().dim());
         let mut t = sum.clone();

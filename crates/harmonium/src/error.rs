@@ -67,9 +67,9 @@ pub enum Error {
     },
 
     /// Data with the wrong number of columns.
-    #[error("the data has {found} columns, but the machine has {expected} visible sites")]
+    #[error("the data has {found} columns, but the model has {expected} visible sites")]
     Columns {
-        /// Visible sites of the machine.
+        /// Visible sites of the model.
         expected: usize,
         /// Columns of the data.
         found: usize,
@@ -79,7 +79,7 @@ pub enum Error {
     #[error("row weights: {0}")]
     RowWeights(String),
 
-    /// An exact method on a machine that is too large for it.
+    /// An exact method on a model that is too large for it.
     #[error(
         "exact enumeration would visit {states} states of the {side} layer, the limit is 2^{limit}; \
          exact methods need one finite layer with few sites"
@@ -93,11 +93,11 @@ pub enum Error {
         limit: u32,
     },
 
-    /// A machine without a distribution.
-    #[error("the machine cannot be normalised: {0}")]
+    /// A model without a distribution.
+    #[error("the model cannot be normalised: {0}")]
     NotNormalisable(String),
 
-    /// A question that has no answer for this kind of machine.
+    /// A question that has no answer for this kind of model.
     #[error("{0}")]
     Undefined(String),
 

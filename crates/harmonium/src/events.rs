@@ -55,7 +55,7 @@ pub enum Event {
         update: u64,
         /// Why: all updates done, stopped early, or interrupted.
         reason: Reason,
-        /// The update whose machine was kept.
+        /// The update whose model was kept.
         kept: u64,
     },
 }
@@ -87,13 +87,13 @@ pub struct Progress {
     pub train: Measures,
     /// Held-out rows (a sample of them).
     pub valid: Option<Measures>,
-    /// Measures of the machine, its chains, or both sets of rows, by the names of [`crate::measure::MEASURES`]; `…_std_err`
+    /// Measures of the model, its chains, or both sets of rows, by the names of [`crate::measure::MEASURES`]; `…_std_err`
     /// is the standard error of `…`.
     #[serde(flatten, deserialize_with = "numbers")]
     pub more: BTreeMap<String, f64>,
 }
 
-/// Measures of a machine on some rows.
+/// Measures of a model on some rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measures {
     /// Number of rows measured.

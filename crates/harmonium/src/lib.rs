@@ -1,6 +1,6 @@
 //! Restricted Boltzmann Machines: E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), exact where they can be exact.
 //!
-//! The flow: an [`Rbm`] (what is saved and trained) is lowered to a [`Natural`] machine (what samplers and exact methods
+//! The flow: an [`Rbm`] (what is saved and trained) is lowered to a [`LoweredModel`] model (what samplers and exact methods
 //! see); estimators return [`Stats`]; [`Rbm::gradient`] pulls a difference of two `Stats` back to the parameters.
 //! `NOTATION.md` has the letters, `ARCHITECTURE.md` the map.
 
@@ -8,7 +8,6 @@ mod averages;
 pub mod backend;
 mod centering;
 pub mod conditional;
-mod coupling;
 pub mod data;
 mod dataset;
 pub mod error;
@@ -18,14 +17,15 @@ pub mod exact;
 pub mod file;
 mod lags;
 pub mod logz;
+mod lowered;
 pub mod math;
 pub mod measure;
 mod model;
-mod natural;
 pub mod optimize;
 pub mod real;
 pub mod rng;
 pub mod sample;
+mod scaled_weights;
 mod states;
 mod stats;
 mod threads;
@@ -36,12 +36,12 @@ pub use centering::LARGE_OFFSET;
 pub use dataset::{Dataset, Moments};
 pub use error::{Error, Result};
 pub use exact::Exact;
+pub use lowered::{LoweredLayer, LoweredModel, Pass};
 pub use model::{Gradient, Layer, Rbm};
-pub use natural::{Natural, Pass, Side};
 pub use real::Real;
 pub use states::{Bits, States};
 pub use stats::{Stats, Take};
-pub use train::{TrainConfig, Trainer, initial_machine};
+pub use train::{TrainConfig, Trainer, initial_model};
 
 pub use ndarray;
 

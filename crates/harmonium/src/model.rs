@@ -1,10 +1,10 @@
-//! The machine: E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), as it is saved and trained.
+//! The model: E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), as it is saved and trained.
 
-use crate::coupling::Coupling;
 use crate::error::{Error, Result};
+use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::math::{add_times, dot};
-use crate::natural::{Natural, Side};
 use crate::real::Real;
+use crate::scaled_weights::ScaledWeights;
 use crate::threads::{self, MANY};
 use crate::units::{Kind, Origin};
 use ndarray::{ArcArray2, Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Zip};
@@ -174,11 +174,11 @@ fn check_numbers<'a, T: Real>(
 pub struct Rbm<T> {
     visible: Layer<T>,
     hidden: Layer<T>,
-    /// Shared with the lowered machine where W̃ is W; copied if someone changes it while it is shared.
+    /// Shared with the lowered model where W̃ is W; copied if someone changes it while it is shared.
     weights: ArcArray2<T>,
 }
 
-/// A change of every trainable number of a machine: a gradient, or a step.
+/// A change of every trainable number of a model: a gradient, or a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gradient<T> {
     /// One row per field of the visible unit.
@@ -252,14 +252,14 @@ impl<T: Real> Gradient<T> {
 }
 
 impl<T: Real> Rbm<T> {
-    /// A machine of independent units: default parameters, weights zero.
+    /// A model of independent units: default parameters, weights zero.
     pub fn new(visible: Kind, n_visible: usize, hidden: Kind, n_hidden: usize) -> Result<Rbm<T>> {
         let (visible, hidden) = (Layer::new(visible, n_visible), Layer::new(hidden, n_hidden));
         let weights = Array2::zeros((visible.columns(), hidden.columns()));
         Self::from_parts(visible, hidden, weights)
     }
 
-    /// A machine from its layers and weights (visible columns × hidden columns).
+    /// A model from its layers and weights (visible columns × hidden columns).
     pub fn from_parts(visible: Layer<T>, hidden: Layer<T>, weights: Array2<T>) -> Result<Rbm<T>> {
         for (name, layer) in [("visible", &visible), ("hidden", &hidden)] {
             if layer.columns() == 0 {
@@ -295,7 +295,7 @@ impl<T: Real> Rbm<T> {
         self.weights.view()
     }
 
-    /// The machine in another number type, rounded to nearest.
+    /// The model in another number type, rounded to nearest.
     pub fn cast<S: Real>(&self) -> Rbm<S> {
         let weights = self.weights.mapv(|x| S::of(x.f64())).into();
         Rbm { visible: self.visible.cast(), hidden: self.hidden.cast(), weights }
@@ -305,16 +305,16 @@ impl<T: Real> Rbm<T> {
     ///
     /// −(v−o_v)ᵀW̃(h−o_h) = −vᵀW̃h + vᵀ(W̃o_h) + (W̃ᵀo_v)ᵀh − o_vᵀW̃o_h, so the fields take −W̃o_h and −W̃ᵀo_v; and
     /// U(x) = −⟨η, T(x)⟩ + ⟨η, T(reference)⟩. Fields and constant are summed in f64: offsets may be large.
-    pub fn lower(&self) -> Natural<T> {
-        let side = |layer: &Layer<T>| Side::new(layer.kind.clone(), layer.natural().0);
-        let mut machine = Natural::new(side(&self.visible), side(&self.hidden), self.weights.clone(), 0.0);
-        self.lower_into(&mut machine);
-        machine
+    pub fn lower(&self) -> LoweredModel<T> {
+        let side = |layer: &Layer<T>| LoweredLayer::new(layer.kind.clone(), layer.natural().0);
+        let mut lowered = LoweredModel::new(side(&self.visible), side(&self.hidden), self.weights.clone(), 0.0);
+        self.lower_into(&mut lowered);
+        lowered
     }
 
-    /// [`lower`](Rbm::lower) into a machine of the same shape.
-    pub fn lower_into(&self, out: &mut Natural<T>) {
-        let coupling = Coupling::new(self);
+    /// [`lower`](Rbm::lower) into a model of the same shape.
+    pub fn lower_into(&self, out: &mut LoweredModel<T>) {
+        let coupling = ScaledWeights::new(self);
         match coupling.is_plain() {
             true => self.share_weights(out),
             false => coupling.write(out.parts_mut().2.view_mut()),
@@ -323,17 +323,17 @@ impl<T: Real> Rbm<T> {
     }
 
     /// W̃ where it is W.
-    pub(crate) fn share_weights(&self, out: &mut Natural<T>) {
+    pub(crate) fn share_weights(&self, out: &mut LoweredModel<T>) {
         *out.parts_mut().2 = self.weights.clone();
     }
 
-    /// Whether a lowered machine has this very W.
-    pub(crate) fn shares_weights(&self, with: &Natural<T>) -> bool {
+    /// Whether a lowered model has this very W.
+    pub(crate) fn shares_weights(&self, with: &LoweredModel<T>) -> bool {
         self.weights.dim() == with.weights().dim() && self.weights.as_ptr() == with.weights().as_ptr()
     }
 
     /// Everything but W̃; `products` are W̃o_h and W̃ᵀo_v, if they are known.
-    pub(crate) fn lower_layers(&self, products: Option<(Array1<f64>, Array1<f64>)>, out: &mut Natural<T>) {
+    pub(crate) fn lower_layers(&self, products: Option<(Array1<f64>, Array1<f64>)>, out: &mut LoweredModel<T>) {
         let (visible, hidden, _, constant) = out.parts_mut();
         if self.is_plain() {
             visible.eta_mut().assign(&self.visible.par);
@@ -344,7 +344,7 @@ impl<T: Real> Rbm<T> {
         let (o_v, o_h) = (self.visible.origin(), self.hidden.origin());
         let (wide_v, wide_h) = (self.visible.widen(), self.hidden.widen());
         let (eta_v, eta_h) = (wide_v.natural().0, wide_h.natural().0);
-        let (d_v, d_h) = products.unwrap_or_else(|| Coupling::new(self).products(&o_h, &o_v));
+        let (d_v, d_h) = products.unwrap_or_else(|| ScaledWeights::new(self).products(&o_h, &o_v));
         let own = lower_layer(&wide_v, eta_v, &d_v, visible) + lower_layer(&wide_h, eta_h, &d_h, hidden);
         *constant = own - o_v.dot(&d_v);
     }
@@ -364,7 +364,7 @@ impl<T: Real> Rbm<T> {
         origins.iter().flatten().any(|o| *o != T::zero()).then_some(origins)
     }
 
-    /// Takes a step: adds `scale`·`step` to every parameter, in the machine's own (centred) coordinates.
+    /// Takes a step: adds `scale`·`step` to every parameter, in the model's own (centred) coordinates.
     pub fn step(&mut self, scale: T, step: &Gradient<T>) {
         self.step_layers(scale, step);
         self.step_weights(scale, &step.weights);
@@ -389,7 +389,12 @@ impl<T: Real> Rbm<T> {
 }
 
 /// Lowers a layer with natural parameters `eta`, its field reduced by `taken`; returns its part of the energy's constant, ⟨η, T(reference)⟩.
-fn lower_layer<T: Real>(layer: &Layer<f64>, mut eta: Array2<f64>, taken: &Array1<f64>, out: &mut Side<T>) -> f64 {
+fn lower_layer<T: Real>(
+    layer: &Layer<f64>,
+    mut eta: Array2<f64>,
+    taken: &Array1<f64>,
+    out: &mut LoweredLayer<T>,
+) -> f64 {
     let mut t = Array2::zeros(eta.dim());
     layer.kind.unit::<f64>().stats(&layer.own_reference(), t.view_mut());
     let constant = eta.as_slice().zip(t.as_slice()).map_or(f64::NAN, |(eta, t)| dot(eta, t));

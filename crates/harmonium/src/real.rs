@@ -1,4 +1,4 @@
-//! The two number types a machine can have: `f32` and `f64`.
+//! The two number types a model can have: `f32` and `f64`.
 
 use ndarray::NdFloat;
 use std::iter::Sum;

@@ -34,13 +34,13 @@ pub enum Purpose {
     Binarize = 6,
     /// Built-in data.
     Builtin = 10,
-    /// log Z: chains that find the means of the machine at inverse temperature 0.
+    /// log Z: chains that find the means of the model at inverse temperature 0.
     Base = 11,
     /// log Z: chains that measure how fast the distribution changes with temperature.
     Pilot = 12,
-    /// log Z: annealing from the base to the machine.
+    /// log Z: annealing from the base to the model.
     Forward = 13,
-    /// log Z: annealing from the machine to the base.
+    /// log Z: annealing from the model to the base.
     Backward = 14,
     /// Parallel tempering: sweeps.
     Tempering = 15,
@@ -58,7 +58,7 @@ pub enum Purpose {
     Missing = 22,
     /// Hidden states that conditional means are taken of.
     Look = 23,
-    /// Rows drawn from a machine.
+    /// Rows drawn from a model.
     Sample = 21,
 }
 

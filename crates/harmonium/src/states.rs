@@ -3,7 +3,7 @@
 //! Data stay packed from the reader to the chains; a few rows at a time are unpacked to columns for a product.
 
 use crate::error::{Error, Result};
-use crate::natural::Side;
+use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::units::Unit;
 use ndarray::{Array2, ArrayView2, s};
@@ -101,7 +101,7 @@ impl<T: Real> States<T> {
     }
 
     /// Rows of columns, packed.
-    pub fn of(side: &Side<T>, columns: ArrayView2<T>) -> States<T> {
+    pub fn of(side: &LoweredLayer<T>, columns: ArrayView2<T>) -> States<T> {
         let mut states = States::new(side.unit(), side.sites());
         states.push(side, columns);
         states
@@ -135,7 +135,7 @@ impl<T: Real> States<T> {
     }
 
     /// Appends rows of columns. Values that are no states (grey values) move all rows to the storage for numbers.
-    pub fn push(&mut self, side: &Side<T>, columns: ArrayView2<T>) {
+    pub fn push(&mut self, side: &LoweredLayer<T>, columns: ArrayView2<T>) {
         let (unit, width) = (side.unit(), side.unit().width());
         if !matches!(self, States::Real(_)) && !all_states(side, columns) {
             *self = States::Real(self.values(side));
@@ -215,7 +215,7 @@ impl<T: Real> States<T> {
     }
 
     /// All rows as data values.
-    pub fn values(&self, side: &Side<T>) -> Array2<T> {
+    pub fn values(&self, side: &LoweredLayer<T>) -> Array2<T> {
         match self {
             States::Real(x) => x.clone(),
             _ => side.decode(self.columns(side.unit(), 0, self.rows()).view()),
@@ -223,7 +223,7 @@ impl<T: Real> States<T> {
     }
 
     /// Refuses rows that are no states of the layer: another number of sites, or codes beyond the last.
-    pub fn check(&self, side: &Side<T>) -> Result<()> {
+    pub fn check(&self, side: &LoweredLayer<T>) -> Result<()> {
         let n = side.unit().n_states().unwrap_or(usize::MAX);
         let fits = match self {
             States::Bits(_) => n == 2 && side.unit().width() == 1,
@@ -247,7 +247,7 @@ fn unpack<T: Real>(words: &[u64], values: [T; 2], row: &mut [T]) {
 }
 
 /// Whether every site is in one of its states. Sites of several columns are made by `encode`, which writes states only.
-fn all_states<T: Real>(side: &Side<T>, columns: ArrayView2<T>) -> bool {
+fn all_states<T: Real>(side: &LoweredLayer<T>, columns: ArrayView2<T>) -> bool {
     match side.two_values() {
         Some([low, high]) => columns.iter().all(|x| *x == low || *x == high),
         None => {

@@ -3,8 +3,8 @@
 //! Sums, not averages: batches, shards and processes just add. A gradient divides each phase by its own weight, so the
 //! number of chains need not be the number of rows.
 
+use crate::lowered::LoweredModel;
 use crate::math::subtract_two;
-use crate::natural::Natural;
 use crate::real::Real;
 use crate::threads::{self, MANY};
 use ndarray::{Array2, Axis, Zip};
@@ -44,7 +44,7 @@ impl Take {
     }
 }
 
-/// Weighted sums of the sufficient statistics of a machine.
+/// Weighted sums of the sufficient statistics of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stats<T> {
     /// Σ w T(v): statistics × visible columns.
@@ -59,11 +59,11 @@ pub struct Stats<T> {
 
 impl<T: Real> Stats<T> {
     /// No rows yet.
-    pub fn zeros(machine: &Natural<T>) -> Stats<T> {
+    pub fn zeros(lowered: &LoweredModel<T>) -> Stats<T> {
         Stats {
-            visible: Array2::zeros(machine.visible().eta().dim()),
-            hidden: Array2::zeros(machine.hidden().eta().dim()),
-            cross: Array2::zeros(machine.weights().dim()),
+            visible: Array2::zeros(lowered.visible().eta().dim()),
+            hidden: Array2::zeros(lowered.hidden().eta().dim()),
+            cross: Array2::zeros(lowered.weights().dim()),
             weight: 0.0,
         }
     }

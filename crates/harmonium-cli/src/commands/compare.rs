@@ -1,7 +1,7 @@
 //! `compare`: runs side by side.
 
 use crate::args::Global;
-use crate::report::Report;
+use crate::output::CommandOutput;
 use crate::train::compare::compare;
 use anyhow::Result;
 use clap::Args;
@@ -22,7 +22,7 @@ pub struct Compare {
 }
 
 impl Compare {
-    pub fn run(&self, _: &Global) -> Result<Report> {
+    pub fn run(&self, _: &Global) -> Result<CommandOutput> {
         compare(&self.dirs, self.output.as_deref())
     }
 }

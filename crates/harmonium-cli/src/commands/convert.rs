@@ -2,7 +2,7 @@
 
 use crate::args::{DataOptions, Global};
 use crate::model::Model;
-use crate::report::{Report, say};
+use crate::output::{CommandOutput, say};
 use crate::stream::Stream;
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
@@ -68,20 +68,20 @@ fn parse_offsets(text: &str) -> Result<Offsets, String> {
 }
 
 impl Convert {
-    pub fn run(&self, global: &Global) -> Result<Report> {
+    pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let model = Model::read(&self.model)?;
         let (offset_v, offset_h) = self.new_offsets(&model, global)?;
         let kind_v = with_coupling(model.file.rbm.visible().kind(), self.coupling.as_deref())?;
         let kind_h = with_coupling(model.file.rbm.hidden().kind(), self.hidden_coupling.as_deref())?;
         let mut rbm = model.file.rbm.clone();
         rbm.rechart(kind_v, kind_h, offset_v.view(), offset_h.view())?;
-        // Both machines are one distribution, so all that moves log Z is the constant in the energy.
-        let shift = model.machine.constant() - rbm.lower().constant();
+        // Both models are one distribution, so all that moves log Z is the constant in the energy.
+        let shift = model.lowered.constant() - rbm.lower().constant();
         let file = ModelFile { rbm, precision: self.precision(&model.file), ..model.file.clone() };
         warn(&model.file.rbm, &file);
         file.write(&self.output)?;
         let path = self.output.display().to_string();
-        Ok(Report::new(format!("{path}: {} × {}", file.rbm.visible().kind(), file.rbm.hidden().kind()))
+        Ok(CommandOutput::new(format!("{path}: {} × {}", file.rbm.visible().kind(), file.rbm.hidden().kind()))
             .line("log Z", format!("moved by {shift:.6} nats"))
             .field("output", path)
             .field("log_z_shift", shift))
@@ -114,8 +114,8 @@ fn with_coupling(kind: &Kind, coupling: Option<&str>) -> harmonium::Result<Kind>
 
 /// ⟨v⟩ of the data, and ⟨h̄(v)⟩ over it.
 fn means(model: &Model, mut stream: Stream) -> Result<(Array1<f64>, Array1<f64>)> {
-    let (up, columns) = (model.machine.up(), model.machine.hidden().columns());
-    let (mut v, mut h) = (Array1::zeros(model.machine.visible().columns()), Array1::zeros(columns));
+    let (up, columns) = (model.lowered.up(), model.lowered.hidden().columns());
+    let (mut v, mut h) = (Array1::zeros(model.lowered.visible().columns()), Array1::zeros(columns));
     let mut rows = 0;
     while let Some(mapped) = stream.map(columns, |v| up.means(v))? {
         v += &mapped.block.columns.sum_axis(Axis(0));

@@ -1,7 +1,7 @@
 //! `demo`: the embedded digits learned, judged and drawn, in less than a minute.
 
 use crate::args::Global;
-use crate::report::{Report, say};
+use crate::output::{CommandOutput, say};
 use crate::train::options::{Typed, TypedList};
 use crate::train::{self, Request};
 use anyhow::Result;
@@ -26,7 +26,7 @@ const WHOLE: (i64, i64) = (24, 10_000);
 const QUICK: (i64, i64) = (16, 1500);
 
 impl Demo {
-    pub fn run(&self, global: &Global) -> Result<Report> {
+    pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let (n_hidden, updates) = if self.quick { QUICK } else { WHOLE };
         let text = format!("learning handwritten digits of 8 × 8 pixels with {n_hidden} hidden units");
         say("demo", &text);
@@ -36,7 +36,7 @@ impl Demo {
         set("data.source", "builtin:digits".into());
         set("data.binarize", "threshold:0.5".into());
         set("data.valid_fraction", 0.2.into());
-        set("machine.n_hidden", n_hidden.into());
+        set("model.n_hidden", n_hidden.into());
         set("train.updates", updates.into());
         train::run(&Request { typed, epochs: None, config: None, output: DIRECTORY.into(), resume: false, demo: true })
     }

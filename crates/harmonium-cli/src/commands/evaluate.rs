@@ -1,16 +1,16 @@
 //! `evaluate`: the mean log likelihood ⟨log p(v)⟩ = −⟨F(v)⟩ − log Z − Σ log scale of data, in nats per row.
 
-use crate::args::{DataOptions, Global, LogZOptions, Missing, data_help, log_z_methods, parse_output};
+use crate::args::{DataOptions, Global, LogZArgs, Missing, data_help, log_z_methods, parse_output};
 use crate::measured::{Measured, Sample, measured};
 use crate::model::Model;
+use crate::output::{CommandOutput, say};
 use crate::progress::Meter;
-use crate::report::{Report, say};
 use crate::stream::{Mapped, Stream};
 use anyhow::Result;
 use clap::Args;
 use harmonium::backend::Cpu;
 use harmonium::conditional::{self, Conditional};
-use harmonium::data::{Block, RowCounts, Table, write_table};
+use harmonium::data::{Block, RowCounts, TableHead, write_table};
 use harmonium::logz::LogZ;
 use harmonium::rng::{Key, Purpose};
 use harmonium::{Bits, Dataset};
@@ -43,8 +43,8 @@ pub struct Evaluate {
     #[arg(long, value_name = "FILE", value_parser = parse_output)]
     per_row: Option<PathBuf>,
     #[command(flatten)]
-    estimate: LogZOptions,
-    /// The rows the machine was trained on, for the free energy gap of DATA
+    estimate: LogZArgs,
+    /// The rows the model was trained on, for the free energy gap of DATA
     #[arg(long, value_name = "DATA")]
     train: Option<String>,
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub struct Evaluate {
 }
 
 impl Evaluate {
-    pub fn run(&self, global: &Global) -> Result<Report> {
+    pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let mut scores = Vec::new();
         for path in &self.models {
             scores.push(self.score(Model::read(path)?, global)?);
@@ -86,9 +86,9 @@ impl Evaluate {
         Ok(Score { model: model.path, measured, log_likelihoods, entropy, log_z, unknown: rows.unknown })
     }
 
-    fn one(&self, score: &Score) -> Report {
+    fn one(&self, score: &Score) -> CommandOutput {
         let title = format!("{} on {}", score.model.display(), self.data);
-        let report = Report::new(title)
+        let report = CommandOutput::new(title)
             .line("rows", score.log_likelihoods.len().to_string())
             .line(
                 "log likelihood",
@@ -102,11 +102,11 @@ impl Evaluate {
         score.measured.lines(report).fields(score.json())
     }
 
-    fn several(&self, scores: &[Score]) -> Report {
+    fn several(&self, scores: &[Score]) -> CommandOutput {
         let rows = scores.first().map_or(0, |s| s.log_likelihoods.len());
         let title = format!("log likelihood of {}, {rows} rows, in nats per row", self.data);
         let models: Vec<Value> = scores.iter().map(|s| s.json().into()).collect();
-        let report = Report::new(title).field("rows", rows).field("models", models);
+        let report = CommandOutput::new(title).field("rows", rows).field("models", models);
         scores.iter().fold(report, |report, score| {
             let text = format!("{:>16}   log Z {}", score.mean_words(), score.log_z);
             report.line(&score.model.display().to_string(), text)
@@ -148,10 +148,11 @@ impl Unknown {
 
 impl DataPass {
     fn run(model: &Model, mut stream: Stream, seed: u64) -> Result<DataPass> {
-        let (up, unit) = (model.machine.up(), model.machine.visible().unit());
+        let (up, unit) = (model.lowered.up(), model.lowered.visible().unit());
         let (mut counts, mut sample) = (RowCounts::new(unit), Sample::new(model, seed));
         let (mut jacobians, mut unknown) = (Vec::new(), Unknown::default());
-        let mut ask = Conditional::new(&model.file.rbm, conditional::Settings { seed, ..Default::default() })?;
+        let mut ask =
+            Conditional::new(&model.file.rbm, conditional::ConditionalOptions { seed, ..Default::default() })?;
         let kind = model.file.rbm.visible().kind();
         while let Some(Mapped { block, mut result }) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
             counts.add(block.values.view());
@@ -174,11 +175,11 @@ impl DataPass {
 
 /// The columns of a block with unknown cells drawn given the others, for measures that need whole rows.
 fn filled(model: &Model, block: &Block, known: &Bits, seed: u64) -> harmonium::Result<Array2<f64>> {
-    let side = model.machine.visible();
+    let side = model.lowered.visible();
     let mut rows = Dataset::new(side);
     rows.push_known(side, block.columns.view(), Some(known));
     let key = Key::root(seed).of(Purpose::Missing).step(block.first);
-    let rows = conditional::filled(&mut Cpu::new(model.machine.clone())?, 0, &rows, FILL, key);
+    let rows = conditional::filled(&mut Cpu::new(model.lowered.clone())?, 0, &rows, FILL, key);
     Ok(rows.states().columns(side.unit(), 0, rows.len()))
 }
 
@@ -283,7 +284,7 @@ fn write_per_row(path: &Path, scores: &[Score]) -> harmonium::Result<u64> {
     let names: Vec<String> = scores.iter().map(|s| s.model.display().to_string()).collect();
     let names = if names.len() == 1 { vec!["log_likelihood".into()] } else { names };
     let (columns, vector) = (scores.len(), scores.len() == 1);
-    let table = Table { columns, rows: Some(rows as u64), vector, names: Some(&names), ..Table::default() };
+    let table = TableHead { columns, rows: Some(rows as u64), vector, names: Some(&names), ..TableHead::default() };
     let numbers = Array2::from_shape_fn((rows, columns), |(r, c)| scores[c].log_likelihoods[r]);
     let mut block = Some(numbers);
     write_table(path, &table, &mut || Ok(block.take()))

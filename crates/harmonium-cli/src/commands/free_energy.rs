@@ -3,11 +3,11 @@
 use super::RowsToFile;
 use crate::args::Global;
 use crate::model::Model;
-use crate::report::Report;
+use crate::output::CommandOutput;
 use crate::stream::Stream;
 use anyhow::Result;
 use clap::Args;
-use harmonium::data::{Table, write_table};
+use harmonium::data::{TableHead, write_table};
 use ndarray::Axis;
 
 /// Write the free energy of every row
@@ -21,13 +21,14 @@ pub struct FreeEnergy {
 }
 
 impl FreeEnergy {
-    pub fn run(&self, global: &Global) -> Result<Report> {
+    pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let model = Model::read(&self.io.model)?;
         let mut stream = Stream::open(&model, &self.io.data, &self.io.options, global)?;
-        let up = model.machine.up();
+        let up = model.lowered.up();
         let mut sum = 0.0;
         let names = ["free_energy".to_string()];
-        let table = Table { columns: 1, rows: stream.rows(), vector: true, names: Some(&names), ..Table::default() };
+        let table =
+            TableHead { columns: 1, rows: stream.rows(), vector: true, names: Some(&names), ..TableHead::default() };
         let rows = write_table(&self.io.output, &table, &mut || {
             let energies = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))?.map(|m| m.result);
             energies.iter().flatten().for_each(|f| sum += f);

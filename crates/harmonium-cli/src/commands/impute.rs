@@ -4,8 +4,8 @@ use super::RowsToFile;
 use crate::args::{Global, parse_output};
 use crate::cells::CellOptions;
 use crate::model::Model;
+use crate::output::CommandOutput;
 use crate::progress::Meter;
-use crate::report::Report;
 use crate::stream::Stream;
 use anyhow::Result;
 use clap::Args;
@@ -64,13 +64,13 @@ fn methods() -> PossibleValuesParser {
 }
 
 impl Impute {
-    pub fn run(&self, global: &Global) -> Result<Report> {
+    pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let model = Model::read(&self.io.model)?;
         let mut stream = Stream::open(&model, &self.io.data, &self.io.options.with_missing(true), global)?;
-        let mut cells = self.cells.open(model.machine.visible().sites())?;
+        let mut cells = self.cells.open(model.lowered.visible().sites())?;
         let fill = Fill::parse(&self.fill)?;
         let wants = [&self.low, &self.high, &self.spread].iter().any(|f| f.is_some()) || fill == Fill::Draw;
-        let settings = conditional::Settings {
+        let settings = conditional::ConditionalOptions {
             method: Method::parse(&self.method)?,
             chains: self.chains,
             burn_in: self.burn_in,
@@ -82,7 +82,7 @@ impl Impute {
         let mut work =
             Work { model: &model, ask, check: Check::new(&model), tally: Tally::default(), fill, data: &self.io.data };
         let (mut low, mut high, mut spread, mut done) = (Vec::new(), Vec::new(), Vec::new(), 0);
-        let table = model.notes.visible(model.machine.visible().sites(), stream.rows());
+        let table = model.notes.visible(model.lowered.visible().sites(), stream.rows());
         let rows = write_table(&self.io.output, &table, &mut || {
             let Some(block) = stream.read()? else {
                 // Here a complaint leaves no file behind.
@@ -103,7 +103,7 @@ impl Impute {
         for (path, blocks) in [(&self.low, low), (&self.high, high), (&self.spread, spread)] {
             let Some(path) = path else { continue };
             let mut blocks = blocks.into_iter();
-            let table = model.notes.visible(model.machine.visible().sites(), Some(rows));
+            let table = model.notes.visible(model.lowered.visible().sites(), Some(rows));
             write_table(path, &table, &mut || Ok(blocks.next()))?;
         }
         Ok(work.report(self.io.report(rows, "values")))
@@ -120,7 +120,7 @@ struct Tally {
     squares: f64,
 }
 
-/// A machine at work on blocks.
+/// A model at work on blocks.
 struct Work<'a> {
     model: &'a Model,
     ask: Conditional,
@@ -144,7 +144,7 @@ impl Work<'_> {
             let x = block.columns.slice_axis(Axis(0), (from..to).into());
             let mut filled = self.ask.fill(x, &part, block.first + from as u64)?;
             self.count(&filled, &part);
-            filled.choose(self.fill, self.model.machine.visible().unit());
+            filled.choose(self.fill, self.model.lowered.visible().unit());
             self.check.add(block, &part, from, &filled.values);
             let mut place = values.slice_axis_mut(Axis(0), (from..to).into());
             filled.restore(&self.model.file.preprocess, place.view(), &part);
@@ -175,7 +175,7 @@ impl Work<'_> {
         self.tally.squares += filled.std_err.iter().map(|e| e * e).sum::<f64>();
     }
 
-    fn report(&self, report: Report) -> Report {
+    fn report(&self, report: CommandOutput) -> CommandOutput {
         let Tally { cells, rows, exact_rows, squares } = self.tally;
         let error = (squares / cells as f64).sqrt();
         let how = match exact_rows == rows {
@@ -216,7 +216,7 @@ struct Column {
 
 impl Check {
     fn new(model: &Model) -> Check {
-        let side = model.machine.visible();
+        let side = model.lowered.visible();
         let categorical = side.unit().width() > 1;
         let states = if categorical { side.unit().n_states().unwrap_or(0) } else { 0 };
         let column = Column { codes: vec![[0; 2]; states], ..Column::default() };
@@ -260,7 +260,7 @@ impl Check {
         self.columns.iter().zip(&self.scale).map(one).sum()
     }
 
-    fn report(&self, report: Report) -> Report {
+    fn report(&self, report: CommandOutput) -> CommandOutput {
         if self.cells == 0 {
             return report;
         }

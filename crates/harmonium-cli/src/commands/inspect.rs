@@ -2,7 +2,7 @@
 
 use crate::args::Global;
 use crate::model::Model;
-use crate::report::Report;
+use crate::output::CommandOutput;
 use anyhow::Result;
 use clap::Args;
 use harmonium::error::shown;
@@ -21,13 +21,13 @@ pub struct Inspect {
 }
 
 impl Inspect {
-    pub fn run(&self, _: &Global) -> Result<Report> {
+    pub fn run(&self, _: &Global) -> Result<CommandOutput> {
         let Model { file, .. } = Model::read(&self.model)?;
         let rbm = &file.rbm;
         let precision = if file.precision == Precision::F32 { "f32" } else { "f64" };
         let parameters = rbm.weights().len() + rbm.visible().par().len() + rbm.hidden().par().len();
         let title = format!("{}: {parameters} parameters in {precision}", self.model.display());
-        let report = layer(Report::new(title), "visible", rbm.visible());
+        let report = layer(CommandOutput::new(title), "visible", rbm.visible());
         let report = layer(report, "hidden", rbm.hidden())
             .field("offsets", json!({"visible": is_centred(rbm.visible()), "hidden": is_centred(rbm.hidden())}))
             .field("parameters", parameters)
@@ -40,7 +40,7 @@ impl Inspect {
 }
 
 /// Kind, options, number and offset of a layer's units.
-fn layer(report: Report, side: &str, layer: &Layer<f64>) -> Report {
+fn layer(report: CommandOutput, side: &str, layer: &Layer<f64>) -> CommandOutput {
     let centred = if is_centred(layer) { ", centred" } else { "" };
     let options: Map<String, Value> = layer.kind().options().into_iter().map(|(k, v)| (k, v.into())).collect();
     report
@@ -54,7 +54,7 @@ fn is_centred(layer: &Layer<f64>) -> bool {
     layer.offset().iter().any(|x| *x != 0.0)
 }
 
-fn weights(report: Report, rbm: &Rbm<f64>) -> Report {
+fn weights(report: CommandOutput, rbm: &Rbm<f64>) -> CommandOutput {
     let w = rbm.weights();
     let rms = (w.iter().map(|w| w * w).sum::<f64>() / w.len() as f64).sqrt();
     let largest = w.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
@@ -65,7 +65,7 @@ fn weights(report: Report, rbm: &Rbm<f64>) -> Report {
 }
 
 /// Whether log Z can be computed exactly, and over how many states.
-fn exact(report: Report, rbm: &Rbm<f64>) -> Report {
+fn exact(report: CommandOutput, rbm: &Rbm<f64>) -> CommandOutput {
     let unit = |layer: &Layer<f64>| layer.kind().unit::<f64>().quadratic();
     let log2 = |layer: &Layer<f64>| {
         let states = layer.kind().unit::<f64>().n_states()?;
@@ -88,8 +88,8 @@ fn exact(report: Report, rbm: &Rbm<f64>) -> Report {
     report.line("log Z", text).field("exact", possible).field("states_log2", states)
 }
 
-/// What is done to data before it meets the machine.
-fn data(report: Report, preprocess: &harmonium::data::Preprocess) -> Report {
+/// What is done to data before it meets the model.
+fn data(report: CommandOutput, preprocess: &harmonium::data::Preprocess) -> CommandOutput {
     let binarize = preprocess.binarize.map(|b| b.to_string());
     let standardized = preprocess.shift.is_some() || preprocess.scale.is_some();
     report

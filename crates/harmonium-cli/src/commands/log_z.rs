@@ -1,9 +1,9 @@
-//! `log-z`: log Z of a machine, in nats, of the energy in the file's own coordinates.
+//! `log-z`: log Z of a model, in nats, of the energy in the file's own coordinates.
 
-use crate::args::{DataOptions, Global, LogZOptions, data_help, log_z_methods};
+use crate::args::{DataOptions, Global, LogZArgs, data_help, log_z_methods};
 use crate::measured::Sample;
 use crate::model::Model;
-use crate::report::Report;
+use crate::output::CommandOutput;
 use crate::stream::Stream;
 use anyhow::Result;
 use clap::Args;
@@ -29,15 +29,15 @@ pub struct LogZ {
     #[arg(long, default_value = "auto", value_parser = log_z_methods())]
     method: String,
     #[command(flatten)]
-    estimate: LogZOptions,
-    #[arg(long, value_name = "DATA", help = data_help() + ", like what the machine was trained on: it helps an estimate")]
+    estimate: LogZArgs,
+    #[arg(long, value_name = "DATA", help = data_help() + ", like what the model was trained on: it helps an estimate")]
     data: Option<String>,
     #[command(flatten)]
     options: DataOptions,
 }
 
 impl LogZ {
-    pub fn run(&self, global: &Global) -> Result<Report> {
+    pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let model = Model::read(&self.model)?;
         let rows = match &self.data {
             Some(data) => {
@@ -51,7 +51,7 @@ impl LogZ {
             None => None,
         };
         let z = model.log_z(&self.method, &self.estimate, rows.as_ref(), global.seed())?;
-        Ok(Report::new(format!("{}", self.model.display()))
+        Ok(CommandOutput::new(format!("{}", self.model.display()))
             .line("log Z", z.to_string())
             .line("method", format!("{}: {}", z.method, z.how))
             .maybe("verdict", z.explanation())

@@ -1,7 +1,7 @@
 //! The commands. **To add one: write its file, add its line to `commands!` below.**
 
 use crate::args::{DataOptions, Global, data_help, output_help, parse_output};
-use crate::report::Report as Answer;
+use crate::output::CommandOutput;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ macro_rules! commands {
 
         impl Command {
             /// Does what was asked.
-            pub fn run(&self, global: &Global) -> Result<Answer> {
+            pub fn run(&self, global: &Global) -> Result<CommandOutput> {
                 match self { $(Command::$name(command) => command.run(global)),* }
             }
         }
@@ -62,8 +62,8 @@ struct RowsToFile {
 
 impl RowsToFile {
     /// "X.npy: 3 rows of 4 what", and the fields `rows` and `output`.
-    fn report(&self, rows: u64, what: &str) -> Answer {
+    fn report(&self, rows: u64, what: &str) -> CommandOutput {
         let path = self.output.display().to_string();
-        Answer::new(format!("{path}: {rows} rows of {what}")).field("rows", rows).field("output", path)
+        CommandOutput::new(format!("{path}: {rows} rows of {what}")).field("rows", rows).field("output", path)
     }
 }

@@ -3,14 +3,14 @@
 use super::RowsToFile;
 use crate::args::Global;
 use crate::model::Model;
-use crate::report::Report;
+use crate::output::CommandOutput;
 use crate::stream::{Mapped, Stream};
 use anyhow::Result;
 use clap::Args;
 use harmonium::data::write_table;
 use ndarray::{Array2, Zip};
 
-/// Write what the machine makes of every row: visible to hidden means and back
+/// Write what the model makes of every row: visible to hidden means and back
 ///
 /// The output has the units of the data. A Potts site gives its most probable code.
 #[derive(Args)]
@@ -21,11 +21,11 @@ pub struct Reconstruct {
 }
 
 impl Reconstruct {
-    pub fn run(&self, global: &Global) -> Result<Report> {
+    pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let model = Model::read(&self.io.model)?;
         let mut stream = Stream::open(&model, &self.io.data, &self.io.options, global)?;
-        let (visible, columns) = (model.machine.visible(), model.machine.visible().columns());
-        let (up, down) = (model.machine.up(), model.machine.down());
+        let (visible, columns) = (model.lowered.visible(), model.lowered.visible().columns());
+        let (up, down) = (model.lowered.up(), model.lowered.down());
         let categorical = visible.unit().width() > 1;
         let mut sum = 0.0;
         let table = model.notes.visible(visible.sites(), stream.rows());

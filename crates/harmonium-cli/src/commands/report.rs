@@ -1,7 +1,7 @@
 //! `report`: the page of a run made again.
 
 use crate::args::Global;
-use crate::report::Report as Answer;
+use crate::output::CommandOutput;
 use crate::train;
 use anyhow::Result;
 use clap::Args;
@@ -22,7 +22,7 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn run(&self, _: &Global) -> Result<Answer> {
+    pub fn run(&self, _: &Global) -> Result<CommandOutput> {
         train::again(&self.dir, self.output.as_deref())
     }
 }

@@ -1,20 +1,20 @@
-//! `sample`: rows drawn from a machine, in the units of its data, with what speaks for them and against them.
+//! `sample`: rows drawn from a model, in the units of its data, with what speaks for them and against them.
 
 use crate::args::{DataOptions, Global, output_help, parse_output, samplers};
 use crate::cells::CellOptions;
 use crate::model::Model;
+use crate::output::{CommandOutput, say};
 use crate::progress::Meter;
-use crate::report::{Report, say};
 use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use harmonium::data::write_table;
-use harmonium::sample::{Drawn, Followed, Given, Sampling, Settings, Start};
+use harmonium::sample::{Clamped, Drawn, Followed, SampleOptions, Sampling, Start};
 use ndarray::{Array2, Axis};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Draw rows from a machine
+/// Draw rows from a model
 ///
 /// Rows are written draw by draw: one of every chain, then the next of every chain. R-hat tells whether the chains agree (1 if
 /// they do), the effective rows how many independent ones they are worth; a warning says when they should not be trusted.
@@ -87,7 +87,7 @@ fn parse_start(text: &str) -> Result<Begin, String> {
 }
 
 impl Sample {
-    pub fn run(&self, global: &Global) -> Result<Report> {
+    pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let model = Model::read(&self.model)?;
         let settings = self.settings(global.seed());
         let given = self.given(&model, global)?;
@@ -105,27 +105,27 @@ impl Sample {
         let tell = |done, all| meter.tell(done, Some(all));
         let context = || self.model.display().to_string();
         let mut sampling =
-            Sampling::of(given.machine().clone(), Settings { start, ..settings }, &tell).with_context(context)?;
-        let table = model.notes.visible(model.machine.visible().sites(), Some(self.n));
+            Sampling::of(given.lowered().clone(), SampleOptions { start, ..settings }, &tell).with_context(context)?;
+        let table = model.notes.visible(model.lowered.visible().sites(), Some(self.n));
         write_table(&self.output, &table, &mut || {
             let block = sampling.block()?;
             Ok(block.map(|rows| given.whole(&model.file.preprocess, rows)))
         })?;
         let drawn = sampling.finish();
         drawn.warnings.iter().for_each(|w| meter.suspend(|| say("warning", w)));
-        Ok(self.report(&drawn, &settings, model.machine.visible().sites()))
+        Ok(self.report(&drawn, &settings, model.lowered.visible().sites()))
     }
 
-    /// The machine to draw from: the whole, or that of the cells of one row that are not known.
-    fn given(&self, model: &Model, global: &Global) -> Result<Given> {
+    /// The model to draw from: the whole, or that of the cells of one row that are not known.
+    fn given(&self, model: &Model, global: &Global) -> Result<Clamped> {
         let Some(data) = &self.clamp else {
             if self.cells.any() {
                 bail!("--free and --mask name cells of a row: give that row with --clamp");
             }
-            return Ok(Given::nothing(&model.machine));
+            return Ok(Clamped::nothing(&model.lowered));
         };
         let mut stream = Stream::open(model, data, &self.options.with_missing(true), global)?;
-        let mut cells = self.cells.open(model.machine.visible().sites())?;
+        let mut cells = self.cells.open(model.lowered.visible().sites())?;
         let (wanted, mut found, mut rows) = (self.clamp_row.unwrap_or(1), None, 0);
         while let Some(block) = stream.read()? {
             let known = cells.known(&block)?;
@@ -147,12 +147,12 @@ impl Sample {
         if known.iter().all(|k| *k) {
             bail!("{data}: row {wanted} has no unknown cells; name some with --free or --mask");
         }
-        Ok(Given::cells(&model.machine, &x, raw, known))
+        Ok(Clamped::cells(&model.lowered, &x, raw, known))
     }
 
     /// What was asked, without the rows that chains may begin at.
-    fn settings(&self, seed: u64) -> Settings<'_> {
-        let all = Settings {
+    fn settings(&self, seed: u64) -> SampleOptions<'_> {
+        let all = SampleOptions {
             sampler: &self.sampler,
             n: self.n,
             chains: self.chains,
@@ -173,7 +173,7 @@ impl Sample {
     fn first_rows(&self, model: &Model, data: &str, chains: Option<usize>, global: &Global) -> Result<Array2<f64>> {
         let wanted = chains.unwrap_or(100);
         let mut stream = Stream::open(model, data, &self.options, global)?;
-        let mut rows = Array2::zeros((0, model.machine.visible().columns()));
+        let mut rows = Array2::zeros((0, model.lowered.visible().columns()));
         while rows.nrows() < wanted {
             let Some(block) = stream.read()? else { break };
             rows.append(Axis(0), block.columns.view())?;
@@ -181,7 +181,7 @@ impl Sample {
         Ok(rows)
     }
 
-    fn report(&self, drawn: &Drawn, settings: &Settings, sites: usize) -> Report {
+    fn report(&self, drawn: &Drawn, settings: &SampleOptions, sites: usize) -> CommandOutput {
         let path = self.output.display().to_string();
         let what = if self.means { "visible means" } else { "samples" };
         let how = match (&drawn.tempered, drawn.sampler) {
@@ -197,7 +197,7 @@ impl Sample {
         };
         let worst = drawn.r_hat.map(|r| format!("{r:.4}, the largest of {} quantities", drawn.followed.len()));
         let tempered = drawn.tempered.as_ref();
-        Report::new(format!("{path}: {} rows of {sites} {what}", drawn.rows))
+        CommandOutput::new(format!("{path}: {} rows of {sites} {what}", drawn.rows))
             .line("sampler", how)
             .maybe("R-hat", worst)
             .maybe("effective rows", drawn.ess.map(|ess| format!("{ess:.0}")))

@@ -1,14 +1,14 @@
-//! `train`: a machine learned from data, in a directory that can be resumed, repeated and looked at.
+//! `train`: a model learned from data, in a directory that can be resumed, repeated and looked at.
 
 use crate::args::Global;
-use crate::report::Report;
-use crate::train::options::{Learning, Penalties, TrainData, TrainMachine, TypedList, Watching};
+use crate::output::CommandOutput;
+use crate::train::options::{Learning, Penalties, TrainData, TrainModel, TypedList, Watching};
 use crate::train::{self, Request};
 use anyhow::Result;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Train a machine on data
+/// Train a model on data
 ///
 /// DIR gets config.toml, events.jsonl, checkpoint.safetensors, model.safetensors and report.html. The same command gives
 /// the same model to the bit, on any number of threads and however often it is interrupted and resumed.
@@ -31,7 +31,7 @@ pub struct Train {
     #[command(flatten)]
     data: TrainData,
     #[command(flatten)]
-    machine: TrainMachine,
+    model: TrainModel,
     #[command(flatten)]
     learning: Learning,
     #[command(flatten)]
@@ -41,10 +41,10 @@ pub struct Train {
 }
 
 impl Train {
-    pub fn run(&self, global: &Global) -> Result<Report> {
+    pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let mut typed = TypedList::default();
         self.data.typed(&mut typed)?;
-        self.machine.typed(&mut typed);
+        self.model.typed(&mut typed);
         self.learning.typed(&mut typed);
         self.penalties.typed(&mut typed);
         self.watching.typed(&mut typed, global)?;

@@ -7,19 +7,19 @@ use super::page::Page;
 use super::settings::Settings;
 use super::{config_file, input, log, shell_word};
 use crate::notes::Notes;
-use crate::report::{Report, one_line, say};
+use crate::output::{CommandOutput, one_line, say};
 use anyhow::{Context, Result, bail};
 use harmonium::Dataset;
 use harmonium::events::Event;
 use harmonium::file::{ModelFile, atomic};
-use harmonium::train::machine_of_checkpoint;
+use harmonium::train::model_of_checkpoint;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::path::Path;
 use toml::Table;
 
 /// Draws the report of the run in `path` again, there or as one file.
-pub fn again(path: &Path, output: Option<&Path>) -> Result<Report> {
+pub fn again(path: &Path, output: Option<&Path>) -> Result<CommandOutput> {
     let dir = RunDir::look(path)?;
     let Recorded { settings, table, config, events, file, update } = Recorded::read(&dir)?;
     let rbm = file.rbm.cast::<f32>().folded();
@@ -68,7 +68,7 @@ struct Recorded {
     table: Table,
     config: String,
     events: Vec<Event>,
-    /// The machine at the end, or at the last checkpoint, and the updates it has seen.
+    /// The model at the end, or at the last checkpoint, and the updates it has seen.
     file: ModelFile,
     update: u64,
 }
@@ -97,10 +97,10 @@ fn checkpoint(dir: &RunDir) -> Result<(ModelFile, u64)> {
     let path = dir.file(CHECKPOINT);
     if !path.exists() {
         let again = shell_word(dir.path());
-        bail!("{again}: has no machine yet; continue the run with: harmonium train --resume -o {again}");
+        bail!("{again}: has no model yet; continue the run with: harmonium train --resume -o {again}");
     }
     let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
-    machine_of_checkpoint(&bytes).with_context(|| path.display().to_string())
+    model_of_checkpoint(&bytes).with_context(|| path.display().to_string())
 }
 
 /// The rows that the run has learned from, if they are still what they were.

@@ -1,20 +1,20 @@
-//! Where a run begins: settings completed by what the data are, rows packed, the first machine made.
+//! Where a run begins: settings completed by what the data are, rows packed, the first model made.
 
 use super::input::{self, Input, Shape};
-use super::settings::{Machine, SIMILAR, Settings, lookup};
+use super::settings::{Model, SIMILAR, Settings, lookup};
 use crate::notes::Notes;
-use crate::report::say;
+use crate::output::say;
 use anyhow::{Result, bail};
 use harmonium::data::{Alphabet, Preprocess, find_builtin};
 use harmonium::file::ModelFile;
-use harmonium::train::{adopted_machine, default_hidden, default_updates};
+use harmonium::train::{adopted_model, default_hidden, default_updates};
 use harmonium::units::Kind;
-use harmonium::{Error, Exact, Rbm, States, TrainConfig, initial_machine};
+use harmonium::{Error, Exact, Rbm, States, TrainConfig, initial_model};
 use sha2::{Digest, Sha256};
 use toml::Table;
 
 /// States times columns up to which the gradient is exact unless asked otherwise: an update then takes below a millisecond. Chains of
-/// machines as small as this often do not mix, see DESIGN.md.
+/// models as small as this often do not mix, see DESIGN.md.
 const TINY: f64 = 5e4;
 
 /// Everything a run begins with.
@@ -32,7 +32,7 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
     if settings.data.source.is_empty() {
         bail!("there is no data: give DATA, a file or builtin:NAME");
     }
-    let init = settings.machine.init.clone().map(ModelFile::read).transpose()?;
+    let init = settings.model.init.clone().map(ModelFile::read).transpose()?;
     let letters = init.as_ref().and_then(|file| Notes::read(file).alphabet);
     settings.data.alphabet = settings.data.alphabet.take().or(letters);
     let shape = Shape::of(&settings.data.source, &settings.data.options()?)?;
@@ -44,9 +44,9 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
     settings.data.alphabet = settings.data.alphabet.take().or(shape.alphabet);
     match &init {
         Some(file) => take_over(settings, asked, &file.rbm, columns)?,
-        None => complete_machine(settings, asked, columns)?,
+        None => complete_model(settings, asked, columns)?,
     }
-    let (visible, hidden) = settings.machine.kinds()?;
+    let (visible, hidden) = settings.model.kinds()?;
     let mut preprocess = match &init {
         Some(file) => file.preprocess.clone(),
         None => input::standardization(settings, &visible)?,
@@ -62,16 +62,16 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
         );
     }
     complete_training(&mut settings.train, asked, epochs, &input)?;
-    let (config, n_hidden) = (&settings.train, settings.machine.n_hidden);
+    let (config, n_hidden) = (&settings.train, settings.model.n_hidden);
     let rbm = match init {
-        Some(file) => adopted_machine(&file.rbm.cast(), &input.train, config.centering)?,
-        None => initial_machine(&visible, &hidden, n_hidden, &input.train, config.centering, config.seed)?,
+        Some(file) => adopted_model(&file.rbm.cast(), &input.train, config.centering)?,
+        None => initial_model(&visible, &hidden, n_hidden, &input.train, config.centering, config.seed)?,
     };
     if lookup(asked, "train.method").is_none() && Exact::cost(&rbm.lower()).is_some_and(|cost| cost <= TINY) {
         settings.train.method = "exact".into();
     }
     let digest = digest(&input, &rbm);
-    let alphabet = settings.data.alphabet.clone().filter(|_| settings.machine.visible == "potts");
+    let alphabet = settings.data.alphabet.clone().filter(|_| settings.model.visible == "potts");
     let notes = Notes { alphabet, names: shape.names, image };
     Ok(Begin { input, rbm, preprocess, notes, columns, digest })
 }
@@ -88,36 +88,36 @@ fn complete_training(config: &mut TrainConfig, asked: &Table, epochs: Option<f64
     Ok(())
 }
 
-/// The machine that was not asked for: built-in data know their units, codes their number of states.
-fn complete_machine(settings: &mut Settings, asked: &Table, columns: usize) -> Result<()> {
-    let (data, machine) = (&settings.data, &mut settings.machine);
+/// The model that was not asked for: built-in data know their units, codes their number of states.
+fn complete_model(settings: &mut Settings, asked: &Table, columns: usize) -> Result<()> {
+    let (data, model) = (&settings.data, &mut settings.model);
     let has = |key| lookup(asked, key).is_some();
-    if let Some(found) = find_builtin(&data.source).filter(|_| !has("machine.visible")) {
-        machine.visible = found?.0.visible.into();
+    if let Some(found) = find_builtin(&data.source).filter(|_| !has("model.visible")) {
+        model.visible = found?.0.visible.into();
     }
-    if let Some(alphabet) = data.letters()?.filter(|_| !has("machine.visible") || machine.visible == "potts") {
-        complete_for_letters(machine, &alphabet, has("machine.visible"))?;
+    if let Some(alphabet) = data.letters()?.filter(|_| !has("model.visible") || model.visible == "potts") {
+        complete_for_letters(model, &alphabet, has("model.visible"))?;
     }
     // Options that say nothing about a Potts layer fail to make it, so that only there the data is looked through.
-    if machine.visible == "potts" && machine.states.is_none() {
+    if model.visible == "potts" && model.states.is_none() {
         let found = input::look(&data.source, &data.options()?)?;
-        machine.states = Some((found.largest.max(0.0) as u64).saturating_add(1).max(2));
+        model.states = Some((found.largest.max(0.0) as u64).saturating_add(1).max(2));
     }
-    let (visible, hidden) = machine.kinds()?;
-    if !has("machine.n_hidden") {
-        machine.n_hidden = default_hidden(columns, visible.unit::<f32>().n_states().is_none());
+    let (visible, hidden) = model.kinds()?;
+    if !has("model.n_hidden") {
+        model.n_hidden = default_hidden(columns, visible.unit::<f32>().n_states().is_none());
     }
-    machine.set_kinds(&visible, &hidden);
+    model.set_kinds(&visible, &hidden);
     Ok(())
 }
 
 /// Sequences are codes: Potts units with a state for every letter.
-fn complete_for_letters(machine: &mut Machine, alphabet: &Alphabet, asked: bool) -> Result<()> {
+fn complete_for_letters(model: &mut Model, alphabet: &Alphabet, asked: bool) -> Result<()> {
     let (letters, states) = (alphabet.letters(), alphabet.letters().len() as u64);
-    if let Some(q) = machine.states.filter(|q| *q != states) {
+    if let Some(q) = model.states.filter(|q| *q != states) {
         bail!("states: is {q}, but the alphabet {letters} has {states} letters");
     }
-    (machine.visible, machine.states) = ("potts".into(), Some(states));
+    (model.visible, model.states) = ("potts".into(), Some(states));
     if !asked {
         let name = alphabet.name().map_or(String::new(), |name| format!(", {name}"));
         say(
@@ -128,26 +128,26 @@ fn complete_for_letters(machine: &mut Machine, alphabet: &Alphabet, asked: bool)
     Ok(())
 }
 
-/// The machine of `--init` as settings; what was asked for besides must be what it is.
+/// The model of `--init` as settings; what was asked for besides must be what it is.
 fn take_over(settings: &mut Settings, asked: &Table, rbm: &Rbm<f64>, columns: usize) -> Result<()> {
-    let (machine, expected) = (&mut settings.machine, rbm.visible().sites());
+    let (model, expected) = (&mut settings.model, rbm.visible().sites());
     if columns != expected {
         let problem = Error::Columns { expected, found: columns }.to_string();
         return Err(Error::Data { path: settings.data.source.clone().into(), problem }.into());
     }
-    machine.set_kinds(rbm.visible().kind(), rbm.hidden().kind());
-    machine.n_hidden = rbm.hidden().sites();
-    let found = Table::try_from(&*machine)?;
-    for (key, value) in lookup(asked, "machine").and_then(|m| m.as_table()).into_iter().flatten() {
+    model.set_kinds(rbm.visible().kind(), rbm.hidden().kind());
+    model.n_hidden = rbm.hidden().sites();
+    let found = Table::try_from(&*model)?;
+    for (key, value) in lookup(asked, "model").and_then(|m| m.as_table()).into_iter().flatten() {
         if found.get(key) != Some(value) {
             let is = found.get(key).map_or("none".to_string(), ToString::to_string);
-            bail!("machine.{key}: is {value}, but the model of init has {is}");
+            bail!("model.{key}: is {value}, but the model of init has {is}");
         }
     }
     Ok(())
 }
 
-/// SHA-256 of all rows, their weights and the first machine: two runs with equal digests and settings are the same run.
+/// SHA-256 of all rows, their weights and the first model: two runs with equal digests and settings are the same run.
 fn digest(input: &Input, rbm: &Rbm<f32>) -> String {
     let mut hash = hash(input);
     hash.update(ModelFile::new(rbm).to_bytes());
@@ -180,7 +180,7 @@ fn in_hex(hash: Sha256) -> String {
 }
 
 /// Words for a pair of layers: `64 bernoulli × 20 bernoulli`.
-pub fn machine_in_words(rbm: &Rbm<f32>) -> String {
+pub fn model_in_words(rbm: &Rbm<f32>) -> String {
     let layer = |l: &harmonium::Layer<f32>| format!("{} {}", l.sites(), l.kind() as &Kind);
     format!("{} × {}", layer(rbm.visible()), layer(rbm.hidden()))
 }

@@ -3,7 +3,7 @@
 use super::directory::{CONFIG, EVENTS, RunDir, SUMMARY};
 use super::settings::{Found, Settings};
 use super::{config_file, log};
-use crate::report::Report;
+use crate::output::CommandOutput;
 use anyhow::{Context, Result};
 use harmonium::events::{Event, Progress};
 use harmonium::file::atomic;
@@ -17,7 +17,7 @@ const PICTURES: &[&str] = &["samples", "filters", "density", "hidden-means", "we
 const MOST_BYTES: u64 = 1 << 24;
 
 const HEADER: &[&str] =
-    &["run", "data", "machine", "method", "updates", "seconds", "log likelihood", "held out", "verdict"];
+    &["run", "data", "model", "method", "updates", "seconds", "log likelihood", "held out", "verdict"];
 
 /// A run as its directory tells it.
 struct Run {
@@ -30,7 +30,7 @@ struct Run {
 }
 
 /// Compares the runs in `dirs`; `output` gets the page.
-pub fn compare(dirs: &[PathBuf], output: Option<&Path>) -> Result<Report> {
+pub fn compare(dirs: &[PathBuf], output: Option<&Path>) -> Result<CommandOutput> {
     let runs: Vec<Run> = dirs.iter().map(|d| Run::read(d)).collect::<Result<_>>()?;
     let data = letters(&runs);
     let comparable = data.windows(2).all(|pair| pair[0] == pair[1]);
@@ -47,7 +47,7 @@ pub fn compare(dirs: &[PathBuf], output: Option<&Path>) -> Result<Report> {
         atomic::write(output, |w| w.write_all(page.html.as_bytes()))?;
     }
     let lines = aligned(&table);
-    let report = lines.into_iter().fold(Report::new(notes.join("\n")), |r, (name, line)| r.line(&name, line));
+    let report = lines.into_iter().fold(CommandOutput::new(notes.join("\n")), |r, (name, line)| r.line(&name, line));
     let report = report.maybe("page", output.map(|o| format!("{} (open it in a browser)", o.display())));
     let each: Vec<Value> = runs.iter().zip(&data).map(|(run, data)| run.json(data)).collect();
     Ok(report
@@ -115,14 +115,14 @@ impl Run {
         ([last.train.log_likelihood, valid].map(|l| l.map(|l| (l, error))), false)
     }
 
-    fn machine(&self) -> String {
+    fn model(&self) -> String {
         let started = self.events.iter().find_map(|e| match e {
             Event::Started { visible, hidden, n_visible, n_hidden, .. } => {
                 Some(format!("{n_visible} {visible} × {n_hidden} {hidden}"))
             }
             _ => None,
         });
-        started.unwrap_or_else(|| format!("{} {}", self.settings.machine.n_hidden, self.settings.machine.hidden))
+        started.unwrap_or_else(|| format!("{} {}", self.settings.model.n_hidden, self.settings.model.hidden))
     }
 
     fn method(&self) -> String {
@@ -145,7 +145,7 @@ impl Run {
         vec![
             self.name.clone(),
             data.into(),
-            self.machine(),
+            self.model(),
             self.method(),
             or_none(self.updates().map(|u| u.to_string())),
             or_none(self.number("seconds").map(|s| format!("{s:.1}"))),
@@ -162,7 +162,7 @@ impl Run {
             "run": self.name,
             "data": self.settings.data.source,
             "rows_group": data,
-            "machine": self.machine(),
+            "model": self.model(),
             "method": self.method(),
             "updates": self.updates(),
             "seconds": self.number("seconds"),

@@ -9,6 +9,9 @@ use toml::{Table, Value};
 /// Largest configuration that is read: thousands of times what one needs.
 const MOST_BYTES: u64 = 1 << 24;
 
+/// What versions before 0.2 called the section `model`.
+const OLD_MODEL: &str = "machine";
+
 const HEAD: &str = "\
 # A training run of harmonium. To repeat it, to the bit on the same kernel:
 #   harmonium train --config config.toml -o DIRECTORY
@@ -31,14 +34,14 @@ const MEANINGS: &[(&str, &str)] = &[
     ("data.missing", "whether cells that are empty or no numbers are unknown"),
     ("data.standardize", "whether columns get mean 0 and standard deviation 1"),
     ("data.image", "rows are images of this height and width, such as \"28x28\""),
-    ("machine.visible", "visible units"),
-    ("machine.coupling", "how Gaussian visible units couple"),
-    ("machine.states", "states of Potts visible units"),
-    ("machine.hidden", "hidden units"),
-    ("machine.hidden_coupling", "how Gaussian hidden units couple"),
-    ("machine.hidden_states", "states of Potts hidden units"),
-    ("machine.n_hidden", "number of hidden units"),
-    ("machine.init", "model file to begin with"),
+    ("model.visible", "visible units"),
+    ("model.coupling", "how Gaussian visible units couple"),
+    ("model.states", "states of Potts visible units"),
+    ("model.hidden", "hidden units"),
+    ("model.hidden_coupling", "how Gaussian hidden units couple"),
+    ("model.hidden_states", "states of Potts hidden units"),
+    ("model.n_hidden", "number of hidden units"),
+    ("model.init", "model file to begin with"),
     ("train.seed", "of everything random"),
     ("train.method", "estimator of the model's side of the gradient"),
     ("train.gibbs_steps", "Gibbs sweeps per update"),
@@ -68,7 +71,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("found.rows", "rows that were learned from"),
     ("found.valid_rows", "held-out rows"),
     ("found.columns", "columns of the data"),
-    ("found.digest", "of the rows, their weights and the machine that learning began with"),
+    ("found.digest", "of the rows, their weights and the model that learning began with"),
     ("found.data", "of the rows and their weights alone"),
 ];
 
@@ -115,10 +118,11 @@ pub fn read(path: &Path) -> Result<Table> {
         bail!("{}: {size} bytes is too much for a configuration", shown());
     }
     let text = std::fs::read_to_string(path).with_context(shown)?;
-    text.parse::<Table>().map_err(|e| {
+    let parsed = text.parse::<Table>().map_err(|e| {
         let line = e.span().map_or(String::new(), |s| format!("line {}: ", text[..s.start].matches('\n').count() + 1));
         anyhow::anyhow!("{}: {line}{}", shown(), e.message())
-    })
+    })?;
+    Ok(parsed.into_iter().map(|(key, value)| (if key == OLD_MODEL { "model".into() } else { key }, value)).collect())
 }
 
 /// Every plain value of a table with its key, such as `train.optimizer.name`.

@@ -5,7 +5,7 @@ use super::outcome::{self, Judge};
 use super::page::{Page, Watched, Words};
 use super::settings::Settings;
 use super::summary::Summary;
-use crate::report::Report;
+use crate::output::CommandOutput;
 use anyhow::Result;
 use harmonium::backend::Cpu;
 use harmonium::conditional;
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 /// Sweeps that fill unknown cells of rows that are shown.
 const FILL: u64 = 40;
 
-/// Rows with their unknown cells drawn from the machine, as a function of both and the seed.
+/// Rows with their unknown cells drawn from the model, as a function of both and the seed.
 pub fn filled<'a>(rbm: &Rbm<f32>, rows: &'a Dataset<f32>, seed: u64) -> Result<Cow<'a, Dataset<f32>>> {
     if rows.known().is_none() {
         return Ok(Cow::Borrowed(rows));
@@ -49,7 +49,7 @@ pub struct Told<'a> {
 }
 
 impl<'a> Ending<'a> {
-    /// Judges the machine, watches its chains, and draws the page. It depends on nothing but what stands in the run
+    /// Judges the model, watches its chains, and draws the page. It depends on nothing but what stands in the run
     /// directory and the data, so that it can be repeated to the byte.
     pub fn tell(&'a self, dir: &'a std::path::Path) -> Result<Told<'a>> {
         let (rbm, page) = (self.page.rbm, &self.page);
@@ -155,7 +155,7 @@ impl Told<'_> {
     }
 
     /// Writes them, and what is said.
-    pub fn write(&self, dir: &RunDir) -> Result<Report> {
+    pub fn write(&self, dir: &RunDir) -> Result<CommandOutput> {
         self.write_page(dir)?;
         let report = self.summary.report(None);
         dir.write(SUMMARY, (report.json().to_string() + "\n").as_bytes())?;

@@ -7,14 +7,14 @@ use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
 use harmonium::data::{Preprocess, similarity_weights};
 use harmonium::units::{Kind, Options};
-use harmonium::{Dataset, Error, Natural, Rbm, Side};
+use harmonium::{Dataset, Error, LoweredLayer, LoweredModel, Rbm};
 use ndarray::Array1;
 
 /// Rows that are looked through at a time before they are packed.
 const LOOK_ROWS: usize = 4096;
 /// Number of states up to which Potts units are worth suggesting.
 const MOST_SUGGESTED_STATES: f64 = 256.0;
-/// Side of a square from which so many columns are taken for an image.
+/// LoweredLayer of a square from which so many columns are taken for an image.
 const SMALLEST_SQUARE: usize = 8;
 /// Standard deviation over |mean| below which a column is constant but for rounding.
 const ROUNDING: f64 = 1e-12;
@@ -49,10 +49,10 @@ pub fn read(settings: &Settings, visible: &Kind, columns: usize, preprocess: &mu
     Ok(Input { train, valid })
 }
 
-/// A machine of no importance, whose visible side tells how rows are encoded.
+/// A model of no importance, whose visible side tells how rows are encoded.
 struct Units {
-    wide: Natural<f64>,
-    narrow: Natural<f32>,
+    wide: LoweredModel<f64>,
+    narrow: LoweredModel<f32>,
 }
 
 impl Units {
@@ -123,7 +123,7 @@ pub fn look(source: &str, options: &DataOptions) -> Result<Look> {
 }
 
 /// The kinds of visible units that would take every number of a table, as advice; empty if there are none.
-fn suggestion(source: &str, options: &DataOptions, side: &Side<f64>) -> String {
+fn suggestion(source: &str, options: &DataOptions, side: &LoweredLayer<f64>) -> String {
     let Ok(found) = look(source, options) else { return String::new() };
     let states = if found.largest < MOST_SUGGESTED_STATES { (found.largest as u64 + 1).max(2) } else { 2 };
     let with_states: Options = [("states".to_string(), states.to_string())].into();

@@ -1,6 +1,6 @@
 //! Ctrl-C, and being asked to end: once is a wish that the run honours at its next update, twice is an order.
 
-use crate::report::say;
+use crate::output::say;
 use anyhow::Result;
 use std::sync::atomic::{AtomicBool, Ordering};
 

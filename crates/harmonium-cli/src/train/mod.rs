@@ -19,7 +19,7 @@ mod watch;
 
 pub use again::again;
 
-use crate::report::{Report, say};
+use crate::output::{CommandOutput, say};
 use anyhow::{Context, Result, bail};
 use directory::{CONFIG, Content, MODEL, RunDir};
 use options::{Typed, TypedList};
@@ -45,7 +45,7 @@ pub struct Request {
 }
 
 /// Does what is asked for, from the beginning or from a checkpoint.
-pub fn run(request: &Request) -> Result<Report> {
+pub fn run(request: &Request) -> Result<CommandOutput> {
     let asked = request.asked()?;
     let (mut dir, content) = RunDir::open(&request.output)?;
     let shown = request.output.display();
@@ -54,7 +54,7 @@ pub fn run(request: &Request) -> Result<Report> {
         _ if request.demo => make_room(&dir, content)?,
         Content::Finished => bail!(
             "{shown}: holds a finished run, which is not overwritten; choose another directory, \
-             or go on from its machine with --init {}",
+             or go on from its model with --init {}",
             dir.file(MODEL).display()
         ),
         Content::Unfinished if !request.resume => {

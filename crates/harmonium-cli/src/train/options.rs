@@ -73,8 +73,8 @@ pub struct TrainData {
 
 /// What is trained.
 #[derive(Args, Default)]
-#[command(next_help_heading = "Machine")]
-pub struct TrainMachine {
+#[command(next_help_heading = "Model")]
+pub struct TrainModel {
     /// Visible units [default: bernoulli, potts for sequences, or what suits the built-in data]
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     visible: Option<String>,
@@ -96,7 +96,7 @@ pub struct TrainMachine {
     /// Number of hidden units [default: 4 per column, 1 for Gaussian units, from 16 to 256]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..1 << 24))]
     n_hidden: Option<i64>,
-    /// Begin with the machine of a model file, which has its kinds, sizes and preprocessing
+    /// Begin with the model of a model file, which has its kinds, sizes and preprocessing
     #[arg(long, value_name = "MODEL", conflicts_with_all =
         ["visible", "coupling", "states", "hidden", "hidden_coupling", "hidden_states", "n_hidden", "standardize"])]
     init: Option<String>,
@@ -138,12 +138,12 @@ pub struct Learning {
     /// Leave the offsets at zero
     #[arg(long)]
     no_centering: bool,
-    /// Stop after N measurements without improvement on the held-out rows, and keep the best machine [N: 10]
+    /// Stop after N measurements without improvement on the held-out rows, and keep the best model [N: 10]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", value_parser = whole())]
     early_stop: Option<i64>,
 }
 
-/// What else is asked of the machine.
+/// What else is asked of the model.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Penalties (none by default)")]
 pub struct Penalties {
@@ -201,16 +201,16 @@ impl TrainData {
     }
 }
 
-impl TrainMachine {
+impl TrainModel {
     pub fn typed(&self, list: &mut TypedList) {
-        list.add("--visible", "machine.visible", self.visible.clone());
-        list.add("--coupling", "machine.coupling", self.coupling.clone());
-        list.add("--states", "machine.states", self.states);
-        list.add("--hidden", "machine.hidden", self.hidden.clone());
-        list.add("--hidden-coupling", "machine.hidden_coupling", self.hidden_coupling.clone());
-        list.add("--hidden-states", "machine.hidden_states", self.hidden_states);
-        list.add("--n-hidden", "machine.n_hidden", self.n_hidden);
-        list.add("--init", "machine.init", self.init.clone());
+        list.add("--visible", "model.visible", self.visible.clone());
+        list.add("--coupling", "model.coupling", self.coupling.clone());
+        list.add("--states", "model.states", self.states);
+        list.add("--hidden", "model.hidden", self.hidden.clone());
+        list.add("--hidden-coupling", "model.hidden_coupling", self.hidden_coupling.clone());
+        list.add("--hidden-states", "model.hidden_states", self.hidden_states);
+        list.add("--n-hidden", "model.n_hidden", self.n_hidden);
+        list.add("--init", "model.init", self.init.clone());
     }
 }
 

@@ -7,7 +7,7 @@ use harmonium::data::Preprocess;
 use harmonium::logz::{self, LogZ};
 use harmonium::measure::{Value, sampled_pseudo_log_likelihood};
 use harmonium::rng::Key;
-use harmonium::{Bits, Dataset, Natural, Rbm};
+use harmonium::{Bits, Dataset, LoweredModel, Rbm};
 use ndarray::Array2;
 use rayon::prelude::*;
 
@@ -16,7 +16,7 @@ const ROWS: usize = 1000;
 const BUDGET: f64 = 1e12;
 /// Rows whose pseudo-likelihood is measured at most: its standard error is then a few percent of the rows' spread.
 const PSEUDO_ROWS: usize = 1000;
-/// Exponentials that the pseudo-likelihood may take, about half a second; of large machines some columns of every row must do.
+/// Exponentials that the pseudo-likelihood may take, about half a second; of large models some columns of every row must do.
 const PSEUDO_TERMS: f64 = 2e8;
 /// Rows that one thread takes at a time; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 256;
@@ -25,7 +25,7 @@ const UNKNOWN_TERMS: f64 = 2e9;
 /// Rows whose unknown cells are summed over at a time.
 const PIECE: usize = 100;
 
-/// How well a machine fits some rows, nats per row of the data as they were given.
+/// How well a model fits some rows, nats per row of the data as they were given.
 pub struct Fit {
     pub rows: usize,
     /// Sum of the weights of the rows.
@@ -45,24 +45,24 @@ pub struct Fit {
     pub baseline: f64,
 }
 
-/// A machine as it stands in its file, and its log Z if it was asked for.
+/// A model as it stands in its file, and its log Z if it was asked for.
 pub struct Judge<'a> {
-    machine: Natural<f64>,
+    model: LoweredModel<f64>,
     /// The same in the number type of packed rows.
-    narrow: Natural<f32>,
-    /// Natural parameters of independent units fitted to the training rows.
+    narrow: LoweredModel<f32>,
+    /// LoweredModel parameters of independent units fitted to the training rows.
     independent: Array2<f64>,
     preprocess: &'a Preprocess,
     rbm: &'a Rbm<f32>,
     log_z: Option<&'a LogZ>,
 }
 
-/// log Z of a machine, exact where that is affordable.
+/// log Z of a model, exact where that is affordable.
 pub fn solve(rbm: &Rbm<f32>, train: &Dataset<f32>, seed: u64) -> Result<LogZ> {
     let meter = Meter::new("log Z");
     let few = train.select(&evenly(train.len(), ROWS));
     let rows = few.states().columns(rbm.lower().visible().unit(), 0, few.len()).mapv(f64::from);
-    let settings = logz::Settings { seed, data: Some(&rows), budget: BUDGET, ..Default::default() };
+    let settings = logz::LogZOptions { seed, data: Some(&rows), budget: BUDGET, ..Default::default() };
     Ok(logz::log_z(&rbm.cast::<f64>(), "auto", settings, &|done, all| meter.tell(done, Some(all)))?)
 }
 
@@ -81,7 +81,7 @@ impl<'a> Judge<'a> {
     ) -> Judge<'a> {
         let narrow = rbm.lower();
         let independent = train.moments(narrow.visible()).fitted(rbm.visible().kind());
-        Judge { machine: rbm.cast::<f64>().lower(), narrow, independent, preprocess, rbm, log_z }
+        Judge { model: rbm.cast::<f64>().lower(), narrow, independent, preprocess, rbm, log_z }
     }
 
     pub fn fit(&self, rows: &Dataset<f32>) -> Result<Fit> {
@@ -109,7 +109,7 @@ impl<'a> Judge<'a> {
     /// −⟨log p*(v_B)⟩ of some rows, the error that summing over unknown cells brings, and how that was done.
     fn energy_of_known(&self, rows: &Dataset<f32>, known: &Bits) -> Result<(Value, f64, Option<String>)> {
         let meter = Meter::new("unknown cells");
-        let mut ask = Conditional::new(&self.rbm.cast::<f64>(), conditional::Settings::default())?;
+        let mut ask = Conditional::new(&self.rbm.cast::<f64>(), conditional::ConditionalOptions::default())?;
         let all_rows = ask.cost(known).is_some_and(|cost| cost <= UNKNOWN_TERMS);
         let which = evenly(rows.len(), if all_rows { rows.len() } else { ROWS });
         let (mut all, mut exact) = (Vec::new(), 0);
@@ -139,7 +139,7 @@ impl<'a> Judge<'a> {
 
     /// ⟨F⟩ and its standard error over the rows.
     fn free_energy(&self, rows: &Dataset<f32>) -> Value {
-        let (up, unit) = (self.machine.up(), self.narrow.visible().unit());
+        let (up, unit) = (self.model.up(), self.narrow.visible().unit());
         let starts: Vec<usize> = (0..rows.len()).step_by(CHUNK).collect();
         let chunk = |&a: &usize| {
             let x = rows.states().columns(unit, a, (a + CHUNK).min(rows.len())).mapv(f64::from);
@@ -152,7 +152,7 @@ impl<'a> Judge<'a> {
     fn pseudo(&self, rows: &Dataset<f32>, jacobian: f64) -> Option<Value> {
         let few = rows.select(&evenly(rows.len(), PSEUDO_ROWS));
         let x = few.states().columns(self.narrow.visible().unit(), 0, few.len()).mapv(f64::from);
-        let each = sampled_pseudo_log_likelihood(&self.machine, x.view(), PSEUDO_TERMS, Key::root(0))? + jacobian;
+        let each = sampled_pseudo_log_likelihood(&self.model, x.view(), PSEUDO_TERMS, Key::root(0))? + jacobian;
         Some(Value::mean("pseudo_log_likelihood", each.iter().copied(), &weights(&few))).filter(|p| p.value.is_finite())
     }
 }

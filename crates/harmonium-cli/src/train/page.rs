@@ -1,6 +1,6 @@
 //! The report of a run: data, samples, chains and reconstructions gathered for the page, and the page rendered.
 
-use super::begin::machine_in_words;
+use super::begin::model_in_words;
 use crate::notes::Notes;
 use anyhow::Result;
 use harmonium::backend::{Backend, Cpu, Sweeps};
@@ -10,7 +10,7 @@ use harmonium::rng::{Key, Purpose};
 use harmonium::sample::diagnose::{ess_bulk, r_hat};
 use harmonium::train::shuffled;
 use harmonium::{Dataset, Exact, Rbm, States};
-use harmonium_report::{Mixing, Rendered, Report, Verdict};
+use harmonium_report::{Mixing, Rendered, ReportData, Verdict};
 use ndarray::{Array2, Axis};
 
 /// Rows shown or summarised, of each kind.
@@ -39,9 +39,9 @@ pub struct Page<'a> {
     pub seed: u64,
 }
 
-/// Chains of a machine that ran on from its end.
+/// Chains of a model that ran on from its end.
 pub struct Watched {
-    /// Rows of the machine: independent ones if it is small enough, else where the chains ended.
+    /// Rows of the model: independent ones if it is small enough, else where the chains ended.
     pub samples: Array2<f32>,
     /// F(v), sweeps × chains.
     trace: Array2<f64>,
@@ -61,10 +61,10 @@ pub struct Words<'a> {
 
 impl Page<'_> {
     pub fn render(&self, words: Words, watched: &Watched) -> Rendered {
-        let machine = self.rbm.lower();
+        let model = self.rbm.lower();
         let values = |rows: Option<&Dataset<f32>>| match rows {
-            Some(rows) => self.some_rows(rows).states().values(machine.visible()),
-            None => Array2::zeros((0, machine.visible().sites())),
+            Some(rows) => self.some_rows(rows).states().values(model.visible()),
+            None => Array2::zeros((0, model.visible().sites())),
         };
         let (data, held_out) = (values(self.train), values(self.valid));
         let again = self.reconstructions(&data);
@@ -75,8 +75,8 @@ impl Page<'_> {
             r_hat: watched.r_hat,
             ess: watched.ess,
         };
-        harmonium_report::render(&Report {
-            title: format!("{} on {}", machine_in_words(self.rbm), words.source),
+        harmonium_report::render(&ReportData {
+            title: format!("{} on {}", model_in_words(self.rbm), words.source),
             verdict: Some(words.verdict),
             notes: words.notes,
             facts: words.facts,
@@ -102,21 +102,21 @@ impl Page<'_> {
         all.select(&rows)
     }
 
-    /// Runs chains on the machine, half of them from rows and half from rows whose columns are shuffled, each by itself: where
+    /// Runs chains on the model, half of them from rows and half from rows whose columns are shuffled, each by itself: where
     /// these meet, they have forgotten where they began.
     pub fn watch(&self) -> Result<Watched> {
-        let (machine, key) = (self.rbm.lower(), Key::root(self.seed));
-        let exact = Exact::cost(&machine).is_some_and(|cost| cost <= CHEAP);
+        let (model, key) = (self.rbm.lower(), Key::root(self.seed));
+        let exact = Exact::cost(&model).is_some_and(|cost| cost <= CHEAP);
         let independent = |n| Ok::<_, anyhow::Error>(Exact::new(self.rbm)?.sample(n, key).0.mapv(|x| x as f32));
         let Some(train) = self.train.filter(|rows| !rows.is_empty()) else {
-            let samples = if exact { independent(ROWS)? } else { Array2::zeros((0, machine.visible().sites())) };
+            let samples = if exact { independent(ROWS)? } else { Array2::zeros((0, model.visible().sites())) };
             return Ok(Watched { samples, trace: Array2::zeros((0, 0)), r_hat: None, ess: None });
         };
         let chains = if exact { WATCHED } else { ROWS };
         let begin = self.beginnings(train, chains)?;
-        let sweeps = (PRODUCTS / (chains * machine.weights().len()) as f64) as usize;
+        let sweeps = (PRODUCTS / (chains * model.weights().len()) as f64) as usize;
         let sweeps = sweeps.clamp(FEWEST_SWEEPS, SWEEPS);
-        let (trace, end) = run(Cpu::new(machine)?, &begin, sweeps, key.of(Purpose::Monitor).step(u64::MAX))?;
+        let (trace, end) = run(Cpu::new(model)?, &begin, sweeps, key.of(Purpose::Monitor).step(u64::MAX))?;
         let samples = if exact { independent(ROWS)? } else { end };
         let counted = trace.slice_axis(Axis(0), (sweeps / 2..).into()).reversed_axes();
         let (r_hat, ess) = (r_hat(counted), ess_bulk(counted));
@@ -126,8 +126,8 @@ impl Page<'_> {
     /// The states that chains begin at: in both the watched and the other part the first half are rows, the second half rows
     /// of shuffled columns.
     fn beginnings(&self, train: &Dataset<f32>, chains: usize) -> Result<States<f32>> {
-        let machine = self.rbm.lower();
-        let rows = self.some_rows(train).states().values(machine.visible());
+        let model = self.rbm.lower();
+        let rows = self.some_rows(train).states().values(model.visible());
         let key = Key::root(self.seed).of(Purpose::Chains).step(u64::MAX);
         let shuffled = |chain: usize, site: usize| {
             let row = key.uniforms::<f64>(chain as u64, site as u32)[0] * rows.nrows() as f64;
@@ -141,16 +141,16 @@ impl Page<'_> {
             true => rows[[chain % rows.nrows(), site]],
             false => shuffled(chain, site),
         });
-        Ok(Dataset::from_values(machine.visible(), values.view())?.states().clone())
+        Ok(Dataset::from_values(model.visible(), values.view())?.states().clone())
     }
 
     fn reconstructions(&self, data: &Array2<f32>) -> Array2<f32> {
-        let machine = self.rbm.lower();
+        let model = self.rbm.lower();
         let few = data.slice_axis(Axis(0), (..data.nrows().min(AGAIN)).into());
         // These are rows that the units had.
-        let Ok(x) = machine.visible().encode(few, 1) else { return Array2::zeros((0, data.ncols())) };
-        let again = machine.down().means(machine.up().means(x.view()).view());
-        machine.visible().decode(again.view())
+        let Ok(x) = model.visible().encode(few, 1) else { return Array2::zeros((0, data.ncols())) };
+        let again = model.down().means(model.up().means(x.view()).view());
+        model.visible().decode(again.view())
     }
 }
 
@@ -163,5 +163,5 @@ fn run(mut backend: Cpu<f32>, begin: &States<f32>, sweeps: usize, key: Key) -> R
         backend.gibbs(0, Sweeps { steps: 1, key, first, beta: None });
         energies.assign(&backend.free_energy(&backend.get(0).select(&some)));
     }
-    Ok((trace, backend.get(0).values(backend.machine().visible())))
+    Ok((trace, backend.get(0).values(backend.lowered().visible())))
 }

@@ -9,7 +9,7 @@ use super::settings::{Found, Settings};
 use super::watch::Watch;
 use super::{Request, config_file, interrupt, shell_word};
 use crate::notes::Notes;
-use crate::report::{Report, one_line, say};
+use crate::output::{CommandOutput, one_line, say};
 use anyhow::{Context, Result, bail};
 use harmonium::data::Preprocess;
 use harmonium::events::Reason;
@@ -61,7 +61,7 @@ impl Run {
         Ok(Run { dir, settings, config, valid, preprocess, notes, trainer, resumed, clock })
     }
 
-    pub fn run(mut self) -> Result<Report> {
+    pub fn run(mut self) -> Result<CommandOutput> {
         interrupt::listen()?;
         let mut watch = Watch::new(Log::open(self.dir.file(EVENTS), self.resumed)?);
         let ended = self.trainer.run(&mut watch);
@@ -84,7 +84,7 @@ impl Run {
     }
 
     /// The report first, the model last: a directory with a model holds everything.
-    fn finish(self) -> Result<Report> {
+    fn finish(self) -> Result<CommandOutput> {
         let trained = self.trainer.rbm();
         if let Some(text) = trained.offset_warning() {
             say("warning", &text);
@@ -142,7 +142,7 @@ fn take_up(dir: &RunDir, trainer: &mut Trainer<f32>) -> Result<Option<u64>> {
 fn compare(recorded: Option<&Found>, found: &Found, must_agree: bool) -> Result<()> {
     let Some(recorded) = recorded else { return Ok(()) };
     let text = match (recorded.digest == found.digest, recorded.kernel == found.kernel) {
-        (false, _) => "the data, or the machine to begin with, are not those of the configuration".to_string(),
+        (false, _) => "the data, or the model to begin with, are not those of the configuration".to_string(),
         (_, false) => format!("the kernel is {}, the configuration is from {}", found.kernel, recorded.kernel),
         _ => return Ok(()),
     };

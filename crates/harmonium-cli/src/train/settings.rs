@@ -1,6 +1,6 @@
-//! What a run is: data, machine, training. These are the keys of config.toml.
+//! What a run is: data, model, training. These are the keys of config.toml.
 
-use crate::args::{Asked, DataOptions, parse_binarize};
+use crate::args::{BinarizeArg, DataOptions, parse_binarize};
 use anyhow::{Context, Result, bail};
 use harmonium::TrainConfig;
 use harmonium::data::Alphabet;
@@ -19,7 +19,7 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub demo: bool,
     pub data: Data,
-    pub machine: Machine,
+    pub model: Model,
     pub train: TrainConfig,
     /// What was found on the way, compared when the run is taken up or repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,10 +44,10 @@ pub struct Data {
     pub image: Option<String>,
 }
 
-/// The machine.
+/// The model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Machine {
+pub struct Model {
     pub visible: String,
     pub coupling: Option<String>,
     pub states: Option<u64>,
@@ -89,7 +89,7 @@ impl Default for Settings {
             missing: false,
             image: None,
         };
-        let machine = Machine {
+        let model = Model {
             visible: "bernoulli".into(),
             coupling: None,
             states: None,
@@ -99,7 +99,7 @@ impl Default for Settings {
             n_hidden: DEFAULT_HIDDEN,
             init: None,
         };
-        Settings { checkpoint_every: 1000, demo: false, data, machine, train: TrainConfig::default(), found: None }
+        Settings { checkpoint_every: 1000, demo: false, data, model, train: TrainConfig::default(), found: None }
     }
 }
 
@@ -124,7 +124,7 @@ impl Settings {
         if self.data.valid.is_some() && self.data.valid_fraction.is_some() {
             bail!("valid-fraction: cannot stand beside valid, which names the held-out rows");
         }
-        if self.machine.n_hidden == 0 {
+        if self.model.n_hidden == 0 {
             bail!("n-hidden: is 0, but must be at least 1");
         }
         if let Some(p) = self.train.penalty.sparsity.filter(|p| !p.is_finite()) {
@@ -153,7 +153,7 @@ pub fn image_size(text: &str) -> Option<(usize, usize)> {
 }
 
 impl Data {
-    fn binarize(&self) -> Result<Asked> {
+    fn binarize(&self) -> Result<BinarizeArg> {
         parse_binarize(&self.binarize).map_err(|e| anyhow::anyhow!("binarize: {e}, found '{}'", self.binarize))
     }
 
@@ -213,7 +213,7 @@ impl Weights {
     }
 }
 
-impl Machine {
+impl Model {
     /// The visible and the hidden kind.
     pub fn kinds(&self) -> Result<(Kind, Kind)> {
         let options = |coupling: &Option<String>, states: Option<u64>| -> Options {

@@ -1,11 +1,11 @@
-//! What a run says at its end: how well the machine fits, against independent units, and what to try next.
+//! What a run says at its end: how well the model fits, against independent units, and what to try next.
 
-use super::begin::machine_in_words;
+use super::begin::model_in_words;
 use super::directory::{EVENTS, MODEL, REPORT, RunDir};
 use super::outcome::Fit;
 use super::settings::{Settings, Weights};
 use super::{log, shell_word};
-use crate::report::Report;
+use crate::output::CommandOutput;
 use anyhow::Result;
 use harmonium::Rbm;
 use harmonium::events::{Event, Reason};
@@ -36,9 +36,9 @@ pub struct Summary<'a> {
 
 impl Summary<'_> {
     /// What is printed; the page may stand elsewhere than in the directory.
-    pub fn report(&self, page: Option<&Path>) -> Report {
+    pub fn report(&self, page: Option<&Path>) -> CommandOutput {
         let page = page.map_or(self.dir.join(REPORT), Path::to_path_buf);
-        let report = Report::new(self.title()).line("summary", self.verdict.headline.clone());
+        let report = CommandOutput::new(self.title()).line("summary", self.verdict.headline.clone());
         let report = report.maybe("", self.verdict.advice.clone());
         let report = self.facts().into_iter().fold(report, |report, (label, text)| report.line(&label, text));
         let unfinished = self.reason == Reason::Interrupted;
@@ -66,7 +66,7 @@ impl Summary<'_> {
 
     /// The table at the top of the report, and the lines that are printed.
     pub fn facts(&self) -> Vec<(String, String)> {
-        let mut facts = vec![("machine".to_string(), format!("{} units", machine_in_words(self.rbm)))];
+        let mut facts = vec![("model".to_string(), format!("{} units", model_in_words(self.rbm)))];
         let mut add = |label: &str, text: String| facts.push((label.to_string(), text));
         if self.settings.train.method == "exact" {
             add("gradient", "exact, by enumeration; --method pcd would learn by chains".into());
@@ -146,7 +146,7 @@ impl Summary<'_> {
         words
     }
 
-    fn fields(&self, report: Report) -> Report {
+    fn fields(&self, report: CommandOutput) -> CommandOutput {
         let number = |x: Option<f64>| x.map_or(Value::Null, Value::from);
         let (fit, valid, log_z) = (self.fit.as_ref(), self.valid.as_ref(), self.log_z.as_ref());
         let report = report
@@ -191,20 +191,20 @@ fn factor(nats: f64) -> String {
 /// What some nats per row mean.
 fn gain_in_words(nats: f64) -> String {
     match nats > 0.0 {
-        true => format!(": the machine is better by {nats:.4}, a factor of {} per row", factor(nats)),
-        false => format!(": the machine is worse by {:.4}", -nats),
+        true => format!(": the model is better by {nats:.4}, a factor of {} per row", factor(nats)),
+        false => format!(": the model is worse by {:.4}", -nats),
     }
 }
 
 /// What `--resume` says about a run that is over.
-pub fn finished(dir: &RunDir) -> Result<Report> {
+pub fn finished(dir: &RunDir) -> Result<CommandOutput> {
     let events = log::read(&dir.file(EVENTS)).unwrap_or_default();
     let updates = events.iter().rev().find_map(|e| match e {
         Event::Finished { update, .. } => Some(*update),
         _ => None,
     });
     let model = dir.file(MODEL);
-    Ok(Report::new(format!("{}: this run is finished, nothing was changed", dir.path().display()))
+    Ok(CommandOutput::new(format!("{}: this run is finished, nothing was changed", dir.path().display()))
         .line("train further", format!("harmonium train DATA --init {} -o NEW_DIRECTORY", shell_word(&model)))
         .field("updates", updates.map_or(Value::Null, Value::from))
         .field("model", model.display().to_string())

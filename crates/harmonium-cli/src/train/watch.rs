@@ -2,7 +2,7 @@
 
 use super::interrupt;
 use super::log::Log;
-use crate::report::say;
+use crate::output::say;
 use harmonium::events::{Event, Flow, Measures, Observer, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;

@@ -70,7 +70,7 @@ fn damaged_data_is_refused_by_every_command() {
         ("words.csv", "row 1 (line 2), column 1: 'u' is not a number"),
         ("ragged.csv", "row 2 (line 2) has 2 cells, expected 6"),
         ("table.xlsx", "known extensions are .npy, .fasta"),
-        ("wide.npy", "7 columns, but the machine has 6"),
+        ("wide.npy", "7 columns, but the model has 6"),
         ("nan.npy", "data row 2, column 2: NaN is not"),
         ("two.npy", "data row 2, column 3: 2 is not"),
         ("missing.npy", "opening"),

@@ -68,8 +68,8 @@ fn log_z_can_be_estimated_with_an_interval_and_a_verdict() {
 #[test]
 fn evaluate_gives_the_likelihood_and_the_divergence() {
     let folder = Folder::furnished();
-    let (machine, rows) = (rbm("bernoulli", 6, "bernoulli", 4, 1), bits(20, 6));
-    let exact = Exact::new(&machine).unwrap();
+    let (lowered, rows) = (rbm("bernoulli", 6, "bernoulli", 4, 1), bits(20, 6));
+    let exact = Exact::new(&lowered).unwrap();
     let log_p = exact.log_likelihood(rows.view()).unwrap();
     let divergence = exact.kl(rows.view(), Array1::ones(20).view()).unwrap();
     let json = folder.json("evaluate model.safetensors data.npy --per-row rows.npy");
@@ -80,7 +80,7 @@ fn evaluate_gives_the_likelihood_and_the_divergence() {
     close(&json["log_z"], exact.log_z());
     close(&json["entropy"], divergence.entropy);
     close(&json["kl_divergence"], divergence.kl);
-    let pseudo = pseudo_log_likelihood(exact.machine(), rows.view()).unwrap();
+    let pseudo = pseudo_log_likelihood(exact.lowered(), rows.view()).unwrap();
     close(&json["mean_pseudo_log_likelihood"], pseudo.mean().unwrap());
     assert!(json["std_err"] == 0.0 && json["verdict"] == "exact");
     all_close(&folder.numbers("rows.npy"), &log_p);
@@ -120,10 +120,10 @@ fn several_models_are_compared_on_the_same_rows() {
     let alone = folder.json("evaluate other.safetensors data.npy");
     assert_eq!((&json["models"][1], json["rows"].as_u64()), (&alone, Some(20)));
     assert_eq!(json["models"][0]["model"], "model.safetensors");
-    for (column, machine) in
+    for (column, lowered) in
         [rbm("bernoulli", 6, "bernoulli", 4, 1), rbm("bernoulli", 6, "spin", 3, 2)].iter().enumerate()
     {
-        let log_p = Exact::new(machine).unwrap().log_likelihood(bits(20, 6).view()).unwrap();
+        let log_p = Exact::new(lowered).unwrap().log_likelihood(bits(20, 6).view()).unwrap();
         let written: Vec<f64> = folder.numbers("rows.npy").into_iter().skip(column).step_by(2).collect();
         all_close(&written, &log_p);
     }
@@ -148,11 +148,11 @@ fn likelihoods_are_densities_of_the_data_as_given() {
 #[test]
 fn transform_and_free_energy_are_those_of_the_library() {
     let folder = Folder::furnished();
-    let machine = rbm("bernoulli", 6, "bernoulli", 4, 1).lower();
+    let lowered = rbm("bernoulli", 6, "bernoulli", 4, 1).lower();
     let json = folder.json("transform model.safetensors data.npy -o h.npy");
     assert_eq!((&json["rows"], &json["columns"]), (&20.into(), &4.into()));
-    all_close(&folder.numbers("h.npy"), &machine.up().means(bits(20, 6).view()));
-    let energies = machine.up().free_energy(bits(20, 6).view());
+    all_close(&folder.numbers("h.npy"), &lowered.up().means(bits(20, 6).view()));
+    let energies = lowered.up().free_energy(bits(20, 6).view());
     assert_eq!(folder.json("free-energy model.safetensors data.npy -o f.npy")["rows"], 20);
     all_close(&folder.numbers("f.npy"), &energies);
     folder.model("potts.safetensors", &ModelFile::new(&rbm("bernoulli", 6, "potts", 2, 5)));
@@ -164,9 +164,9 @@ fn transform_and_free_energy_are_those_of_the_library() {
 fn reconstructions_have_the_units_of_the_data() {
     let folder = Folder::furnished();
     folder.file("x.csv", b"1.5,4,-1\n0,2,7\n");
-    let machine = standardized().rbm.lower();
+    let lowered = standardized().rbm.lower();
     let z = array![[1.0, 1.0, -1.0], [-2.0, 0.0, 1.0]];
-    let again = machine.down().means(machine.up().means(z.view()).view());
+    let again = lowered.down().means(lowered.up().means(z.view()).view());
     let again = again * array![0.5, 2.0, 4.0] + array![1.0, 2.0, 3.0];
     let json = folder.json("reconstruct gaussian.safetensors x.csv -o y.npy");
     all_close(&folder.numbers("y.npy"), &again);
@@ -210,8 +210,8 @@ fn convert_moves_log_z_by_what_it_says_and_the_likelihood_not_at_all() {
 fn large_offsets_in_single_precision_are_warned_of() {
     let folder = Folder::new();
     let visible = Layer::from_parts(kind("gaussian"), array![[0.0], [0.0]], array![5e3]).unwrap();
-    let machine = Rbm::from_parts(visible, Layer::new(kind("bernoulli"), 1), Array2::ones((1, 1))).unwrap();
-    folder.model("far.safetensors", &ModelFile::new(&machine));
+    let lowered = Rbm::from_parts(visible, Layer::new(kind("bernoulli"), 1), Array2::ones((1, 1))).unwrap();
+    folder.model("far.safetensors", &ModelFile::new(&lowered));
     let run = folder.run("convert far.safetensors -o near.safetensors --offsets zero --precision f32");
     assert!(run.code == 0 && run.err.starts_with("warning: visible offset 0 is 5000 standard"), "{}", run.err);
     assert_eq!(folder.run("convert far.safetensors -o near.safetensors --offsets zero").err, "");

@@ -102,7 +102,7 @@ pub fn kind(name: &str) -> Kind {
     Kind::new(name, &options).unwrap()
 }
 
-/// A random machine without offsets.
+/// A random model without offsets.
 pub fn rbm(visible: &str, n: usize, hidden: &str, m: usize, seed: u64) -> Rbm<f64> {
     let key = Key::root(seed);
     let mut count = 0;

@@ -34,7 +34,7 @@ fn every_example_in_the_help_runs() {
             for line in examples {
                 let run = folder.run(&line);
                 assert_eq!(run.code, 0, "harmonium {line}: {}", run.err);
-                // Training tells how far it is, on slow machines.
+                // Training tells how far it is, on slow models.
                 let silent = run.err.lines().all(|l| l.starts_with("update ") || l.starts_with("demo: "));
                 assert!(silent, "harmonium {line}: {}", run.err);
                 assert!(command.is_empty() || line.starts_with(command));

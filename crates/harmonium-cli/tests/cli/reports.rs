@@ -12,7 +12,7 @@ fn drawn(folder: &Folder, dir: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Small machines have exact samples, large ones chains, and early stopping keeps another machine than the last.
+/// Small models have exact samples, large ones chains, and early stopping keeps another model than the last.
 #[test]
 fn the_page_of_a_finished_run_is_made_again_to_the_byte() {
     let folder = Folder::new();
@@ -71,7 +71,7 @@ fn an_unfinished_run_has_a_page_too() {
     assert!(fs::read_to_string(folder.path("run/report.html")).unwrap().contains("<strong>Unfinished.</strong>"));
     fs::remove_file(folder.path("run/checkpoint.safetensors")).unwrap();
     let run = folder.run("report run");
-    assert!(run.code == 1 && run.err.contains("has no machine yet"), "{}", run.err);
+    assert!(run.code == 1 && run.err.contains("has no model yet"), "{}", run.err);
 }
 
 #[test]

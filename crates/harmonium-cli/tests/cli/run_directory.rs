@@ -48,7 +48,7 @@ fn an_unfinished_run_needs_the_word_resume() {
     assert!(run.code == 1 && run.err.contains("holds an unfinished run; continue it with --resume"), "{}", run.err);
     for (options, words) in [
         ("--lr 0.5", "train.lr is 0.005, but --lr now asks for 0.5"),
-        ("--n-hidden 5", "machine.n_hidden is 4, but --n-hidden now asks for 5"),
+        ("--n-hidden 5", "model.n_hidden is 4, but --n-hidden now asks for 5"),
         ("builtin:bars:3", "DATA now asks for"),
         ("--seed 8", "train.seed is 0"),
         ("--valid-fraction 0.5", "data.valid_fraction not set"),
@@ -93,7 +93,7 @@ fn changed_data_and_damaged_files_are_refused() {
     fs::remove_file(folder.path("run/model.safetensors")).unwrap();
     folder.file("x.csv", b"0,1\n1,0\n0,1\n");
     let run = folder.run("train --resume -o run");
-    assert!(run.code == 1 && run.err.contains("the data, or the machine to begin with"), "{}", run.err);
+    assert!(run.code == 1 && run.err.contains("the data, or the model to begin with"), "{}", run.err);
     folder.file("x.csv", b"0,1\n1,0\n1,1\n");
     let good = fs::read(folder.path("run/checkpoint.safetensors")).unwrap_or_default();
     folder.file("run/checkpoint.safetensors", &good[..good.len() / 2]);
@@ -126,7 +126,7 @@ fn two_processes_do_not_share_a_directory() {
 fn a_checkpoint_that_cannot_be_written_ends_the_run_and_leaves_the_old_one() {
     let folder = Folder::new();
     let line = "train builtin:bars:2 -o run --n-hidden 300 --updates 500 --likelihood none --checkpoint-every 100";
-    // 8 blocks of 512 bytes; the machine has 300 × 4 weights. The signal of the limit is ignored, so that writes fail.
+    // 8 blocks of 512 bytes; the model has 300 × 4 weights. The signal of the limit is ignored, so that writes fail.
     let script = format!("trap '' XFSZ; ulimit -f 8; exec \"$0\" {line}");
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &script, env!("CARGO_BIN_EXE_harmonium")]).current_dir(folder.0.path());

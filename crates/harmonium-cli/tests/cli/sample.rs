@@ -91,7 +91,7 @@ fn nonsense_is_refused_by_name() {
         ("missing.safetensors", "missing.safetensors"),
         ("data.npy", "data.npy"),
         ("model.safetensors --start data:missing.npy", "missing.npy"),
-        ("model.safetensors --start data:wide.npy", "7 columns, but the machine has 6"),
+        ("model.safetensors --start data:wide.npy", "7 columns, but the model has 6"),
         ("model.safetensors --start data:two.npy", "data row 1, column 6: 2 is not"),
         ("model.safetensors --start data:empty.csv", "empty"),
         ("wide.safetensors --sampler exact", "exact enumeration would visit 2^40"),

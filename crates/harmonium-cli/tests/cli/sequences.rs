@@ -1,4 +1,4 @@
-//! Alignments, names and images: what the data say of themselves reaches the machine, its file and what is written with it.
+//! Alignments, names and images: what the data say of themselves reaches the model, its file and what is written with it.
 
 use super::common::{Folder, all_close, fails};
 use harmonium::file::ModelFile;
@@ -50,7 +50,7 @@ fn weights_can_be_asked_for_and_refused() {
 }
 
 #[test]
-fn a_machine_of_sequences_reads_and_writes_its_letters() {
+fn a_model_of_sequences_reads_and_writes_its_letters() {
     let folder = folder();
     folder.json(TRAIN);
     // By itself this would be DNA.
@@ -67,7 +67,7 @@ fn a_machine_of_sequences_reads_and_writes_its_letters() {
     let text = fs::read_to_string(folder.path("again.fasta")).unwrap();
     assert_eq!(text.lines().count(), 12);
     let found = fails(&folder, "transform run/model.safetensors few.fasta -o hidden.fasta");
-    assert!(found.contains("only the codes of a machine that was trained on sequences"), "{found}");
+    assert!(found.contains("only the codes of a model that was trained on sequences"), "{found}");
 }
 
 #[test]

@@ -163,10 +163,10 @@ fn codes_tell_their_number_of_states() {
 }
 
 #[test]
-fn a_machine_goes_on_with_other_data() {
+fn a_model_goes_on_with_other_data() {
     let folder = Folder::new();
     let before = folder.json(&format!("{SMALL} -o first"));
-    // No updates: the machine is the same distribution, whatever its coordinates were meanwhile.
+    // No updates: the model is the same distribution, whatever its coordinates were meanwhile.
     let same = folder.json("train builtin:bars:2 --init first/model.safetensors -o same --updates 0");
     let (a, b) = (before["log_likelihood"].as_f64().unwrap(), same["log_likelihood"].as_f64().unwrap());
     assert!((a - b).abs() < 1e-4, "{a} against {b}");
@@ -181,7 +181,7 @@ fn a_machine_goes_on_with_other_data() {
 }
 
 #[test]
-fn held_out_rows_stop_a_run_and_the_best_machine_is_kept() {
+fn held_out_rows_stop_a_run_and_the_best_model_is_kept() {
     let folder = Folder::new();
     folder.table("x.npy", bits(60, 5).view());
     folder.table("y.npy", bits(200, 5).slice(ndarray::s![60.., ..]));
@@ -214,7 +214,7 @@ fn weights_count_rows() {
 }
 
 #[test]
-fn large_machines_get_a_likelihood_with_an_error_bar() {
+fn large_models_get_a_likelihood_with_an_error_bar() {
     let folder = Folder::new();
     folder.table("wide.npy", bits(30, 50).view());
     let json = folder.json("train wide.npy -o run --n-hidden 40 --updates 20 --image 5x10");

@@ -1,7 +1,7 @@
 //! Unknown cells: filled, summed over in likelihoods, learned around; nonsense is refused.
 
 use super::common::{Folder, all_close, bits, close, fails, rbm, standardized};
-use harmonium::conditional::{Conditional, Method, Settings};
+use harmonium::conditional::{Conditional, ConditionalOptions, Method};
 use harmonium::{Bits, Exact};
 use ndarray::{Array2, array};
 
@@ -15,7 +15,7 @@ fn mask(folder: &Folder) -> (Array2<f64>, Bits) {
 }
 
 fn ask() -> Conditional {
-    let settings = Settings { method: Method::Exact, ..Settings::default() };
+    let settings = ConditionalOptions { method: Method::Exact, ..ConditionalOptions::default() };
     Conditional::new(&rbm("bernoulli", 6, "bernoulli", 4, 1), settings).unwrap()
 }
 
@@ -70,11 +70,11 @@ fn impute_fills_with_states_and_draws_and_tells_intervals() {
         assert!(low[k] < x[k] && x[k] < high[k] && spread[k] > 0.0, "{low:?} {x:?} {high:?} {spread:?}");
     }
     assert_eq!((low[0], high[4], spread[0], json["cells"].as_u64()), (1.0, 2.5, 0.0, Some(3)));
-    // In the units of the data: what the machine says of standardised cells, times scale plus shift.
+    // In the units of the data: what the model says of standardised cells, times scale plus shift.
     let file = standardized();
     let mut known = Bits::new(3);
     known.push([true, false, true].into_iter());
-    let mut ask = Conditional::new(&file.rbm, Settings::default()).unwrap();
+    let mut ask = Conditional::new(&file.rbm, ConditionalOptions::default()).unwrap();
     let want = ask.fill(array![[0.0, 0.0, 0.0]].view(), &known, 1).unwrap().values[[0, 1]];
     close(&x[1].into(), 2.0 + 2.0 * want);
 }
@@ -98,7 +98,7 @@ fn evaluate_sums_over_unknown_cells() {
     let file = standardized();
     let mut one = Bits::new(3);
     one.push([true, false, true].into_iter());
-    let mut ask = Conditional::new(&file.rbm, Settings::default()).unwrap();
+    let mut ask = Conditional::new(&file.rbm, ConditionalOptions::default()).unwrap();
     let score = ask.scores(array![[0.0, 0.0, 0.0]].view(), &one, 1).unwrap().rows[0].value;
     let want = score - Exact::new(&file.rbm).unwrap().log_z() - 0.5f64.ln() - 4f64.ln();
     close(&json["mean_log_likelihood"], want);

@@ -1,4 +1,4 @@
-"""Restricted Boltzmann Machines, exact where they can be exact.
+"""Restricted Boltzmann machines, exact where they can be exact.
 
 ``harmonium.RBM`` is a scikit-learn transformer and density estimator of binary, spin, categorical and real-valued units;
 ``harmonium.sklearn.BernoulliRBM`` is a drop-in for scikit-learn's class of that name. scikit-learn itself is optional.

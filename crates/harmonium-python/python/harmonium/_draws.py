@@ -1,4 +1,4 @@
-"""log Z, samples, unknown cells, offsets: what a machine is and gives."""
+"""log Z, samples, unknown cells, offsets: what a model is and gives."""
 
 import json
 import warnings
@@ -26,12 +26,12 @@ class LogZ(NamedTuple):
 
 
 class DrawsMixin:
-    """Questions about the machine."""
+    """Questions about the model."""
 
     def log_z(
         self, method="auto", *, tolerance=0.5, n_chains=None, temperatures=None, budget=None, data=None, random_state=0
     ):
-        """log Z in nats, computed once for the fitted machine.
+        """log Z in nats, computed once for the fitted model.
 
         Parameters
         ----------
@@ -44,7 +44,7 @@ class DrawsMixin:
         budget : float, default=None
             Work after which no more is begun, in weights visited; None is one to two minutes on two cores.
         data : array, default=None
-            Rows like those the machine was trained on, which help an estimate.
+            Rows like those the model was trained on, which help an estimate.
         random_state : int, default=0
             Seed of an estimate.
 
@@ -64,7 +64,7 @@ class DrawsMixin:
         rows = None if data is None else Table(checked(self, data, False))
         found = LogZ(
             **_harmonium.log_z(
-                self.machine_,
+                self.model_,
                 method,
                 float(tolerance),
                 n_chains,
@@ -95,7 +95,7 @@ class DrawsMixin:
         random_state=None,
         return_info=False,
     ):
-        """Rows drawn from the machine, in the units of the data.
+        """Rows drawn from the model, in the units of the data.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class DrawsMixin:
         held = None if clamp is None else Table(checked(self, np.atleast_2d(clamp), False))
         if held is not None and held.shape[0] != 1:
             raise ValueError(f"clamp: has {held.shape[0]} rows, but one is held fast")
-        drawn, info = _harmonium.sample(self.machine_, json.dumps(asked), rows, held, self.n_threads)
+        drawn, info = _harmonium.sample(self.model_, json.dumps(asked), rows, held, self.n_threads)
         for text in info["warnings"]:
             warnings.warn(text, stacklevel=2)
         return (drawn, info) if return_info else drawn
@@ -208,7 +208,7 @@ class DrawsMixin:
             "interval": None if interval is None else float(interval),
             "seed": seed_of(self.random_state if random_state is None else random_state),
         }
-        parts = _harmonium.impute(self.machine_, Table(X), json.dumps(asked), self.n_threads)
+        parts = _harmonium.impute(self.model_, Table(X), json.dumps(asked), self.n_threads)
         values = [like(X, part) for part in parts]
         return values[0] if interval is None else (values[0], *values[2:])
 
@@ -234,6 +234,6 @@ class DrawsMixin:
         """
         self._fitted()
         numbers = [None if o is None else np.ascontiguousarray(o, dtype=np.float64) for o in (visible, hidden)]
-        self.machine_ = self.machine_.recentered(*numbers)
+        self.model_ = self.model_.recentered(*numbers)
         self.__dict__.pop("_run", None)
         return self

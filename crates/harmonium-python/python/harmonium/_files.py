@@ -1,4 +1,4 @@
-"""Machines from files and numbers, and back."""
+"""Models from files and numbers, and back."""
 
 import numpy as np
 
@@ -27,11 +27,11 @@ class FilesMixin:
         array([[1.]])
         """
         self._fitted()
-        self.machine_.write(path)
+        self.model_.write(path)
 
     @classmethod
     def load(cls, path):
-        """The machine of a model file, fitted.
+        """The model of a model file, fitted.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class FilesMixin:
         >>> RBM.load(path).visible
         'spin'
         """
-        return cls._of(_harmonium.Machine.read(path))
+        return cls._of(_harmonium.Model.read(path))
 
     @classmethod
     def from_arrays(
@@ -71,7 +71,7 @@ class FilesMixin:
         visible_offset=None,
         hidden_offset=None,
     ):
-        """A fitted machine from its numbers.
+        """A fitted model from its numbers.
 
         Parameters
         ----------
@@ -111,11 +111,11 @@ class FilesMixin:
             if offset is not None:
                 tensors[f"{side}.offset"] = offset
         numbers = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in tensors.items()}
-        return cls._of(_harmonium.Machine.from_tensors(metadata, numbers, weights.dtype == np.float32))
+        return cls._of(_harmonium.Model.from_tensors(metadata, numbers, weights.dtype == np.float32))
 
     @classmethod
     def from_sklearn(cls, rbm):
-        """The machine of a fitted BernoulliRBM, scikit-learn's or this package's.
+        """The model of a fitted BernoulliRBM, scikit-learn's or this package's.
 
         Parameters
         ----------
@@ -138,12 +138,12 @@ class FilesMixin:
         return cls.from_arrays(np.asarray(rbm.components_).T, rbm.intercept_visible_, rbm.intercept_hidden_)
 
     @classmethod
-    def _of(cls, machine):
-        """An estimator that has a machine."""
-        known = machine.metadata()
+    def _of(cls, model):
+        """An estimator that has a model."""
+        known = model.metadata()
         whole = {name: int(known[key]) for name, key in [("states", "visible.states"), ("hidden_states", "hidden.states")] if key in known}
         self = cls(
-            machine.n_hidden(),
+            model.n_hidden(),
             visible=known["visible.kind"],
             coupling=known.get("visible.coupling", "cho"),
             hidden=known["hidden.kind"],
@@ -151,17 +151,17 @@ class FilesMixin:
             binarize=known.get("data.binarize", "auto"),
             **whole,
         )
-        self.machine_ = machine
+        self.model_ = model
         self.history_ = []
         self.n_updates_ = 0
         self.seed_ = 0
-        self.n_features_in_ = machine.n_visible()
+        self.n_features_in_ = model.n_visible()
         self._n_features_out = int(self.weights_.shape[1])
         return self
 
     def _tensor(self, name):
         self._fitted()
-        tensors = self.machine_.tensors()
+        tensors = self.model_.tensors()
         if name in tensors:
             return tensors[name]
         side = name.split(".")[0]

@@ -83,7 +83,7 @@ def plot_learning(rbm, ax=None):
     """
     events = [e for e in rbm.history_ if e["event"] == "progress"]
     if not events:
-        raise ValueError("there is no measurement to draw: the machine was loaded, or its run was too short")
+        raise ValueError("there is no measurement to draw: the model was loaded, or its run was too short")
     exact = any(e["train"].get("log_likelihood") is not None for e in events)
     name = "log_likelihood" if exact else "pseudo_log_likelihood"
     ax = _axes(ax)
@@ -101,7 +101,7 @@ def plot_learning(rbm, ax=None):
 
 
 def plot_density_2d(rbm, X=None, bounds=None, resolution=100, ax=None):
-    """The density of a machine of two real-valued columns, with rows on it.
+    """The density of a model of two real-valued columns, with rows on it.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def plot_density_2d(rbm, X=None, bounds=None, resolution=100, ax=None):
     'density'
     """
     if rbm.n_features_in_ != 2:
-        raise ValueError(f"the machine has {rbm.n_features_in_} columns, but a density is drawn over 2")
+        raise ValueError(f"the model has {rbm.n_features_in_} columns, but a density is drawn over 2")
     if bounds is None and X is None:
         raise ValueError("bounds: give them, or rows X to find them from")
     if bounds is None:

@@ -1,4 +1,4 @@
-"""``RBM``: a Restricted Boltzmann Machine as a scikit-learn estimator. Everything is computed by the library."""
+"""``RBM``: a Restricted Boltzmann machine as a scikit-learn estimator. Everything is computed by the library."""
 
 import json
 import warnings
@@ -27,7 +27,7 @@ PATIENCE = 10
 
 
 class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, BaseEstimator):
-    """A Restricted Boltzmann Machine of binary, spin, categorical or real-valued units.
+    """A Restricted Boltzmann machine of binary, spin, categorical or real-valued units.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     validation_fraction : float, default=0.0
         Part of the rows to judge by.
     early_stopping : bool or int, default=False
-        Stop after so many measurements (True: 10) without improvement on the held-out rows, and keep the best machine.
+        Stop after so many measurements (True: 10) without improvement on the held-out rows, and keep the best model.
     binarize : {"auto", "none", "sample", "threshold:T"}, default="auto"
         What becomes of values between 0 and 1 for Bernoulli units. "auto" is a threshold of 0.5 with a warning, "none" takes
         them for probabilities.
@@ -76,7 +76,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     likelihood : bool, default=True
         Whether the likelihood is measured along the run.
     random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same machine, on any number of threads.
+        The same seed gives the same model, on any number of threads.
     n_threads : int, default=None
         Threads; all if None.
     verbose : bool, default=False
@@ -221,7 +221,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         >>> rbm.n_updates_
         20
         """
-        first = not hasattr(self, "machine_")
+        first = not hasattr(self, "model_")
         X = checked(self, X, first)
         if first:
             self.seed_ = seed_of(self.random_state)
@@ -229,16 +229,16 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         return self
 
     def _forget(self):
-        for name in ("machine_", "_run", "history_", "n_updates_", "seed_"):
+        for name in ("model_", "_run", "history_", "n_updates_", "seed_"):
             self.__dict__.pop(name, None)
 
     def _learn(self, X, sample_weight, once):
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
         if weights is not None and weights.ndim != 1:
             raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array")
-        going_on = getattr(self, "machine_", None) if once else None
+        going_on = getattr(self, "model_", None) if once else None
         listener = Listener(self.verbose and not once, self.callbacks)
-        machine, run, binarized = _harmonium.fit(
+        model, run, binarized = _harmonium.fit(
             Table(X),
             json.dumps(self._asked(once)),
             weights,
@@ -255,7 +255,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
             )
         before = getattr(self, "n_updates_", 0) if going_on is not None and not hasattr(self, "_run") else 0
         self.n_updates_ = before + listener.updates
-        self.machine_ = machine
+        self.model_ = model
         self._n_features_out = int(self.weights_.shape[1])
         self.history_ = listener.history
         if once:
@@ -303,7 +303,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         }
 
     def _fitted(self):
-        if not hasattr(self, "machine_"):
+        if not hasattr(self, "model_"):
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit, or RBM.load a file.")
 
     def _rows(self, X):
@@ -311,7 +311,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         return checked(self, X, False), self.seed_
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "machine_")
+        return hasattr(self, "model_")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._draws import DrawsMixin
 from ._files import FilesMixin
-from ._harmonium import Machine
+from ._harmonium import Model
 from ._rows import RowsMixin
 
 PATIENCE: int
@@ -15,7 +15,7 @@ _Random = int | np.random.RandomState | np.random.Generator | None
 _Callback = Callable[[dict[str, Any]], object]
 
 class RBM(RowsMixin, DrawsMixin, FilesMixin):
-    machine_: Machine
+    model_: Model
     history_: list[dict[str, Any]]
     n_updates_: int
     n_features_in_: int

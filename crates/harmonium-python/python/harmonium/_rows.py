@@ -1,4 +1,4 @@
-"""What a machine says about rows: features, likelihoods, gradients."""
+"""What a model says about rows: features, likelihoods, gradients."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class RowsMixin:
         array([[0.5, 0.5]])
         """
         X, seed = self._rows(X)
-        return like(X, _harmonium.means(self.machine_, Table(X), seed, self.n_threads))
+        return like(X, _harmonium.means(self.model_, Table(X), seed, self.n_threads))
 
     def reconstruct(self, X):
         """Visible → hidden means → visible means, in the units of the data.
@@ -51,7 +51,7 @@ class RowsMixin:
         array([[0.5]])
         """
         X, seed = self._rows(X)
-        return like(X, _harmonium.reconstructions(self.machine_, Table(X), seed, self.n_threads))
+        return like(X, _harmonium.reconstructions(self.model_, Table(X), seed, self.n_threads))
 
     def free_energy(self, X):
         """F(v) of every row in nats; log p(v) = −F(v) − log Z.
@@ -72,7 +72,7 @@ class RowsMixin:
         array([-0.693, -1.693])
         """
         X, seed = self._rows(X)
-        return _harmonium.free_energies(self.machine_, Table(X), bool(self.missing), seed, self.n_threads)[0]
+        return _harmonium.free_energies(self.model_, Table(X), bool(self.missing), seed, self.n_threads)[0]
 
     def score_samples(self, X):
         """Log likelihood of every row, in nats: a probability, or a density in the units of the data.
@@ -98,7 +98,7 @@ class RowsMixin:
         """
         X, seed = self._rows(X)
         energy, _, jacobian = _harmonium.free_energies(
-            self.machine_, Table(X), bool(self.missing), seed, self.n_threads
+            self.model_, Table(X), bool(self.missing), seed, self.n_threads
         )
         return jacobian - energy - self.log_z().value
 
@@ -142,7 +142,7 @@ class RowsMixin:
         array([-1.386])
         """
         X, seed = self._rows(X)
-        return _harmonium.pseudo_log_likelihoods(self.machine_, Table(X), seed, self.n_threads)
+        return _harmonium.pseudo_log_likelihoods(self.model_, Table(X), seed, self.n_threads)
 
     def gradient(self, X, sample_weight=None, method="exact"):
         """Gradient of the mean log likelihood with respect to every parameter.
@@ -154,7 +154,7 @@ class RowsMixin:
         sample_weight : array of shape (n_samples,), default=None
             How often each row counts.
         method : {"exact"}, default="exact"
-            By enumeration, for machines with a small finite layer or two Gaussian ones.
+            By enumeration, for models with a small finite layer or two Gaussian ones.
 
         Returns
         -------
@@ -171,4 +171,4 @@ class RowsMixin:
             raise ValueError(f"method: {method!r} is not one of exact")
         X, seed = self._rows(X)
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
-        return _harmonium.gradient(self.machine_, Table(X), weights, seed, self.n_threads)
+        return _harmonium.gradient(self.model_, Table(X), weights, seed, self.n_threads)

@@ -2,7 +2,7 @@
 
 Change ``from sklearn.neural_network import BernoulliRBM`` to ``from harmonium.sklearn import BernoulliRBM``. It follows the same
 rule (persistent chains, rows in their order, the sums of both phases divided by the rows of the batch), but draws its chains
-from other random numbers: a seed gives a machine of the same kind, not the same numbers. ``fit`` computes in single precision
+from other random numbers: a seed gives a model of the same kind, not the same numbers. ``fit`` computes in single precision
 whatever the rows are in, which the noise of its chains hides; what it learned has the precision of the rows.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["BernoulliRBM"]
 
 
 class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Bernoulli Restricted Boltzmann Machine with scikit-learn's interface.
+    """Bernoulli Restricted Boltzmann machine with scikit-learn's interface.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-//! Where the arithmetic happens: one machine, some sets of chains, and a few words about them.
+//! Where the arithmetic happens: one model, some sets of chains, and a few words about them.
 //!
 //! Training, sampling and estimates of log Z speak only these words, so that a faster home for the numbers (AMX, a
 //! graphics card) is a new implementation and nothing else.
@@ -7,8 +7,8 @@ pub mod cpu;
 
 pub use cpu::Cpu;
 
+use crate::lowered::LoweredModel;
 use crate::model::Rbm;
-use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::{Bits, States};
@@ -36,11 +36,11 @@ pub trait Backend<T: Real>: Send {
     /// Its name, as the configuration records it.
     fn name(&self) -> &'static str;
 
-    /// The machine it has.
-    fn machine(&self) -> &Natural<T>;
+    /// The model it has.
+    fn lowered(&self) -> &LoweredModel<T>;
 
-    /// Changes the machine's numbers in place; waiting hidden rows stay.
-    fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>));
+    /// Changes the model's numbers in place; waiting hidden rows stay.
+    fn update(&mut self, change: &mut dyn FnMut(&mut LoweredModel<T>));
 
     /// Becomes `rbm` lowered, after its weights have taken a step: how much of which change. Both may be one pass over the
     /// weights. Waiting hidden rows stay.
@@ -48,16 +48,16 @@ pub trait Backend<T: Real>: Send {
         if let Some((scale, step)) = step {
             rbm.step_weights(scale, step);
         }
-        self.update(&mut |machine| rbm.lower_into(machine));
+        self.update(&mut |lowered| rbm.lower_into(lowered));
     }
 
-    /// Sets what the machine is at inverse temperature 0: independent units with these natural parameters, visible and
-    /// hidden. At β the natural parameters are (1 − β) times these plus β times the machine's, and the coupling is β W̃. If
-    /// none were set, fields are 0 there and quadratic terms are the machine's own.
+    /// Sets what the model is at inverse temperature 0: independent units with these natural parameters, visible and
+    /// hidden. At β the natural parameters are (1 − β) times these plus β times the model's, and the coupling is β W̃. If
+    /// none were set, fields are 0 there and quadratic terms are the model's own.
     fn set_base(&mut self, base: [Array2<T>; 2]);
 
-    /// Rounds the machine's weights for what follows, or no longer, if that makes it faster; says whether they are rounded now.
-    /// `machine` stays as it is. An update ends it.
+    /// Rounds the model's weights for what follows, or no longer, if that makes it faster; says whether they are rounded now.
+    /// `lowered` stays as it is. An update ends it.
     fn round(&mut self, _on: bool) -> bool {
         false
     }

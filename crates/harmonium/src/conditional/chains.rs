@@ -20,7 +20,7 @@ const PIECE: usize = 128;
 pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) -> Vec<Answer> {
     let (rows, chains) = (x.nrows(), this.settings.chains);
     start(this, x, known, key);
-    let columns = this.machine.visible().columns();
+    let columns = this.lowered.visible().columns();
     let mut sums = Array2::<f64>::zeros((rows * chains, columns));
     let (mut looks, mut draws) = (0.0, Vec::new());
     for step in (0..this.settings.steps).step_by(EVERY) {
@@ -98,12 +98,12 @@ fn cool_down<T: Real>(backend: &mut dyn Backend<T>, slot: Slot, rows: usize, swe
 
 /// ⟨v | h⟩ of every chain, with h drawn from the states as they are.
 fn visible_means(this: &Conditional, states: &States<f32>, key: Key) -> Array2<f64> {
-    let (machine, rows) = (&this.narrow, states.rows());
-    let much = rows * machine.weights().len() >= threads::MANY;
+    let (lowered, rows) = (&this.narrow, states.rows());
+    let much = rows * lowered.weights().len() >= threads::MANY;
     let pieces: Vec<Array2<f32>> = threads::map(much, (0..rows).step_by(PIECE), |from| {
-        let x = states.columns(machine.visible().unit(), from, (from + PIECE).min(rows));
-        let h = machine.up().sample(x.view(), key, from as u64);
-        machine.down().means(h.view())
+        let x = states.columns(lowered.visible().unit(), from, (from + PIECE).min(rows));
+        let h = lowered.up().sample(x.view(), key, from as u64);
+        lowered.down().means(h.view())
     });
     let views: Vec<_> = pieces.iter().map(|p| p.view()).collect();
     // All have the same number of columns.

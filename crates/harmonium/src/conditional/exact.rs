@@ -1,9 +1,9 @@
-//! The machine of the cells that are not known, solved: its visible layer has their distribution, its hidden layer that of h.
+//! The model of the cells that are not known, solved: its visible layer has their distribution, its hidden layer that of h.
 
 use super::Answer;
 use crate::error::Result;
 use crate::exact::Solved;
-use crate::natural::Natural;
+use crate::lowered::LoweredModel;
 use crate::rng::Key;
 use crate::states::Bits;
 use crate::stats::Stats;
@@ -14,7 +14,7 @@ const DRAWS: usize = 1000;
 
 /// One row: its columns, and which of its sites are known.
 pub(crate) struct Row<'a> {
-    pub machine: &'a Natural<f64>,
+    pub lowered: &'a LoweredModel<f64>,
     pub x: Vec<f64>,
     pub known: &'a Bits,
     /// Which row of `known` it is.
@@ -25,7 +25,7 @@ impl Row<'_> {
     /// log p*(v_B).
     pub fn log_p(&self) -> Result<f64> {
         match self.free().is_empty() {
-            true => Ok(-self.machine.up().free_energy(self.one().view())[0]),
+            true => Ok(-self.lowered.up().free_energy(self.one().view())[0]),
             false => Ok(self.solved()?.log_z()),
         }
     }
@@ -35,24 +35,24 @@ impl Row<'_> {
         Array1::from(self.x.clone()).insert_axis(Axis(0))
     }
 
-    /// The machine of the cells that are not known, solved.
+    /// The model of the cells that are not known, solved.
     fn solved(&self) -> Result<Solved> {
-        Solved::new(self.machine.given(&self.x, |site| self.known.get(self.number, site)), &|_, _| ())
+        Solved::new(self.lowered.clamped(&self.x, |site| self.known.get(self.number, site)), &|_, _| ())
     }
 
     /// Columns of the cells that are not known.
     fn free(&self) -> Vec<usize> {
-        let width = self.machine.visible().unit().width();
+        let width = self.lowered.visible().unit().width();
         (0..self.x.len()).filter(|c| !self.known.get(self.number, c / width)).collect()
     }
 
     /// ⟨T(v)⟩, ⟨T(h)⟩ and ⟨vhᵀ⟩ given what is known.
     pub fn stats(&self) -> Result<Stats<f64>> {
         if self.free().is_empty() {
-            return Ok(self.machine.up().stats(self.one().view(), Array1::ones(1).view()));
+            return Ok(self.lowered.up().stats(self.one().view(), Array1::ones(1).view()));
         }
-        let (found, mut all) = (self.solved()?.stats(), Stats::zeros(self.machine));
-        self.machine.visible().unit().stats(&self.x, all.visible.view_mut());
+        let (found, mut all) = (self.solved()?.stats(), Stats::zeros(self.lowered));
+        self.lowered.visible().unit().stats(&self.x, all.visible.view_mut());
         for (x, mut row) in self.x.iter().zip(all.cross.rows_mut()) {
             row.assign(&(&found.hidden.row(0) * *x));
         }
@@ -65,7 +65,7 @@ impl Row<'_> {
 
     /// What is known of its cells, with draws under a key if they are wanted.
     pub(super) fn answer(&self, draws: Option<Key>) -> Result<Answer> {
-        let (side, free) = (self.machine.visible(), self.free());
+        let (side, free) = (self.lowered.visible(), self.free());
         let (mut means, std_err) = (Array1::from(self.x.clone()), Array1::zeros(self.x.len()));
         if free.is_empty() {
             return Ok(Answer { means, std_err, draws: None });

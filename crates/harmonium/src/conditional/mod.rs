@@ -1,11 +1,11 @@
 //! p(v_A | v_B): what some visible cells of a row say about the others.
 //!
-//! Given v_B, a machine is a machine of the other cells: [`Natural::given`]. So what is exact for machines is exact here. Where
+//! Clamped v_B, a model is a model of the other cells: [`LoweredModel::given`]. So what is exact for models is exact here. Where
 //! enumeration would take too long, chains run with v_B held fast.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `exact` | the machine of the other cells, solved |
+//! | `exact` | the model of the other cells, solved |
 //! | `chains` | chains with cells held fast |
 //! | `score` | log Σ_{v_A} p*(v_A, v_B) |
 //! | `summary` | means, spreads and intervals of cells, from what either way gives |
@@ -25,8 +25,8 @@ use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::exact::Exact;
 use crate::logz::known::KnownPath;
+use crate::lowered::LoweredModel;
 use crate::model::Rbm;
-use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::Bits;
@@ -68,12 +68,12 @@ fn named<T: Copy>(key: &'static str, name: &str, list: &[(&'static str, T)]) -> 
 
 /// What conditionals are found with.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct ConditionalOptions {
     /// How.
     pub method: Method,
     /// Chains of every row.
     pub chains: usize,
-    /// Sweeps before anything is counted; in the first half of them the chains cool down to the machine.
+    /// Sweeps before anything is counted; in the first half of them the chains cool down to the model.
     pub burn_in: u64,
     /// Sweeps that count.
     pub steps: u64,
@@ -83,13 +83,13 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { method: Method::Auto, chains: 20, burn_in: 100, steps: 200, interval: None, seed: 0 }
+impl Default for ConditionalOptions {
+    fn default() -> ConditionalOptions {
+        ConditionalOptions { method: Method::Auto, chains: 20, burn_in: 100, steps: 200, interval: None, seed: 0 }
     }
 }
 
-impl Settings {
+impl ConditionalOptions {
     fn check(&self) -> Result<()> {
         let fail = |key, problem: String| Err(Error::Config { key, problem });
         if self.chains < 2 {
@@ -115,30 +115,30 @@ struct Answer {
     draws: Option<Array2<f64>>,
 }
 
-/// A machine that is asked about cells.
+/// A model that is asked about cells.
 pub struct Conditional {
-    machine: Natural<f64>,
+    lowered: LoweredModel<f64>,
     backend: Box<dyn Backend<f32>>,
-    narrow: Natural<f32>,
+    narrow: LoweredModel<f32>,
     /// Made when it is first needed.
     path: Option<KnownPath<f32>>,
-    settings: Settings,
+    settings: ConditionalOptions,
     key: Key,
 }
 
 impl Conditional {
-    /// A machine to ask; refuses settings that make no sense.
-    pub fn new(rbm: &Rbm<f64>, settings: Settings) -> Result<Conditional> {
+    /// A model to ask; refuses settings that make no sense.
+    pub fn new(rbm: &Rbm<f64>, settings: ConditionalOptions) -> Result<Conditional> {
         settings.check()?;
         let narrow = rbm.cast::<f32>().lower();
         let backend = Box::new(Cpu::new(narrow.clone())?);
-        Ok(Conditional { machine: rbm.lower(), backend, narrow, path: None, settings, key: Key::root(settings.seed) })
+        Ok(Conditional { lowered: rbm.lower(), backend, narrow, path: None, settings, key: Key::root(settings.seed) })
     }
 
     /// Rows that are best asked about at once: as many as chains and their draws fit into some hundred megabytes.
     pub fn rows_at_once(&self) -> usize {
         let draws = if self.settings.interval.is_some() { self.settings.steps as usize / chains::EVERY + 1 } else { 2 };
-        let cells = self.settings.chains * self.machine.visible().columns() * draws;
+        let cells = self.settings.chains * self.lowered.visible().columns() * draws;
         ((1 << 24) / cells.max(1)).clamp(1, 1024)
     }
 
@@ -148,9 +148,9 @@ impl Conditional {
         let (some, rest) = self.parted(known);
         let mut answers: Vec<Option<Answer>> = (0..x.nrows()).map(|_| None).collect();
         let key = self.key.step(first);
-        let (machine, want_draws) = (&self.machine, self.settings.interval.is_some());
+        let (lowered, want_draws) = (&self.lowered, self.settings.interval.is_some());
         let solved = threads::map(some.len() > 1, some.iter(), |&r| {
-            let row = exact::Row { machine, x: x.row(r).to_vec(), known, number: r };
+            let row = exact::Row { lowered, x: x.row(r).to_vec(), known, number: r };
             row.answer(want_draws.then(|| key.step(r as u64)))
         });
         for (r, answer) in some.iter().zip(solved) {
@@ -161,18 +161,18 @@ impl Conditional {
             rest.iter().zip(found).for_each(|(r, answer)| answers[*r] = Some(answer));
         }
         let answers: Vec<Answer> = answers.into_iter().flatten().collect();
-        Ok(summary::of(self.machine.visible(), &answers, known, self.settings.interval, some.len()))
+        Ok(summary::of(self.lowered.visible(), &answers, known, self.settings.interval, some.len()))
     }
 
     /// Γ terms that summing over the unknown cells of all rows takes, if that can be done.
     pub fn cost(&self, known: &Bits) -> Option<f64> {
-        (0..known.rows()).map(|r| cost(&self.machine, known, r)).sum()
+        (0..known.rows()).map(|r| cost(&self.lowered, known, r)).sum()
     }
 
     /// Rows that are solved exactly, and the others.
     fn parted(&self, known: &Bits) -> (Vec<usize>, Vec<usize>) {
         (0..known.rows()).partition(|&r| {
-            let cheap = || cost(&self.machine, known, r).is_some_and(|c| c <= CHEAP);
+            let cheap = || cost(&self.lowered, known, r).is_some_and(|c| c <= CHEAP);
             known.ones(r) == known.sites()
                 || self.settings.method == Method::Exact
                 || (self.settings.method == Method::Auto && cheap())
@@ -181,18 +181,18 @@ impl Conditional {
 }
 
 /// Γ terms that summing over the unknown cells of a row takes, if that can be done.
-pub(crate) fn cost<T: Real>(machine: &Natural<T>, known: &Bits, row: usize) -> Option<f64> {
+pub(crate) fn cost<T: Real>(lowered: &LoweredModel<T>, known: &Bits, row: usize) -> Option<f64> {
     match known.sites() - known.ones(row) {
-        0 => Some(machine.hidden().columns() as f64),
-        free => Exact::cost_of_sites(machine, free),
+        0 => Some(lowered.hidden().columns() as f64),
+        free => Exact::cost_of_sites(lowered, free),
     }
 }
 
 /// Statistics of rows of columns, each counted `weights[r]` times, with the hidden layer and the cells that are not `known`
 /// averaged out exactly: what the gradient of the likelihood of the known cells needs.
-pub fn stats(machine: &Natural<f64>, x: ArrayView2<f64>, known: &Bits, weights: &[f64]) -> Result<Stats<f64>> {
-    let parts = threads::map(true, 0..x.nrows(), |r| Row { machine, x: x.row(r).to_vec(), known, number: r }.stats());
-    let mut sum = Stats::zeros(machine);
+pub fn stats(lowered: &LoweredModel<f64>, x: ArrayView2<f64>, known: &Bits, weights: &[f64]) -> Result<Stats<f64>> {
+    let parts = threads::map(true, 0..x.nrows(), |r| Row { lowered, x: x.row(r).to_vec(), known, number: r }.stats());
+    let mut sum = Stats::zeros(lowered);
     for (part, w) in parts.into_iter().zip(weights) {
         sum.add_scaled(*w, &part?);
     }

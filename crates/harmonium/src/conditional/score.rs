@@ -40,9 +40,9 @@ impl Conditional {
     pub fn scores(&mut self, x: ArrayView2<f64>, known: &Bits, first: u64) -> Result<Scores> {
         let (some, rest) = self.parted(known);
         let mut rows = vec![Score { value: 0.0, std_err: 0.0 }; x.nrows()];
-        let machine = &self.machine;
+        let lowered = &self.lowered;
         let solved = threads::map(some.len() > 1, some.iter(), |&r| {
-            Row { machine, x: x.row(r).to_vec(), known, number: r }.log_p()
+            Row { lowered, x: x.row(r).to_vec(), known, number: r }.log_p()
         });
         for (r, log_z) in some.iter().zip(solved) {
             rows[*r].value = log_z?;

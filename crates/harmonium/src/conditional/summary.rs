@@ -3,7 +3,7 @@
 use super::{Answer, named};
 use crate::data::Preprocess;
 use crate::error::Result;
-use crate::natural::Side;
+use crate::lowered::LoweredLayer;
 use crate::states::Bits;
 use crate::units::Unit;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
@@ -74,7 +74,7 @@ impl Filled {
         }
     }
 
-    /// From the machine's units to those of the data; known cells are what they were in the rows `raw`, to the bit.
+    /// From the model's units to those of the data; known cells are what they were in the rows `raw`, to the bit.
     pub fn restore(&mut self, preprocess: &Preprocess, raw: ArrayView2<f64>, known: &Bits) {
         for part in std::iter::once(&mut self.values).chain(self.interval.iter_mut().flatten()) {
             preprocess.restore(part);
@@ -87,7 +87,13 @@ impl Filled {
     }
 }
 
-pub(super) fn of(side: &Side<f64>, answers: &[Answer], known: &Bits, interval: Option<f64>, exact: usize) -> Filled {
+pub(super) fn of(
+    side: &LoweredLayer<f64>,
+    answers: &[Answer],
+    known: &Bits,
+    interval: Option<f64>,
+    exact: usize,
+) -> Filled {
     let (rows, sites, width) = (answers.len(), side.sites(), side.unit().width());
     let zeros = || Array2::zeros((rows, sites));
     let (mut means, mut std_err, mut spread) = (Array2::zeros((rows, side.columns())), zeros(), zeros());

@@ -138,12 +138,12 @@ impl Set {
             }
         }
         let (set, image) = (self.set.clone(), flat::image(&self.shape));
-        Ok(Box::new(Table { path: path.into(), set, dtype: self.dtype, extent, image, done: 0 }))
+        Ok(Box::new(Hdf5Table { path: path.into(), set, dtype: self.dtype, extent, image, done: 0 }))
     }
 }
 
 /// A data set being read.
-struct Table {
+struct Hdf5Table {
     path: PathBuf,
     set: Dataset,
     dtype: Dtype,
@@ -152,7 +152,7 @@ struct Table {
     done: u64,
 }
 
-impl Source for Table {
+impl Source for Hdf5Table {
     fn columns(&self) -> usize {
         self.extent.columns
     }

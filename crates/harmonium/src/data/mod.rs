@@ -1,7 +1,7 @@
 //! Data: tables of numbers, one row per example, read in blocks so that a file may be larger than memory.
 //!
 //! **To add a format: write its file, add its line to [`FORMATS`], or to [`WRITERS`] for writing.** A [`Source`] gives numbers as they stand in the
-//! file; [`Rows`] prepares them (shift, scale, binarise) and encodes them for the units of a layer.
+//! file; [`PreparedRows`] prepares them (shift, scale, binarise) and encodes them for the units of a layer.
 
 mod alphabet;
 mod binarize;
@@ -34,10 +34,10 @@ pub use entropy::RowCounts;
 pub use memory::Memory;
 pub use options::ReadOptions;
 pub use prepare::Preprocess;
-pub use rows::{Block, Rows};
+pub use rows::{Block, PreparedRows};
 pub use similarity::similarity_weights;
 pub use text::column_list;
-pub use write::{Blocks, Table, WRITERS, Writer, write_table};
+pub use write::{Blocks, TableHead, WRITERS, Writer, write_table};
 
 use crate::error::{Error, Result, shown};
 use ndarray::Array2;

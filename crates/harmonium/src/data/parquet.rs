@@ -50,7 +50,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     }
     let names: Vec<String> = fields.iter().flat_map(Field::names).collect();
     let readers = Vec::new();
-    Ok(Box::new(Table { path: path.into(), reader, fields, readers, names, rows, done: 0, group: 0, left: 0 }))
+    Ok(Box::new(ParquetTable { path: path.into(), reader, fields, readers, names, rows, done: 0, group: 0, left: 0 }))
 }
 
 fn refusal(path: &Path, error: &ParquetError) -> Error {
@@ -202,7 +202,7 @@ impl PageReader for Guarded {
 }
 
 /// A Parquet file being read.
-struct Table {
+struct ParquetTable {
     path: PathBuf,
     reader: SerializedFileReader<File>,
     fields: Vec<Field>,
@@ -216,7 +216,7 @@ struct Table {
     left: u64,
 }
 
-impl Table {
+impl ParquetTable {
     /// Begins the next group of rows.
     fn next_group(&mut self) -> Outcome<()> {
         let group = self.reader.get_row_group(self.group)?;
@@ -232,7 +232,7 @@ impl Table {
     }
 }
 
-impl Source for Table {
+impl Source for ParquetTable {
     fn columns(&self) -> usize {
         self.names.len()
     }

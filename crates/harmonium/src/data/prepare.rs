@@ -44,7 +44,7 @@ impl Preprocess {
         }
     }
 
-    /// x → x·scale + shift, for what a machine gives back.
+    /// x → x·scale + shift, for what a model gives back.
     pub fn restore(&self, rows: &mut Array2<f64>) {
         if let Some(scale) = &self.scale {
             *rows *= &scale.view().insert_axis(Axis(0));

@@ -1,15 +1,15 @@
-//! Rows of a table as a machine sees them: (x − shift)/scale, binarised, in the columns of its visible units.
+//! Rows of a table as a model sees them: (x − shift)/scale, binarised, in the columns of its visible units.
 
 use super::{Binarize, Binarizer, Preprocess, Source};
 use crate::error::{Error, Result};
-use crate::natural::Side;
+use crate::lowered::LoweredLayer;
 use crate::states::Bits;
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 
-/// Numbers per block: 16 MiB, rows enough for many threads, and little beside the weights of a machine of that width.
+/// Numbers per block: 16 MiB, rows enough for many threads, and little beside the weights of a model of that width.
 const BLOCK_CELLS: usize = 1 << 21;
-/// Rows per block at most: a thousand per thread on a large machine, and progress is told often enough.
+/// Rows per block at most: a thousand per thread on a large model, and progress is told often enough.
 const BLOCK_ROWS: usize = 1 << 14;
 
 /// Rows that one thread takes at a time. It is fixed, so that results do not depend on the number of threads.
@@ -21,7 +21,7 @@ pub struct Block {
     pub first: u64,
     /// Prepared data values, one per site.
     pub values: Array2<f64>,
-    /// The same as columns, see [`Side::encode`].
+    /// The same as columns, see [`LoweredLayer::encode`].
     pub columns: Array2<f64>,
     /// Which cells are known, one bit per site, if some are not; those have the value of a first state.
     pub known: Option<Bits>,
@@ -49,7 +49,7 @@ impl Block {
         match result.indexed_iter().find(|(_, x)| !x.is_finite()) {
             None => Ok(result),
             Some(((row, _), x)) => Err(Error::Undefined(format!(
-                "data row {}: the result is {x}, its values are too large for the machine",
+                "data row {}: the result is {x}, its values are too large for the model",
                 self.first + row as u64
             ))),
         }
@@ -57,30 +57,30 @@ impl Block {
 }
 
 /// A source, prepared for a layer.
-pub struct Rows<'a> {
+pub struct PreparedRows<'a> {
     source: Box<dyn Source>,
-    side: &'a Side<f64>,
+    side: &'a LoweredLayer<f64>,
     preprocess: &'a Preprocess,
     binarizer: Binarizer,
     missing: bool,
     done: u64,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> PreparedRows<'a> {
     /// Refuses a source with another number of columns than the layer has sites. `binarize` is what is asked for, `None`
     /// if nothing is; `seed` is for binarisation by sampling.
     pub fn new(
         source: Box<dyn Source>,
-        side: &'a Side<f64>,
+        side: &'a LoweredLayer<f64>,
         preprocess: &'a Preprocess,
         binarize: Option<Binarize>,
         seed: u64,
-    ) -> Result<Rows<'a>> {
+    ) -> Result<PreparedRows<'a>> {
         if source.columns() != side.sites() {
             return Err(Error::Columns { expected: side.sites(), found: source.columns() });
         }
         let binarizer = Binarizer::new(binarize, preprocess.binarize, side.unit(), seed);
-        Ok(Rows { source, side, preprocess, binarizer, missing: false, done: 0 })
+        Ok(PreparedRows { source, side, preprocess, binarizer, missing: false, done: 0 })
     }
 
     /// Takes cells that are not a number for unknown ones, if they may be `missing`; else they are refused.
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    fn machine(kind: &str) -> crate::Natural<f64> {
+    fn lowered(kind: &str) -> crate::LoweredModel<f64> {
         let kind = Kind::new(kind, &Default::default()).unwrap();
         let sites = if kind.name() == "spin" { 3 } else { 2 };
         Rbm::new(kind.clone(), sites, kind, 1).unwrap().lower()
@@ -167,22 +167,22 @@ mod tests {
 
     #[test]
     fn shift_and_scale_come_before_the_units() {
-        let machine = machine("gaussian");
+        let lowered = lowered("gaussian");
         let numbers = |x: f64| Some(Array1::from_elem(2, x));
         let preprocess = Preprocess { binarize: None, shift: numbers(1.0), scale: numbers(2.0) };
         let source = Box::new(Memory(vec![array![[5.0, 1.0]]]));
-        let mut rows = Rows::new(source, machine.visible(), &preprocess, None, 0).unwrap();
+        let mut rows = PreparedRows::new(source, lowered.visible(), &preprocess, None, 0).unwrap();
         assert_eq!(rows.read().unwrap().unwrap().columns, array![[2.0, 0.0]]);
         assert!(rows.read().unwrap().is_none());
     }
 
     #[test]
     fn nan_and_values_outside_the_domain_are_refused_by_row_and_column() {
-        let machine = machine("bernoulli");
+        let lowered = lowered("bernoulli");
         for (bad, text) in [(f64::NAN, "NaN"), (2.0, "2"), (f64::INFINITY, "inf")] {
             let source = Box::new(Memory(vec![array![[0.0, 1.0], [1.0, bad]], array![[0.3, 1.0]]]));
             let preprocess = Preprocess::default();
-            let mut rows = Rows::new(source, machine.visible(), &preprocess, None, 0).unwrap();
+            let mut rows = PreparedRows::new(source, lowered.visible(), &preprocess, None, 0).unwrap();
             assert_eq!(rows.read().unwrap().unwrap().columns, array![[0.0, 1.0]]);
             assert_eq!(rows.decided_by_data(), Some(Binarize::Threshold(0.5)));
             let message = rows.read().err().unwrap().to_string();
@@ -193,12 +193,13 @@ mod tests {
     #[test]
     fn missing_cells_are_marked_and_never_seen_by_the_units() {
         for (kind, first) in [("bernoulli", 0.0), ("gaussian", 0.0), ("spin", -1.0)] {
-            let machine = machine(kind);
+            let lowered = lowered(kind);
             let row = array![[1.0, f64::NAN, 1.0]];
-            let source = Box::new(Memory(vec![row.slice(ndarray::s![.., ..machine.visible().sites()]).to_owned()]));
+            let source = Box::new(Memory(vec![row.slice(ndarray::s![.., ..lowered.visible().sites()]).to_owned()]));
             let source: Box<dyn Source> = if kind == "spin" { Box::new(Three(Some(row))) } else { source };
             let preprocess = Preprocess::default();
-            let mut rows = Rows::new(source, machine.visible(), &preprocess, None, 0).unwrap().with_missing(true);
+            let mut rows =
+                PreparedRows::new(source, lowered.visible(), &preprocess, None, 0).unwrap().with_missing(true);
             let block = rows.read().unwrap().unwrap();
             let known = block.known.unwrap();
             assert_eq!((known.get(0, 0), known.get(0, 1)), (true, false));
@@ -222,9 +223,9 @@ mod tests {
 
     #[test]
     fn another_number_of_columns_is_refused_before_reading() {
-        let machine = machine("spin");
+        let lowered = lowered("spin");
         let preprocess = Preprocess::default();
-        let refused = Rows::new(Box::new(Memory(vec![])), machine.visible(), &preprocess, None, 0);
-        assert_eq!(refused.err().unwrap().to_string(), "the data has 2 columns, but the machine has 3 visible sites");
+        let refused = PreparedRows::new(Box::new(Memory(vec![])), lowered.visible(), &preprocess, None, 0);
+        assert_eq!(refused.err().unwrap().to_string(), "the data has 2 columns, but the model has 3 visible sites");
     }
 }

@@ -1,7 +1,7 @@
 //! CD-k: chains start at the batch and run k sweeps (Hinton 2002; the unsigned RBM exercise, eq. 30; Corro, *Lab
 //! Exercise 2*, section 3). Each chain counts as its row does.
 
-use super::{BATCH, Context, Estimator, Phases, Settings};
+use super::{BATCH, Context, Estimator, EstimatorOptions, Phases};
 use crate::error::Result;
 use crate::real::Real;
 use crate::stats::Take;
@@ -10,7 +10,7 @@ struct Cd {
     steps: u64,
 }
 
-pub(super) fn make<T: Real>(settings: Settings) -> Box<dyn Estimator<T>> {
+pub(super) fn make<T: Real>(settings: EstimatorOptions) -> Box<dyn Estimator<T>> {
     Box::new(Cd { steps: settings.gibbs_steps })
 }
 

@@ -1,11 +1,11 @@
 //! ⟨·⟩_p by enumeration: the gradient is that of the likelihood, without noise. See [`crate::exact`]. Cells that are not known are
 //! summed over where that is cheap, so that it is the gradient of the likelihood of what is known.
 
-use super::{BATCH, Context, Estimator, Phases, Settings};
+use super::{BATCH, Context, Estimator, EstimatorOptions, Phases};
 use crate::conditional::{self, cost};
 use crate::error::Result;
 use crate::exact::Exact;
-use crate::natural::Natural;
+use crate::lowered::LoweredModel;
 use crate::real::Real;
 use crate::states::Bits;
 use crate::stats::{Stats, Take};
@@ -15,13 +15,13 @@ const CHEAP: f64 = 2e5;
 
 struct Enumerate;
 
-pub(super) fn make<T: Real>(_: Settings) -> Box<dyn Estimator<T>> {
+pub(super) fn make<T: Real>(_: EstimatorOptions) -> Box<dyn Estimator<T>> {
     Box::new(Enumerate)
 }
 
 impl<T: Real> Estimator<T> for Enumerate {
     fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
-        match cx.known.filter(|known| self.sums_over(cx.backend.machine(), known)) {
+        match cx.known.filter(|known| self.sums_over(cx.backend.lowered(), known)) {
             Some(known) => {
                 out.difference = narrow(&summed(&cx, known)?.mean());
                 out.keep_data();
@@ -35,8 +35,8 @@ impl<T: Real> Estimator<T> for Enumerate {
         Ok(())
     }
 
-    fn sums_over(&self, machine: &Natural<T>, known: &Bits) -> bool {
-        (0..known.rows()).all(|r| cost(machine, known, r).is_some_and(|c| c <= CHEAP))
+    fn sums_over(&self, lowered: &LoweredModel<T>, known: &Bits) -> bool {
+        (0..known.rows()).all(|r| cost(lowered, known, r).is_some_and(|c| c <= CHEAP))
     }
 }
 
@@ -52,7 +52,7 @@ fn narrow<T: Real>(stats: &Stats<f64>) -> Stats<T> {
 /// Statistics of the batch, averaged over the cells that are not known.
 fn summed<T: Real>(cx: &Context<T>, known: &Bits) -> Result<Stats<f64>> {
     let states = cx.backend.get(BATCH);
-    let x = states.columns(cx.backend.machine().visible().unit(), 0, states.rows()).mapv(T::f64);
+    let x = states.columns(cx.backend.lowered().visible().unit(), 0, states.rows()).mapv(T::f64);
     let weights: Vec<f64> = (0..states.rows()).map(|r| cx.weights.map_or(1.0, |w| w[r].f64())).collect();
-    conditional::stats(&cx.backend.machine().widen(), x.view(), known, &weights)
+    conditional::stats(&cx.backend.lowered().widen(), x.view(), known, &weights)
 }

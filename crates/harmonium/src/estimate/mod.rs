@@ -7,8 +7,8 @@ mod pt;
 
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::error::{Error, Result};
+use crate::lowered::LoweredModel;
 use crate::model::Rbm;
-use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::Bits;
@@ -17,9 +17,9 @@ use ndarray::Array2;
 
 /// What an estimator may use.
 pub struct Context<'a, T> {
-    /// The machine in its own coordinates.
+    /// The model in its own coordinates.
     pub rbm: &'a Rbm<T>,
-    /// The same machine, lowered and loaded.
+    /// The same model, lowered and loaded.
     pub backend: &'a mut dyn Backend<T>,
     /// Weights of the batch's rows, which are in slot [`BATCH`]; none if all count once.
     pub weights: Option<&'a [T]>,
@@ -36,16 +36,16 @@ pub const BATCH: Slot = 0;
 
 /// ⟨·⟩_data − ⟨·⟩_model, and the first of them alone.
 pub struct Phases<T> {
-    /// The difference, measured from the machine's origins, see [`Stats::measure_from`].
+    /// The difference, measured from the model's origins, see [`Stats::measure_from`].
     pub difference: Stats<T>,
     /// ⟨T(v)⟩ and ⟨T(h)⟩ of the batch.
     pub data: [Array2<T>; 2],
 }
 
 impl<T: Real> Phases<T> {
-    /// For a machine of these shapes.
-    pub fn zeros(machine: &Natural<T>) -> Phases<T> {
-        let difference = Stats::zeros(machine);
+    /// For a model of these shapes.
+    pub fn zeros(lowered: &LoweredModel<T>) -> Phases<T> {
+        let difference = Stats::zeros(lowered);
         let data = [difference.visible.clone(), difference.hidden.clone()];
         Phases { difference, data }
     }
@@ -87,11 +87,11 @@ pub trait Estimator<T: Real>: Send {
     fn phases(&mut self, cx: Context<T>, out: &mut Phases<T>) -> Result<()>;
 
     /// Whether cells of rows that are not known are summed over, so that they need not be drawn.
-    fn sums_over(&self, _machine: &Natural<T>, _known: &Bits) -> bool {
+    fn sums_over(&self, _lowered: &LoweredModel<T>, _known: &Bits) -> bool {
         false
     }
 
-    /// Where its samples of the machine are, if they outlive an update.
+    /// Where its samples of the model are, if they outlive an update.
     fn chains(&self) -> Option<Slot> {
         None
     }
@@ -119,7 +119,7 @@ pub trait Estimator<T: Real>: Send {
 
 /// What an estimator is made with.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct EstimatorOptions {
     /// Gibbs sweeps per update.
     pub gibbs_steps: u64,
     /// Temperatures of every ladder, if chains are tempered.
@@ -132,25 +132,25 @@ pub struct Entry<T> {
     pub name: &'static str,
     /// One line for help.
     pub about: &'static str,
-    make: fn(Settings) -> Box<dyn Estimator<T>>,
+    make: fn(EstimatorOptions) -> Box<dyn Estimator<T>>,
 }
 
 /// The list.
 pub fn estimators<T: Real>() -> [Entry<T>; 4] {
     [
-        Entry { name: "pcd", about: "persistent chains that follow the machine", make: pcd::make },
+        Entry { name: "pcd", about: "persistent chains that follow the model", make: pcd::make },
         Entry { name: "cd", about: "contrastive divergence: chains start at the batch", make: cd::make },
         Entry {
             name: "pt",
             about: "parallel tempering: persistent ladders of chains that swap states",
             make: pt::make,
         },
-        Entry { name: "exact", about: "enumeration, for small machines", make: exact::make },
+        Entry { name: "exact", about: "enumeration, for small models", make: exact::make },
     ]
 }
 
 /// The estimator called `name`.
-pub fn new<T: Real>(name: &str, settings: Settings) -> Result<Box<dyn Estimator<T>>> {
+pub fn new<T: Real>(name: &str, settings: EstimatorOptions) -> Result<Box<dyn Estimator<T>>> {
     let list = estimators::<T>();
     match list.iter().find(|e| e.name == name) {
         Some(entry) => Ok((entry.make)(settings)),

@@ -4,7 +4,7 @@
 //! The hidden states that begin the next update are drawn from the product that the statistics need anyway, before the
 //! weights move.
 
-use super::{Context, Estimator, Phases, Settings};
+use super::{Context, Estimator, EstimatorOptions, Phases};
 use crate::backend::Slot;
 use crate::error::Result;
 use crate::real::Real;
@@ -16,7 +16,7 @@ struct Pcd {
     steps: u64,
 }
 
-pub(super) fn make<T: Real>(settings: Settings) -> Box<dyn Estimator<T>> {
+pub(super) fn make<T: Real>(settings: EstimatorOptions) -> Box<dyn Estimator<T>> {
     Box::new(Pcd { steps: settings.gibbs_steps })
 }
 

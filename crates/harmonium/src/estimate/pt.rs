@@ -1,15 +1,15 @@
 //! Parallel tempering: every persistent chain is the last rung of a ladder that goes down to independent units, and swaps bring
 //! states from where barriers are low (Desjardins, Courville, Bengio, Vincent & Delalleau, *Tempered Markov chain Monte Carlo
-//! for training of restricted Boltzmann machines*, 2010; Cho, Raiko & Ilin, *Parallel tempering is efficient for learning
-//! restricted Boltzmann machines*, 2010).
+//! for training of restricted Boltzmann models*, 2010; Cho, Raiko & Ilin, *Parallel tempering is efficient for learning
+//! restricted Boltzmann models*, 2010).
 //!
 //! The independent units have the mean statistics of the data, which running means follow. Now and then the rungs move to
 //! where swaps were refused equally often.
 
-use super::{Context, Estimator, Phases, Settings};
+use super::{Context, Estimator, EstimatorOptions, Phases};
 use crate::backend::{Backend, Slot};
 use crate::error::{Error, Result};
-use crate::natural::{Natural, Side};
+use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::real::Real;
 use crate::sample::ladder::Ladders;
 use crate::stats::Take;
@@ -32,7 +32,7 @@ struct Pt<T> {
     means: Option<[Array2<f64>; 2]>,
 }
 
-pub(super) fn make<T: Real>(settings: Settings) -> Box<dyn Estimator<T>> {
+pub(super) fn make<T: Real>(settings: EstimatorOptions) -> Box<dyn Estimator<T>> {
     let (rungs, steps) = (settings.temperatures.max(2), settings.gibbs_steps);
     Box::new(Pt::<T> { steps, rungs, ladders: Ladders::of_rows(LADDERS, &even(rungs), 0), means: None })
 }
@@ -48,9 +48,10 @@ impl<T: Real> Pt<T> {
         let now = || batch.each_ref().map(|means| means.mapv(T::f64));
         let means = self.means.get_or_insert_with(now);
         means.iter_mut().zip(now()).for_each(|(m, n)| *m += &((n - &*m) * RATE));
-        let machine = backend.machine();
-        let fit = |side: &Side<T>, means: &Array2<f64>| side.kind().fitted(means.view(), 1.0 / RATE).mapv(T::of);
-        let base = [fit(machine.visible(), &means[0]), fit(machine.hidden(), &means[1])];
+        let lowered = backend.lowered();
+        let fit =
+            |side: &LoweredLayer<T>, means: &Array2<f64>| side.kind().fitted(means.view(), 1.0 / RATE).mapv(T::of);
+        let base = [fit(lowered.visible(), &means[0]), fit(lowered.hidden(), &means[1])];
         backend.set_base(base);
     }
 
@@ -104,7 +105,7 @@ impl<T: Real> Estimator<T> for Pt<T> {
             }
             let (first, rest) = numbers.split_at(own);
             self.ladders = Ladders::of_numbers(LADDERS, self.rungs, ladders, first).ok_or_else(lie)?;
-            self.means = means(backend.machine(), rest).ok_or_else(lie)?;
+            self.means = means(backend.lowered(), rest).ok_or_else(lie)?;
         }
         self.show(backend);
         Ok(())
@@ -113,11 +114,11 @@ impl<T: Real> Estimator<T> for Pt<T> {
 
 /// Running means from their numbers: none of them, or all. Outer `None` if they do not fit.
 #[allow(clippy::option_option)]
-fn means<T: Real>(machine: &Natural<T>, numbers: &[f64]) -> Option<Option<[Array2<f64>; 2]>> {
+fn means<T: Real>(lowered: &LoweredModel<T>, numbers: &[f64]) -> Option<Option<[Array2<f64>; 2]>> {
     if numbers.is_empty() {
         return Some(None);
     }
-    let [v, h] = [machine.visible(), machine.hidden()].map(|side| (side.unit().n_stats(), side.columns()));
+    let [v, h] = [lowered.visible(), lowered.hidden()].map(|side| (side.unit().n_stats(), side.columns()));
     if numbers.len() != v.0 * v.1 + h.0 * h.1 {
         return None;
     }

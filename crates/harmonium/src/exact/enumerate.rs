@@ -6,8 +6,8 @@
 
 use super::{MOST_STATES_LOG2, Progress};
 use crate::error::{Error, Result};
+use crate::lowered::{LoweredModel, Pass};
 use crate::math::log_sum_exp;
-use crate::natural::{Natural, Pass};
 use crate::real::Real;
 use crate::rng::Key;
 use crate::stats::Stats;
@@ -34,10 +34,10 @@ pub(super) struct Enumeration {
 
 impl Enumeration {
     /// Sums over the cheaper layer; also returns log Z.
-    pub fn new(machine: &Natural<f64>, progress: Progress) -> Result<(Enumeration, f64)> {
-        let over_visible = cheaper_is_visible(machine);
+    pub fn new(lowered: &LoweredModel<f64>, progress: Progress) -> Result<(Enumeration, f64)> {
+        let over_visible = cheaper_is_visible(lowered);
         let mut this = Enumeration { over_visible, states: 0, masses: Vec::new() };
-        let pass = this.pass(machine);
+        let pass = this.pass(lowered);
         let states_log2 = states_log2(pass.from.unit(), pass.from.sites());
         if states_log2 > f64::from(MOST_STATES_LOG2) {
             let states = format!("2^{states_log2:.0}");
@@ -62,8 +62,8 @@ impl Enumeration {
     }
 
     /// The direction from the enumerated layer to the other.
-    fn pass<'a>(&self, machine: &'a Natural<f64>) -> Pass<'a, f64> {
-        if self.over_visible { machine.up() } else { machine.down() }
+    fn pass<'a>(&self, lowered: &'a LoweredModel<f64>) -> Pass<'a, f64> {
+        if self.over_visible { lowered.up() } else { lowered.down() }
     }
 
     /// Whether the visible layer was enumerated.
@@ -78,8 +78,8 @@ impl Enumeration {
     }
 
     /// Exact model statistics: Σ_x p(x) of each state's statistics.
-    pub fn stats(&self, machine: &Natural<f64>, log_z: f64) -> Stats<f64> {
-        let walk = Walk::new(self.pass(machine));
+    pub fn stats(&self, lowered: &LoweredModel<f64>, log_z: f64) -> Stats<f64> {
+        let walk = Walk::new(self.pass(lowered));
         let shard = |blocks: &Range<u64>| {
             let mut scratch = walk.scratch();
             let mut sum: Option<Stats<f64>> = None;
@@ -95,7 +95,7 @@ impl Enumeration {
         };
         let shards = walk.shards(STATS_SHARDS);
         let parts: Vec<_> = shards.par_iter().filter_map(shard).collect();
-        let mut total = Stats::zeros(machine);
+        let mut total = Stats::zeros(lowered);
         for part in parts {
             total.add(&if self.over_visible { part } else { part.mirrored() });
         }
@@ -103,8 +103,8 @@ impl Enumeration {
     }
 
     /// `n` states of the enumerated layer drawn exactly: uniforms are sorted, and only shards that own one are walked.
-    pub fn sample(&self, machine: &Natural<f64>, log_z: f64, n: usize, key: Key) -> Array2<f64> {
-        let walk = Walk::new(self.pass(machine));
+    pub fn sample(&self, lowered: &LoweredModel<f64>, log_z: f64, n: usize, key: Key) -> Array2<f64> {
+        let walk = Walk::new(self.pass(lowered));
         let mut wanted: Vec<(f64, usize)> = (0..n).map(|i| (key.uniforms::<f64>(i as u64, 0)[0], i)).collect();
         wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut out = Array2::zeros((n, walk.pass.from.columns()));
@@ -134,19 +134,19 @@ fn layer_costs_log2<T: Real>([v, h]: [(&dyn Unit<T>, usize); 2]) -> [f64; 2] {
     [(v, h), (h, v)].map(|(from, to)| states_log2(from.0, from.1) + ((to.1 * to.0.width()) as f64).log2())
 }
 
-fn layers<T: Real>(machine: &Natural<T>) -> [(&dyn Unit<T>, usize); 2] {
-    [machine.visible(), machine.hidden()].map(|side| (side.unit(), side.sites()))
+fn layers<T: Real>(lowered: &LoweredModel<T>) -> [(&dyn Unit<T>, usize); 2] {
+    [lowered.visible(), lowered.hidden()].map(|side| (side.unit(), side.sites()))
 }
 
-fn cheaper_is_visible<T: Real>(machine: &Natural<T>) -> bool {
-    let [visible, hidden] = layer_costs_log2(layers(machine));
+fn cheaper_is_visible<T: Real>(lowered: &LoweredModel<T>) -> bool {
+    let [visible, hidden] = layer_costs_log2(layers(lowered));
     visible <= hidden
 }
 
-/// log₂ of the cost of the cheaper layer of a machine with `sites` visible sites; two Gaussian layers cost a matrix product
+/// log₂ of the cost of the cheaper layer of a model with `sites` visible sites; two Gaussian layers cost a matrix product
 /// and a factorisation.
-pub(super) fn cost_log2<T: Real>(machine: &Natural<T>, sites: usize) -> Option<f64> {
-    let [(v, _), (h, hidden)] = layers(machine);
+pub(super) fn cost_log2<T: Real>(lowered: &LoweredModel<T>, sites: usize) -> Option<f64> {
+    let [(v, _), (h, hidden)] = layers(lowered);
     let [a, b] = layer_costs_log2([(v, sites), (h, hidden)]);
     match a.min(b) < f64::INFINITY {
         true => Some(a.min(b)),

@@ -1,12 +1,12 @@
 //! Gaussian–Gaussian: with x the smaller layer and y the larger, p(x) is normal with precision S = γ_x − W̃γ_y⁻¹W̃ᵀ.
 //!
-//! S is the Schur complement of the joint precision [[γ_x, −W̃], [−W̃ᵀ, γ_y]]: the machine can be normalised if and only if
+//! S is the Schur complement of the joint precision [[γ_x, −W̃], [−W̃ᵀ, γ_y]]: the model can be normalised if and only if
 //! S is positive definite. S·mean = t with t = θ_x + W̃γ_y⁻¹θ_y, and
 //! log Z = ½ Σ log(2π/γ_y) + ½ θ_yᵀγ_y⁻¹θ_y + ½ |x| log 2π − ½ log det S + ½ tᵀS⁻¹t − constant.
 
 use super::cholesky::Cholesky;
 use crate::error::{Error, Result};
-use crate::natural::{Natural, Pass, Side};
+use crate::lowered::{LoweredLayer, LoweredModel, Pass};
 use crate::rng::{Key, normal};
 use crate::stats::Stats;
 use ndarray::{Array1, Array2, Axis};
@@ -23,14 +23,14 @@ pub(super) struct Joint {
 }
 
 /// γ, from η = (θ, −γ/2).
-fn precision(side: &Side<f64>) -> Array1<f64> {
+fn precision(side: &LoweredLayer<f64>) -> Array1<f64> {
     side.eta().row(1).mapv(|e| -2.0 * e)
 }
 
 impl Joint {
-    pub fn new(machine: &Natural<f64>) -> Result<Joint> {
-        let over_visible = machine.visible().columns() <= machine.hidden().columns();
-        let pass = if over_visible { machine.up() } else { machine.down() };
+    pub fn new(lowered: &LoweredModel<f64>) -> Result<Joint> {
+        let over_visible = lowered.visible().columns() <= lowered.hidden().columns();
+        let pass = if over_visible { lowered.up() } else { lowered.down() };
         let (n, m) = (pass.from.columns(), pass.to.columns());
         if n > MOST_UNITS {
             return Err(Error::Undefined(format!(
@@ -54,7 +54,7 @@ impl Joint {
         let log_2pi = std::f64::consts::TAU.ln();
         let other = (m as f64) * log_2pi - gamma.mapv(f64::ln).sum() + (&theta * &theta / &gamma).sum();
         let own = (n as f64) * log_2pi - factor.log_det() + t.dot(&mean);
-        Ok(Joint { over_visible, factor, mean, log_z: 0.5 * (other + own) - machine.constant() })
+        Ok(Joint { over_visible, factor, mean, log_z: 0.5 * (other + own) - lowered.constant() })
     }
 
     pub fn log_z(&self) -> f64 {
@@ -65,13 +65,13 @@ impl Joint {
         self.over_visible
     }
 
-    fn pass<'a>(&self, machine: &'a Natural<f64>) -> Pass<'a, f64> {
-        if self.over_visible { machine.up() } else { machine.down() }
+    fn pass<'a>(&self, lowered: &'a LoweredModel<f64>) -> Pass<'a, f64> {
+        if self.over_visible { lowered.up() } else { lowered.down() }
     }
 
     /// y = γ_y⁻¹(θ_y + W̃ᵀx) + noise of variance γ_y⁻¹, so moments of y follow from those of x.
-    pub fn stats(&self, machine: &Natural<f64>) -> Stats<f64> {
-        let pass = self.pass(machine);
+    pub fn stats(&self, lowered: &LoweredModel<f64>) -> Stats<f64> {
+        let pass = self.pass(lowered);
         let gamma = precision(pass.to);
         let gain = &pass.weights / &gamma.view().insert_axis(Axis(0));
         let mean_y = &pass.to.eta().row(0) / &gamma + gain.t().dot(&self.mean);

@@ -1,7 +1,7 @@
 //! Exact answers: log Z = log Σ_x exp(−F(x)) over the states of the cheaper finite layer, or by Cholesky.
 //!
-//! The other layer is summed out in closed form, so a machine of any width is exact as long as one layer is finite and
-//! small. Everything here is in f64, whatever the machine's numbers are, and the same on any number of threads.
+//! The other layer is summed out in closed form, so a model of any width is exact as long as one layer is finite and
+//! small. Everything here is in f64, whatever the model's numbers are, and the same on any number of threads.
 
 mod cholesky;
 mod enumerate;
@@ -9,8 +9,8 @@ mod gaussian;
 
 use crate::dataset::check_weights;
 use crate::error::{Error, Result};
+use crate::lowered::LoweredModel;
 use crate::model::{Gradient, Rbm};
-use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::stats::Stats;
@@ -19,21 +19,21 @@ use gaussian::Joint;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use std::collections::BTreeMap;
 
-/// log₂ of the most states that are enumerated: about half an hour for a machine of 784 × 30 on two cores.
+/// log₂ of the most states that are enumerated: about half an hour for a model of 784 × 30 on two cores.
 pub const MOST_STATES_LOG2: u32 = 30;
 
 /// Called with (work done, all work) while an enumeration runs, from any thread.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 
-/// A machine whose normalising constant is known exactly, and its coordinates, in which gradients are.
+/// A model whose normalising constant is known exactly, and its coordinates, in which gradients are.
 pub struct Exact {
     rbm: Rbm<f64>,
     solved: Solved,
 }
 
-/// A lowered machine whose normalising constant is known exactly.
+/// A lowered model whose normalising constant is known exactly.
 pub struct Solved {
-    machine: Natural<f64>,
+    lowered: LoweredModel<f64>,
     solution: Solution,
     log_z: f64,
 }
@@ -44,7 +44,7 @@ enum Solution {
 }
 
 impl Exact {
-    /// Solves the machine, choosing the cheaper layer by itself.
+    /// Solves the model, choosing the cheaper layer by itself.
     pub fn new<T: Real>(rbm: &Rbm<T>) -> Result<Exact> {
         Self::with_progress(rbm, &|_, _| ())
     }
@@ -55,22 +55,22 @@ impl Exact {
         Ok(Exact { solved: Solved::new(rbm.lower(), progress)?, rbm })
     }
 
-    /// How much work solving a machine is, in states times columns; `None` if it cannot be done exactly.
-    pub fn cost<T: Real>(machine: &Natural<T>) -> Option<f64> {
-        Self::cost_of_sites(machine, machine.visible().sites())
+    /// How much work solving a model is, in states times columns; `None` if it cannot be done exactly.
+    pub fn cost<T: Real>(lowered: &LoweredModel<T>) -> Option<f64> {
+        Self::cost_of_sites(lowered, lowered.visible().sites())
     }
 
     /// The same if only so many of the visible sites were there.
-    pub(crate) fn cost_of_sites<T: Real>(machine: &Natural<T>, sites: usize) -> Option<f64> {
-        enumerate::cost_log2(machine, sites).filter(|c| *c < 60.0).map(f64::exp2)
+    pub(crate) fn cost_of_sites<T: Real>(lowered: &LoweredModel<T>, sites: usize) -> Option<f64> {
+        enumerate::cost_log2(lowered, sites).filter(|c| *c < 60.0).map(f64::exp2)
     }
 
     /// The exact gradient of the weighted mean log likelihood of rows of data values.
     pub fn gradient(&self, rows: ArrayView2<f64>, weights: ArrayView1<f64>) -> Result<Gradient<f64>> {
         check_weights(rows.nrows(), weights.iter().copied())?;
-        let x = self.machine.visible().encode(rows, 1)?;
-        let data = self.machine.up().stats(x.view(), weights);
-        Ok(self.rbm.gradient(&self.machine, &data.minus(&self.stats())))
+        let x = self.lowered.visible().encode(rows, 1)?;
+        let data = self.lowered.up().stats(x.view(), weights);
+        Ok(self.rbm.gradient(&self.lowered, &data.minus(&self.stats())))
     }
 }
 
@@ -84,34 +84,34 @@ impl std::ops::Deref for Exact {
 }
 
 impl Solved {
-    /// Solves a machine, choosing the cheaper layer by itself and telling how far it is.
-    pub fn new(machine: Natural<f64>, progress: Progress) -> Result<Solved> {
-        let (v, h) = (machine.visible().unit(), machine.hidden().unit());
+    /// Solves a model, choosing the cheaper layer by itself and telling how far it is.
+    pub fn new(lowered: LoweredModel<f64>, progress: Progress) -> Result<Solved> {
+        let (v, h) = (lowered.visible().unit(), lowered.hidden().unit());
         let (solution, log_z) = if v.n_states().is_some() || h.n_states().is_some() {
-            let (e, log_z) = Enumeration::new(&machine, progress)?;
+            let (e, log_z) = Enumeration::new(&lowered, progress)?;
             (Solution::Enumerated(e), log_z)
         } else if v.quadratic() && h.quadratic() {
-            let joint = Joint::new(&machine)?;
+            let joint = Joint::new(&lowered)?;
             let log_z = joint.log_z();
             (Solution::Gaussian(joint), log_z)
         } else {
-            let (v, h) = (machine.visible().kind(), machine.hidden().kind());
+            let (v, h) = (lowered.visible().kind(), lowered.hidden().kind());
             return Err(Error::Undefined(format!("there is no exact method for {v} with {h}")));
         };
         if !log_z.is_finite() {
             return Err(Error::NotNormalisable(format!("log Z is {log_z}: the parameters are too large")));
         }
-        Ok(Solved { machine, solution, log_z })
+        Ok(Solved { lowered, solution, log_z })
     }
 
-    /// log Z in nats, of the energy in the machine's own coordinates, constants included.
+    /// log Z in nats, of the energy in the model's own coordinates, constants included.
     pub fn log_z(&self) -> f64 {
         self.log_z
     }
 
-    /// The machine, lowered, in f64.
-    pub fn machine(&self) -> &Natural<f64> {
-        &self.machine
+    /// The model, lowered, in f64.
+    pub fn lowered(&self) -> &LoweredModel<f64> {
+        &self.lowered
     }
 
     /// What was done, in words.
@@ -124,27 +124,27 @@ impl Solved {
 
     /// log p(v) = −F(v) − log Z of every row of data values, in nats.
     pub fn log_likelihood(&self, rows: ArrayView2<f64>) -> Result<Array1<f64>> {
-        let x = self.machine.visible().encode(rows, 1)?;
-        Ok(self.machine.up().free_energy(x.view()).mapv(|f| -f - self.log_z))
+        let x = self.lowered.visible().encode(rows, 1)?;
+        Ok(self.lowered.up().free_energy(x.view()).mapv(|f| -f - self.log_z))
     }
 
     /// Exact expectations of the sufficient statistics under the model, weight 1: marginals, moments, ⟨vhᵀ⟩.
     pub fn stats(&self) -> Stats<f64> {
         match &self.solution {
-            Solution::Enumerated(e) => e.stats(&self.machine, self.log_z),
-            Solution::Gaussian(joint) => joint.stats(&self.machine),
+            Solution::Enumerated(e) => e.stats(&self.lowered, self.log_z),
+            Solution::Gaussian(joint) => joint.stats(&self.lowered),
         }
     }
 
     /// `n` independent exact samples: rows of visible and of hidden data values.
     pub fn sample(&self, n: usize, key: Key) -> (Array2<f64>, Array2<f64>) {
-        let (visible, hidden) = (self.machine.visible(), self.machine.hidden());
+        let (visible, hidden) = (self.lowered.visible(), self.lowered.hidden());
         let state_key = key.of(Purpose::ExactState);
         let (x, over_visible) = match &self.solution {
-            Solution::Enumerated(e) => (e.sample(&self.machine, self.log_z, n, state_key), e.over_visible()),
+            Solution::Enumerated(e) => (e.sample(&self.lowered, self.log_z, n, state_key), e.over_visible()),
             Solution::Gaussian(joint) => (joint.sample(n, state_key), joint.over_visible()),
         };
-        let pass = if over_visible { self.machine.up() } else { self.machine.down() };
+        let pass = if over_visible { self.lowered.up() } else { self.lowered.down() };
         let y = pass.sample(x.view(), key.of(Purpose::ExactRest), 0);
         let (v, h) = if over_visible { (x, y) } else { (y, x) };
         (visible.decode(v.view()), hidden.decode(h.view()))
@@ -154,7 +154,7 @@ impl Solved {
     /// weights need not sum to 1; an empirical distribution has weights 1).
     pub fn kl(&self, rows: ArrayView2<f64>, weights: ArrayView1<f64>) -> Result<Divergence> {
         check_weights(rows.nrows(), weights.iter().copied())?;
-        let visible = self.machine.visible();
+        let visible = self.lowered.visible();
         let x = visible.encode(rows, 1)?;
         if visible.decode(x.view()) != rows || !self.all_states(x.view()) {
             return Err(Error::Undefined(format!(
@@ -177,7 +177,7 @@ impl Solved {
 
     /// Whether every site of every row is a state of its unit (not, say, a grey value).
     fn all_states(&self, x: ArrayView2<f64>) -> bool {
-        let unit = self.machine.visible().unit();
+        let unit = self.lowered.visible().unit();
         let Some(n) = unit.n_states() else { return false };
         let mut state = vec![0.0; unit.width()];
         x.rows().into_iter().all(|row| {

@@ -1,5 +1,5 @@
 //! The one way files are written: sibling temporary, sync, rename, sync directory. A reader sees the old file or the
-//! new one, never half of either, whenever the program or the machine stops.
+//! new one, never half of either, whenever the program or the model stops.
 
 use crate::error::{Error, Result};
 use std::fs::{self, File, OpenOptions};

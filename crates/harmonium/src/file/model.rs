@@ -1,6 +1,6 @@
 //! The model file: a safetensors file whose tensors are W, a, b, z, α, β and whose metadata say what the units are.
 //!
-//! Everything is validated before a machine is built. The same machine gives the same bytes: keys are sorted and
+//! Everything is validated before a model is built. The same model gives the same bytes: keys are sorted and
 //! nothing depends on time, path or threads.
 
 use super::tensors::{self, TensorWriter, lie, numbers};
@@ -31,12 +31,12 @@ pub enum Precision {
 /// Shape and numbers.
 pub type Tensor = (Vec<usize>, Vec<f64>);
 
-/// A machine as it stands in a file: computed with in f64, stored in `precision`.
+/// A model as it stands in a file: computed with in f64, stored in `precision`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFile {
-    /// The machine.
+    /// The model.
     pub rbm: Rbm<f64>,
-    /// What is done to data before it meets the machine.
+    /// What is done to data before it meets the model.
     pub preprocess: Preprocess,
     /// Free notes, without the `about.` prefix.
     pub about: BTreeMap<String, String>,
@@ -45,7 +45,7 @@ pub struct ModelFile {
 }
 
 impl ModelFile {
-    /// A file for a machine, in its own precision.
+    /// A file for a model, in its own precision.
     pub fn new<T: Real>(rbm: &Rbm<T>) -> ModelFile {
         let precision = if T::DTYPE == Dtype::F32 { Precision::F32 } else { Precision::F64 };
         ModelFile { rbm: rbm.cast(), preprocess: Preprocess::default(), about: BTreeMap::new(), precision }
@@ -132,7 +132,7 @@ impl ModelFile {
         all
     }
 
-    /// Validates the bytes of a file and builds the machine.
+    /// Validates the bytes of a file and builds the model.
     pub fn from_bytes(bytes: &[u8]) -> Result<ModelFile> {
         let (metadata, tensors) = tensors::read(bytes)?;
         Parts { metadata, tensors }.build()
@@ -199,7 +199,7 @@ impl Parts<'_> {
         Kind::new(&name, &options)
     }
 
-    /// Every tensor of the file must be one this machine has.
+    /// Every tensor of the file must be one this model has.
     fn check_names(&self, visible: &Kind, hidden: &Kind) -> Result<()> {
         let mut known: Vec<String> = ["weights", "data.shift", "data.scale"].map(String::from).into();
         for (side, kind) in [("visible", visible), ("hidden", hidden)] {

@@ -1,9 +1,9 @@
 //! Annealed importance sampling: Z/Z₀ = ⟨Π p*_{k+1}(v_k)/p*_k(v_k)⟩ over chains that start at the base (Neal, *Annealed
 //! importance sampling*, 2001; Salakhutdinov & Murray 2008). The mean is right, so its logarithm is low on average.
 
-use super::sandwich::Both;
+use super::bidirectional::Both;
 use super::weights::{Estimate, FEW};
-use super::{Asked, LogZ, Problem, Sampler, Verdict};
+use super::{Limits, LogZ, Problem, Sampler, Verdict};
 use crate::error::Result;
 use crate::real::Real;
 
@@ -14,7 +14,7 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Ais;
 
 impl Sampler for Ais {
-    fn run<T: Real>(self, mut both: Both<T>, asked: Asked) -> Result<LogZ> {
+    fn run<T: Real>(self, mut both: Both<T>, asked: Limits) -> Result<LogZ> {
         let effort = asked.first_effort(both.length());
         asked.meter.plan((effort.chains * effort.temperatures) as f64);
         let found = both.forward(&effort, 0);

@@ -1,8 +1,8 @@
 //! Both directions with growing effort, until the interval is as narrow as asked and nothing contradicts it.
 
-use super::sandwich::{Both, Effort, Sandwich};
+use super::bidirectional::{Bidirectional, Both, Effort};
 use super::weights::{Estimate, FEW};
-use super::{Asked, LogZ, Problem, Sampler, Verdict};
+use super::{Limits, LogZ, Problem, Sampler, Verdict};
 use crate::error::Result;
 use crate::math::softplus;
 use crate::real::Real;
@@ -19,7 +19,7 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Bar;
 
 impl Sampler for Bar {
-    fn run<T: Real>(self, mut both: Both<T>, asked: Asked) -> Result<LogZ> {
+    fn run<T: Real>(self, mut both: Both<T>, asked: Limits) -> Result<LogZ> {
         let mut effort = asked.first_effort(both.length());
         let (mut spent, mut before) = (0.0, None);
         for round in 0.. {
@@ -41,7 +41,7 @@ impl Sampler for Bar {
 
 /// More of what is short: temperatures while log weights of either direction spread by more than a nat, then chains; always
 /// sweeps. Three times as much, so that the rounds before the last are a third of the work.
-fn grown(found: &Sandwich, asked: &Asked) -> Effort {
+fn grown(found: &Bidirectional, asked: &Limits) -> Effort {
     let Effort { chains, ladders, temperatures, sweeps } = found.effort;
     match found.spread > 1.0 || asked.chains.is_some() {
         true => Effort { chains, ladders, temperatures: 3 * temperatures, sweeps: 3 * sweeps },
@@ -60,7 +60,7 @@ enum Doubt {
     Differ { what: &'static str, by: f64, far: bool },
 }
 
-fn doubts(found: &Sandwich, before: Option<&Sandwich>, tolerance: f64) -> Vec<Doubt> {
+fn doubts(found: &Bidirectional, before: Option<&Bidirectional>, tolerance: f64) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     let mut compare = |what, by: f64, error: f64| {
         if by > ERRORS * error {
@@ -88,7 +88,7 @@ fn doubts(found: &Sandwich, before: Option<&Sandwich>, tolerance: f64) -> Vec<Do
 
 /// The number with its error bar, which is no smaller than three quarters of what two ways to it differ by: the number lies
 /// somewhere between the two.
-fn conclude(found: &Sandwich, doubts: &[Doubt], tolerance: f64) -> LogZ {
+fn conclude(found: &Bidirectional, doubts: &[Doubt], tolerance: f64) -> LogZ {
     let far = doubts.iter().any(|d| matches!(d, Doubt::Differ { far: true, .. }));
     let verdict = match (doubts.is_empty(), far) {
         (true, _) => Verdict::Certain,
@@ -121,7 +121,7 @@ fn conclude(found: &Sandwich, doubts: &[Doubt], tolerance: f64) -> LogZ {
     }
 }
 
-fn how(found: &Sandwich) -> String {
+fn how(found: &Bidirectional) -> String {
     let Effort { chains, ladders, temperatures, sweeps } = found.effort;
     let words = |e: Estimate| format!("{:.3} ± {:.3}", e.value, e.std_err);
     format!(
@@ -134,7 +134,7 @@ fn how(found: &Sandwich) -> String {
 
 /// The worst doubt, and what to do about it.
 fn advice(doubts: &[Doubt], disagree: bool, tolerance: f64) -> String {
-    let more = "give more --temperatures or --chains, or data of the machine's kind";
+    let more = "give more --temperatures or --chains, or data of the model's kind";
     let worst = doubts.iter().max_by(|a, b| a.nats().total_cmp(&b.nats()));
     match worst {
         None => String::new(),

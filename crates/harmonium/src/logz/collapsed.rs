@@ -5,8 +5,8 @@
 //! alone. A sweep goes through the sites up or down, by a coin: that makes it its own reverse, which annealing back needs.
 
 use crate::backend::{Backend, Slot, Sweeps};
+use crate::lowered::LoweredModel;
 use crate::math::log_sum_exp;
-use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::{Bits, States};
@@ -14,9 +14,9 @@ use crate::stats::{Stats, Take};
 use crate::threads;
 use ndarray::{Array1, Array2, ArrayView1, ArrayViewMut1, Axis, s};
 
-/// The visible layer of `machine` is the one that is kept.
+/// The visible layer of `lowered` is the one that is kept.
 pub struct Collapsed<T> {
-    machine: Natural<T>,
+    lowered: LoweredModel<T>,
     base: Array2<T>,
     slots: Vec<Array2<T>>,
     /// Cells that are not drawn, by slot.
@@ -24,20 +24,20 @@ pub struct Collapsed<T> {
 }
 
 impl<T: Real> Collapsed<T> {
-    /// A backend whose machine has a finite visible layer.
-    pub fn new(machine: Natural<T>) -> Collapsed<T> {
-        let [base, _] = machine.flat();
-        Collapsed { machine, base, slots: Vec::new(), known: Vec::new() }
+    /// A backend whose model has a finite visible layer.
+    pub fn new(lowered: LoweredModel<T>) -> Collapsed<T> {
+        let [base, _] = lowered.flat();
+        Collapsed { lowered, base, slots: Vec::new(), known: Vec::new() }
     }
 
     /// Whether a pass over some rows is worth several threads: from some 50 µs on.
     fn much(&self, rows: usize) -> bool {
-        rows * self.machine.weights().len() >= 1 << 16
+        rows * self.lowered.weights().len() >= 1 << 16
     }
 
     fn slot(&mut self, slot: Slot) -> &mut Array2<T> {
         if self.slots.len() <= slot {
-            let columns = self.machine.visible().columns();
+            let columns = self.lowered.visible().columns();
             self.slots.resize(slot + 1, Array2::zeros((0, columns)));
             self.known.resize(slot + 1, None);
         }
@@ -46,7 +46,7 @@ impl<T: Real> Collapsed<T> {
 
     /// ⟨own, T(x)⟩, ⟨base, T(x)⟩ of one row.
     fn own(&self, x: ArrayView1<T>) -> [f64; 2] {
-        let side = self.machine.visible();
+        let side = self.lowered.visible();
         let mut t = Array2::zeros(side.eta().dim());
         side.unit().stats(&x.to_vec(), t.view_mut());
         [side.eta(), self.base.view()].map(|eta| eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum())
@@ -54,15 +54,15 @@ impl<T: Real> Collapsed<T> {
 
     /// log p* and ⟨base, T⟩ of one row.
     fn log_p(&self, x: ArrayView1<T>) -> [f64; 2] {
-        let (hidden, [own, base]) = (self.machine.hidden(), self.own(x));
-        let input = x.dot(&self.machine.weights());
+        let (hidden, [own, base]) = (self.lowered.hidden(), self.own(x));
+        let input = x.dot(&self.lowered.weights());
         let norm = hidden.unit().log_norm(hidden.eta(), input.as_slice().unwrap_or(&[]));
-        [own + norm - self.machine.constant(), base]
+        [own + norm - self.lowered.constant(), base]
     }
 
     /// Draws every site of a row that is not `known` given the others, at inverse temperature `beta`.
     fn sweep(&self, mut x: ArrayViewMut1<T>, known: impl Fn(usize) -> bool, beta: f64, key: Key, chain: u64) {
-        let (visible, hidden, weights) = (self.machine.visible(), self.machine.hidden(), self.machine.weights());
+        let (visible, hidden, weights) = (self.lowered.visible(), self.lowered.hidden(), self.lowered.weights());
         let (unit, width) = (visible.unit(), visible.unit().width());
         let (sites, q) = (visible.sites(), unit.n_states().unwrap_or(1));
         let mut u = vec![0.0f64; sites + 1];
@@ -119,12 +119,12 @@ impl<T: Real> Backend<T> for Collapsed<T> {
         "collapsed"
     }
 
-    fn machine(&self) -> &Natural<T> {
-        &self.machine
+    fn lowered(&self) -> &LoweredModel<T> {
+        &self.lowered
     }
 
-    fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>)) {
-        change(&mut self.machine);
+    fn update(&mut self, change: &mut dyn FnMut(&mut LoweredModel<T>)) {
+        change(&mut self.lowered);
     }
 
     fn set_base(&mut self, [visible, _]: [Array2<T>; 2]) {
@@ -133,7 +133,7 @@ impl<T: Real> Backend<T> for Collapsed<T> {
 
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
         let all = which.map_or_else(|| rows.clone(), |which| rows.select(which));
-        *self.slot(slot) = all.columns(self.machine.visible().unit(), 0, all.rows());
+        *self.slot(slot) = all.columns(self.lowered.visible().unit(), 0, all.rows());
         self.known[slot] = None;
     }
 
@@ -146,7 +146,7 @@ impl<T: Real> Backend<T> for Collapsed<T> {
     fn put_hidden(&mut self, _: Slot, _: &States<T>) {}
 
     fn get(&self, slot: Slot) -> States<T> {
-        let side = self.machine.visible();
+        let side = self.lowered.visible();
         let mut states = States::new(side.unit(), side.sites());
         states.push(side, self.slots[slot].view());
         states
@@ -172,8 +172,8 @@ impl<T: Real> Backend<T> for Collapsed<T> {
 
     /// Only the statistics of the layer that is kept.
     fn stats(&mut self, slot: Slot, _: Option<&[T]>, _: Option<(Key, u64)>, take: Take, out: &mut Stats<T>) {
-        let side = self.machine.visible();
-        let (mut t, mut sums) = (Array2::zeros(side.eta().dim()), Stats::zeros(&self.machine));
+        let side = self.lowered.visible();
+        let (mut t, mut sums) = (Array2::zeros(side.eta().dim()), Stats::zeros(&self.lowered));
         for row in self.slots[slot].rows() {
             side.unit().stats(&row.to_vec(), t.view_mut());
             sums.visible += &t;
@@ -192,7 +192,7 @@ impl<T: Real> Backend<T> for Collapsed<T> {
     }
 
     fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
-        let x = rows.columns(self.machine.visible().unit(), 0, rows.rows());
+        let x = rows.columns(self.lowered.visible().unit(), 0, rows.rows());
         x.rows().into_iter().map(|x| -self.log_p(x)[0]).collect()
     }
 }

@@ -12,7 +12,7 @@ const SLOT: Slot = 0;
 /// Fewest and most temperatures that are passed.
 const TEMPERATURES: (f64, f64) = (50.0, 1000.0);
 
-/// The way from independent units to a machine, on which cells may be held fast.
+/// The way from independent units to a model, on which cells may be held fast.
 pub(crate) struct KnownPath<T: Real> {
     path: Path<'static, T>,
     temperatures: usize,
@@ -33,7 +33,7 @@ impl<T: Real> KnownPath<T> {
         // At β = 0 one sweep forgets everything that is not held.
         path.sweep(SLOT, &vec![T::zero(); copies], key, 0);
         let weights = path.anneal(SLOT, &path.schedule(self.temperatures), key, |_, _, _| ());
-        let x = rows.columns(path.backend.machine().visible().unit(), 0, rows.rows());
+        let x = rows.columns(path.backend.lowered().visible().unit(), 0, rows.rows());
         let one = |(r, w): (usize, &[f64])| {
             let found = log_mean_exp(w);
             let z0 = path.log_z0_given(&x.row(r).to_vec(), |site| known.get(r, site));

@@ -7,22 +7,22 @@
 //! | `collapsed` | chains of a small layer, the other summed out |
 //! | `search` | places that annealing does not reach |
 //! | `weights`, `bennett` | estimates from log weights of one direction, and of both |
-//! | `sandwich` | both directions once, with a given effort |
+//! | `bidirectional` | both directions once, with a given effort |
 //! | `verdict` | what to make of it |
 //! | `online` | log Z along training |
 //! | `known` | log Σ exp(−E) where some cells are given |
 //!
-//! The path from independent units to the machine and parallel tempering on it are in [`crate::sample`].
+//! The path from independent units to the model and parallel tempering on it are in [`crate::sample`].
 
 mod ais;
 mod bar;
 mod bennett;
+mod bidirectional;
 mod collapsed;
 mod exact;
 pub(crate) mod known;
 pub(crate) mod online;
 mod reverse;
-mod sandwich;
 mod search;
 mod tempering;
 mod verdict;
@@ -34,15 +34,15 @@ pub use weights::Estimate;
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress};
+use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::model::Rbm;
-use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::suits_f32;
 use crate::states::States;
+use bidirectional::{Both, Effort};
 use collapsed::Collapsed;
 use ndarray::Array2;
-use sandwich::{Both, Effort};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// States times columns up to which `auto` enumerates: below a minute on two cores.
@@ -66,7 +66,7 @@ pub struct LogZ {
     pub ess: Option<f64>,
     /// From the base up, if that was done: its expectation is below log Z.
     pub forward: Option<Estimate>,
-    /// From the machine down, if that was done: its expectation is above log Z for exact samples of the machine.
+    /// From the model down, if that was done: its expectation is above log Z for exact samples of the model.
     pub backward: Option<Estimate>,
     /// The method's name.
     pub method: &'static str,
@@ -80,27 +80,27 @@ pub struct LogZ {
 
 /// What an estimate may be told.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
+pub struct LogZOptions<'a> {
     /// Seed of all randomness.
     pub seed: u64,
     /// Chains; none for the method's own choice.
     pub chains: Option<usize>,
-    /// Inverse temperatures between the base and the machine; none for as many as the tolerance needs.
+    /// Inverse temperatures between the base and the model; none for as many as the tolerance needs.
     pub temperatures: Option<usize>,
     /// Width of the interval that is narrow enough, in nats.
     pub tolerance: f64,
-    /// Rows of columns (see [`Side::encode`](crate::Side::encode)) like those the machine was trained on: half of the samples
+    /// Rows of columns (see [`LoweredLayer::encode`](crate::LoweredLayer::encode)) like those the model was trained on: half of the samples
     /// begin there, and must lead to the same number as the others.
     pub data: Option<&'a Array2<f64>>,
     /// Work after which no more is begun, in weights visited.
     pub budget: f64,
-    /// Whether the other layer is summed out where one has few sites: such machines hardly mix otherwise.
+    /// Whether the other layer is summed out where one has few sites: such models hardly mix otherwise.
     pub collapse: bool,
 }
 
-impl Default for Settings<'_> {
+impl Default for LogZOptions<'_> {
     fn default() -> Self {
-        Settings {
+        LogZOptions {
             seed: 0,
             chains: None,
             temperatures: None,
@@ -115,7 +115,7 @@ impl Default for Settings<'_> {
 /// Most chains and temperatures that can be asked for: beyond, a number of sweeps would not fit.
 const MOST: usize = 1 << 24;
 
-impl Settings<'_> {
+impl LogZOptions<'_> {
     fn check(&self) -> Result<()> {
         let fail = |key, problem: String| Err(Error::Config { key, problem });
         if self.tolerance.is_nan() || self.tolerance <= 0.0 {
@@ -154,7 +154,7 @@ pub const METHODS: &[Method] = &[
     Method { name: "ais", about: "annealed importance sampling: low on average", run: ais::run },
     Method {
         name: "reverse-ais",
-        about: "annealed importance sampling backwards, from samples of the machine: high on average",
+        about: "annealed importance sampling backwards, from samples of the model: high on average",
         run: reverse::run,
     },
     Method {
@@ -164,15 +164,15 @@ pub const METHODS: &[Method] = &[
     },
 ];
 
-/// A machine and what was asked.
+/// A model and what was asked.
 pub(crate) struct Problem<'a> {
     rbm: &'a Rbm<f64>,
-    settings: Settings<'a>,
+    settings: LogZOptions<'a>,
     progress: Progress<'a>,
 }
 
 /// log Z by the method called `name`; `auto` enumerates where that is affordable and anneals in both directions otherwise.
-pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: Settings<'a>, progress: Progress<'a>) -> Result<LogZ> {
+pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: LogZOptions<'a>, progress: Progress<'a>) -> Result<LogZ> {
     settings.check()?;
     let problem = Problem { rbm, settings, progress };
     let chosen = match name {
@@ -189,7 +189,7 @@ pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: Settings<'a>, progress
     }
 }
 
-/// Work of one chain in a sweep besides its weights, counted in weights: what makes a sweep of a tiny machine cost.
+/// Work of one chain in a sweep besides its weights, counted in weights: what makes a sweep of a tiny model cost.
 const PER_SWEEP: usize = 100_000;
 
 /// Work of one term of a sum over the other layer, counted in weights.
@@ -206,9 +206,9 @@ enum Kept {
 }
 
 /// The finite layer with few sites, the smaller one if both have.
-fn small_layer<T: Real>(machine: &Natural<T>) -> Option<Kept> {
-    let few = |side: &Side<T>| side.unit().n_states().map(|_| side.sites()).filter(|n| *n <= FEW_SITES);
-    match (few(machine.visible()), few(machine.hidden())) {
+fn small_layer<T: Real>(lowered: &LoweredModel<T>) -> Option<Kept> {
+    let few = |side: &LoweredLayer<T>| side.unit().n_states().map(|_| side.sites()).filter(|n| *n <= FEW_SITES);
+    match (few(lowered.visible()), few(lowered.hidden())) {
         (Some(v), Some(h)) if v < h => Some(Kept::Visible),
         (_, Some(_)) => Some(Kept::Hidden),
         (Some(_), None) => Some(Kept::Visible),
@@ -217,60 +217,60 @@ fn small_layer<T: Real>(machine: &Natural<T>) -> Option<Kept> {
 }
 
 impl Problem<'_> {
-    /// Calls `f` with everything that sampling needs, in the precision that suits the machine.
+    /// Calls `f` with everything that sampling needs, in the precision that suits the model.
     fn sample(&self, f: impl Sampler) -> Result<LogZ> {
-        let machine = self.rbm.lower();
-        let (v, h) = (machine.visible().unit(), machine.hidden().unit());
+        let lowered = self.rbm.lower();
+        let (v, h) = (lowered.visible().unit(), lowered.hidden().unit());
         if v.quadratic() && h.quadratic() {
             // A Gaussian in both layers may have no distribution; the factorisation tells.
             Exact::new(self.rbm)?;
         }
-        match suits_f32(&machine) {
+        match suits_f32(&lowered) {
             true => self.sample_as::<f32>(self.rbm.cast::<f32>().lower(), f),
-            false => self.sample_as::<f64>(machine, f),
+            false => self.sample_as::<f64>(lowered, f),
         }
     }
 
-    fn sample_as<T: Real>(&self, machine: Natural<T>, f: impl Sampler) -> Result<LogZ> {
+    fn sample_as<T: Real>(&self, lowered: LoweredModel<T>, f: impl Sampler) -> Result<LogZ> {
         let key = Key::root(self.settings.seed);
-        let kept = self.settings.collapse.then(|| small_layer(&machine)).flatten();
+        let kept = self.settings.collapse.then(|| small_layer(&lowered)).flatten();
         let mut rows = self.settings.data.filter(|rows| rows.nrows() > 0).map(|rows| rows.mapv(T::of));
-        let machine = match kept {
+        let lowered = match kept {
             Some(Kept::Hidden) => {
-                rows = rows.map(|v| machine.up().sample(v.view(), key.of(Purpose::Hidden), 0));
-                machine.turned()
+                rows = rows.map(|v| lowered.up().sample(v.view(), key.of(Purpose::Hidden), 0));
+                lowered.turned()
             }
-            _ => machine,
+            _ => lowered,
         };
-        let side = machine.visible();
+        let side = lowered.visible();
         let data = rows.map(|rows| {
             let mut states = States::new(side.unit(), side.sites());
             states.push(side, rows.view());
             states
         });
-        let work = PER_SWEEP + machine.weights().len() * if kept.is_some() { PER_TERM } else { 1 };
+        let work = PER_SWEEP + lowered.weights().len() * if kept.is_some() { PER_TERM } else { 1 };
         let backend: Box<dyn Backend<T>> = match kept {
-            Some(_) => Box::new(Collapsed::new(machine)),
-            None => Box::new(Cpu::new(machine)?),
+            Some(_) => Box::new(Collapsed::new(lowered)),
+            None => Box::new(Cpu::new(lowered)?),
         };
         let layers = if kept.is_some() { 1 } else { 2 };
         let done = Meter { done: AtomicU64::new(0), all: AtomicU64::new(1), progress: self.progress };
         let tell = |chains: u64| done.add(chains);
         let both = Both::new(backend, layers, data.as_ref(), key, &tell);
-        let Settings { chains, temperatures, tolerance, budget, .. } = self.settings;
+        let LogZOptions { chains, temperatures, tolerance, budget, .. } = self.settings;
         let least = if layers == 1 { ONE_LAYER } else { TWO_LAYERS };
-        f.run(both, Asked { chains, temperatures, tolerance, sweeps: budget / work as f64, least, meter: &done })
+        f.run(both, Limits { chains, temperatures, tolerance, sweeps: budget / work as f64, least, meter: &done })
     }
 }
 
-/// What a method does with a machine, in either precision.
+/// What a method does with a model, in either precision.
 trait Sampler {
-    fn run<T: Real>(self, both: Both<T>, asked: Asked) -> Result<LogZ>;
+    fn run<T: Real>(self, both: Both<T>, asked: Limits) -> Result<LogZ>;
 }
 
 /// What a sampling method goes by.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct Limits<'a> {
     chains: Option<usize>,
     temperatures: Option<usize>,
     tolerance: f64,
@@ -289,7 +289,7 @@ const ONE_LAYER: Effort = Effort { chains: 64, ladders: 48, temperatures: 100, s
 /// chains forget within a sweep.
 const MOST_TEMPERATURES: usize = 16_000;
 
-impl Asked<'_> {
+impl Limits<'_> {
     /// What to begin with on a path of this length.
     fn first_effort(&self, length: f64) -> Effort {
         let least = self.least;

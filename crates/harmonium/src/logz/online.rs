@@ -1,13 +1,13 @@
-//! log Z along training: annealed importance sampling from the machine of the last measurement to that of this one (after
+//! log Z along training: annealed importance sampling from the model of the last measurement to that of this one (after
 //! Desjardins, Courville & Bengio, *On tracking the partition function*, 2011; Béreux, Decelle, Furtlehner & Seoane, *Fast,
-//! accurate training and sampling of restricted Boltzmann machines*, 2024). The way is the straight line between the two and
+//! accurate training and sampling of restricted Boltzmann models*, 2024). The way is the straight line between the two and
 //! not the updates themselves: their noise would be paid for at every step, and along the line most of it cancels.
 //!
 //! These chains never enter the gradient: chains that drive the learning have learned its noise. They live on islands that do
 //! not mix, so that the spread between islands is an honest error. Where learning is so fast that the chains would stay behind,
 //! they are left and annealing anchors them anew, as soon as a small part of the run's work pays for it: up from independent
 //! units, and down again from where that led. Half of the paths begin with the means of where annealing from no fields at all
-//! leads, half between there and the persistent chains of the run: a machine that learns fast has mass at places that
+//! leads, half between there and the persistent chains of the run: a model that learns fast has mass at places that
 //! one of the two never finds.
 
 use super::bennett::bennett;
@@ -15,9 +15,9 @@ use super::weights::{Estimate, log_mean_exp};
 use crate::averages::{mean, variance};
 use crate::backend::{Backend, Cpu, Slot, Sweeps};
 use crate::error::{Error, Result};
+use crate::lowered::LoweredLayer;
 use crate::math::log_sum_exp;
 use crate::model::Rbm;
-use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::path::{Path, Pilots};
@@ -31,7 +31,7 @@ const SLOT: Slot = 0;
 /// Part of a run's work that may be spent.
 const PART: f64 = 0.10;
 /// Products of a row with the weights that a step along a line is worth: three for each chain, and the passes that change the
-/// machine.
+/// model.
 const STEP_ROWS: f64 = (3 * ALL + 700) as f64;
 /// Fewest and most steps along a line.
 const STEPS: (f64, f64) = (5.0, 1000.0);
@@ -52,10 +52,10 @@ const LARGE: f64 = 0.3;
 /// Error of an anchor from which on its chains stand for too few places to be followed.
 const LOOSE: f64 = 2.0;
 
-/// Chains that follow a machine: what a checkpoint holds.
+/// Chains that follow a model: what a checkpoint holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Online<T> {
-    /// The machine they are at.
+    /// The model they are at.
     pub rbm: Rbm<T>,
     /// Visible rows, island after island.
     pub chains: States<T>,
@@ -69,13 +69,13 @@ pub struct Online<T> {
     pub pace: f64,
     /// Temperatures of the next anchor.
     pub temperatures: usize,
-    /// Whether the machine has left them behind.
+    /// Whether the model has left them behind.
     pub lost: bool,
 }
 
 impl<T: Real> Online<T> {
     /// Refuses a state that this program could not have written.
-    pub fn check(&self, side: &Side<T>) -> Result<()> {
+    pub fn check(&self, side: &LoweredLayer<T>) -> Result<()> {
         self.chains.check(side)?;
         let sizes = self.chains.rows() == ALL
             && self.log_z.len() == ISLANDS
@@ -87,8 +87,8 @@ impl<T: Real> Online<T> {
     }
 }
 
-/// Chains that follow a machine, and where they are moved.
-pub(crate) struct Follower<T: Real> {
+/// Chains that follow a model, and where they are moved.
+pub(crate) struct LogZTracker<T: Real> {
     state: Online<T>,
     backend: Cpu<T>,
     /// Products of a row with the weights between two measurements.
@@ -96,13 +96,13 @@ pub(crate) struct Follower<T: Real> {
     key: Key,
 }
 
-impl<T: Real> Follower<T> {
-    /// Follows a machine from the beginning of a run that takes `rows` products of a row with the weights between two
+impl<T: Real> LogZTracker<T> {
+    /// Follows a model from the beginning of a run that takes `rows` products of a row with the weights between two
     /// measurements.
-    pub fn new(rbm: &Rbm<T>, rows: f64, key: Key) -> Result<Follower<T>> {
+    pub fn new(rbm: &Rbm<T>, rows: f64, key: Key) -> Result<LogZTracker<T>> {
         let key = key.of(Purpose::Online);
         let (state, _) = anchored(rbm, None, TEMPERATURES.0, key)?;
-        Ok(Follower { backend: Cpu::new(rbm.lower())?, state, rows, key })
+        Ok(LogZTracker { backend: Cpu::new(rbm.lower())?, state, rows, key })
     }
 
     /// The state, for a checkpoint.
@@ -115,7 +115,7 @@ impl<T: Real> Follower<T> {
         self.state = state;
     }
 
-    /// log Z of the machine after `update` updates, unless it has left the chains behind; `persistent` are the run's own.
+    /// log Z of the model after `update` updates, unless it has left the chains behind; `persistent` are the run's own.
     pub fn follow(&mut self, rbm: &Rbm<T>, persistent: Option<&States<T>>, update: u64) -> Result<Option<Estimate>> {
         let (key, state) = (self.key.step(update), &mut self.state);
         state.credit += PART * self.rows;
@@ -134,7 +134,7 @@ impl<T: Real> Follower<T> {
         Ok((!self.state.lost).then(|| self.estimate()))
     }
 
-    /// log Z of the machine that the chains are at.
+    /// log Z of the model that the chains are at.
     fn estimate(&self) -> Estimate {
         let found = log_mean_exp(&self.state.log_z);
         Estimate { std_err: found.std_err.hypot(self.state.shared), ..found }
@@ -154,16 +154,16 @@ impl<T: Real> Follower<T> {
         Ok(())
     }
 
-    /// Anneals along the straight line to a machine.
+    /// Anneals along the straight line to a model.
     fn walk(&mut self, rbm: &Rbm<T>, steps: u64, key: Key) {
         let (from, to) = (self.state.rbm.lower(), rbm.lower());
-        self.backend.update(&mut |machine| machine.clone_from(&from));
+        self.backend.update(&mut |lowered| lowered.clone_from(&from));
         self.backend.put(SLOT, &self.state.chains, None);
         let mut old = self.log_marginals(None);
         let (mut weights, mut all) = (vec![0.0; ALL], vec![0.0; ALL]);
         for step in 1..=steps {
             let part = T::of(step as f64 / steps as f64);
-            self.backend.update(&mut |machine| machine.set_between(&from, &to, part));
+            self.backend.update(&mut |lowered| lowered.set_between(&from, &to, part));
             let new = self.log_marginals(Some((key, step)));
             for (k, (new, old)) in new.iter().zip(&old).enumerate() {
                 weights[k] += new - old;
@@ -215,7 +215,7 @@ fn anchor_rows(temperatures: usize) -> f64 {
     2.5 * (ANNEALED * (2 * temperatures + 200)) as f64
 }
 
-/// Chains annealed to a machine, and log Z there.
+/// Chains annealed to a model, and log Z there.
 fn anchored<T: Real>(
     rbm: &Rbm<T>,
     persistent: Option<&States<T>>,
@@ -252,7 +252,7 @@ fn anchored<T: Real>(
 /// What paths up and down found.
 struct Found<T> {
     log_z: Estimate,
-    /// Samples of the machine, copies of a few.
+    /// Samples of the model, copies of a few.
     chains: States<T>,
     /// Distance between the mean log weights of both directions.
     gap: f64,
@@ -263,7 +263,7 @@ fn there_and_back<T: Real>(path: &mut Path<T>, n: usize, temperatures: usize, ke
     let mut betas = path.schedule(temperatures);
     path.start(SLOT, n, key.of(Purpose::Forward));
     let up = path.anneal(SLOT, &betas, key.of(Purpose::Forward), |_, _, _| ());
-    // Ends of paths are samples of the machine if they count e^w times.
+    // Ends of paths are samples of the model if they count e^w times.
     let ends = path.backend.get(SLOT);
     let pick = |n: usize, k: u64| systematic(&up, n, key.of(Purpose::Resample).uniforms::<f64>(k, 0)[0]);
     path.backend.put(SLOT, &ends, Some(&pick(n, 1)));

@@ -1,10 +1,10 @@
-//! Annealed importance sampling backwards: Z₀/Z = ⟨Π p*_k(v_k)/p*_{k+1}(v_k)⟩ over chains that start at samples of the machine
+//! Annealed importance sampling backwards: Z₀/Z = ⟨Π p*_k(v_k)/p*_{k+1}(v_k)⟩ over chains that start at samples of the model
 //! (Burda, Grosse & Salakhutdinov, *Accurate and conservative estimates of MRF log-likelihood*, 2015; Grosse, Ghahramani &
 //! Adams, *Sandwiching the marginal likelihood*, 2015). −log of the mean is high on average, if the samples are exact.
 
 use super::ais::one_sided;
-use super::sandwich::Both;
-use super::{Asked, LogZ, Problem, Sampler, Verdict};
+use super::bidirectional::Both;
+use super::{Limits, LogZ, Problem, Sampler, Verdict};
 use crate::error::Result;
 use crate::real::Real;
 
@@ -15,7 +15,7 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Reverse;
 
 impl Sampler for Reverse {
-    fn run<T: Real>(self, mut both: Both<T>, asked: Asked) -> Result<LogZ> {
+    fn run<T: Real>(self, mut both: Both<T>, asked: Limits) -> Result<LogZ> {
         let mut effort = asked.first_effort(both.length());
         effort.ladders = effort.chains;
         asked.meter.plan(both.cost(&effort));

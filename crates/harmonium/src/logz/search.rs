@@ -1,11 +1,11 @@
 //! A search for mass that annealing does not reach. Chains at β = 1 begin at states that are far apart and settle wherever
-//! the machine holds them. Annealing backwards from a place gives log weights that exceed log Z by as much as annealing
-//! forwards is unlikely to end there; if no sample of the machine had such weights, none was at that place. How much it would
+//! the model holds them. Annealing backwards from a place gives log weights that exceed log Z by as much as annealing
+//! forwards is unlikely to end there; if no sample of the model had such weights, none was at that place. How much it would
 //! add is estimated from independent units fitted to the place itself.
 
 use crate::averages::median;
 use crate::backend::{Slot, Sweeps};
-use crate::natural::Side;
+use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::path::Path;
@@ -22,16 +22,16 @@ const SAMPLES: usize = 4;
 pub const SEARCHED: usize = PLACES * SAMPLES;
 /// Sweeps between two samples.
 const APART: u64 = 5;
-/// Inverse temperatures on the way from a place's own base to the machine, and chains on it.
+/// Inverse temperatures on the way from a place's own base to the model, and chains on it.
 const NEAR: (usize, usize) = (200, 32);
 /// Nats above the largest log weight of a sample from which on a place is one without a sample.
 const BEYOND: f64 = 1.0;
 
-/// log of the mass at the largest of the places that none of the samples of the machine is at, given the log weights of
+/// log of the mass at the largest of the places that none of the samples of the model is at, given the log weights of
 /// annealing backwards from these along `schedule`.
 pub fn missed<T: Real>(path: &mut Path<T>, schedule: &[f64], down: &[f64], sweeps: u64, key: Key) -> Option<f64> {
     let samples = settle(path, sweeps, key)?;
-    let side = path.backend.machine().visible();
+    let side = path.backend.lowered().visible();
     let mut rows = States::new(side.unit(), side.sites());
     rows.push(side, samples.view());
     path.backend.put(SEARCH, &rows, None);
@@ -49,21 +49,21 @@ pub fn missed<T: Real>(path: &mut Path<T>, schedule: &[f64], down: &[f64], sweep
 
 /// Rows of visible columns: the samples of every place, one place after another.
 fn settle<T: Real>(path: &mut Path<T>, sweeps: u64, key: Key) -> Option<Array2<T>> {
-    let machine = path.backend.machine();
-    let width = machine.visible().columns();
-    let hidden = far_apart(machine.hidden(), key).filter(|_| path.layers == 2);
+    let lowered = path.backend.lowered();
+    let width = lowered.visible().columns();
+    let hidden = far_apart(lowered.hidden(), key).filter(|_| path.layers == 2);
     if let Some(states) = hidden {
         path.backend.put_hidden(SEARCH, &states);
     } else {
         // Two layers of which neither is finite are Gaussian: there is one place.
-        let states = far_apart(machine.visible(), key)?;
+        let states = far_apart(lowered.visible(), key)?;
         path.backend.put(SEARCH, &states, None);
     }
     path.backend.gibbs(SEARCH, Sweeps { steps: sweeps, key, first: 0, beta: None });
     let mut samples = Array2::zeros((PLACES * SAMPLES, width));
     for k in 0..SAMPLES {
         path.backend.gibbs(SEARCH, Sweeps { steps: APART, key, first: sweeps + k as u64 * APART, beta: None });
-        let now = path.backend.get(SEARCH).columns(path.backend.machine().visible().unit(), 0, PLACES);
+        let now = path.backend.get(SEARCH).columns(path.backend.lowered().visible().unit(), 0, PLACES);
         samples.slice_mut(s![k..; SAMPLES, ..]).assign(&now);
     }
     Some(samples)
@@ -72,7 +72,7 @@ fn settle<T: Real>(path: &mut Path<T>, sweeps: u64, key: Key) -> Option<Array2<T
 /// log of the mass near these rows: annealing from independent units fitted to them. The median, because a chain that leaves
 /// the place has the weight of another.
 fn near<T: Real>(path: &mut Path<T>, rows: &Array2<T>, key: Key) -> f64 {
-    let up = path.backend.machine().up();
+    let up = path.backend.lowered().up();
     let (visible, hidden, _) = up.row_stats(rows.view(), &vec![T::one(); rows.nrows()]);
     let main = path.set_base(&visible, &hidden, rows.nrows() as f64);
     let betas: Vec<f64> = (0..=NEAR.0).map(|k| k as f64 / NEAR.0 as f64).collect();
@@ -85,7 +85,7 @@ fn near<T: Real>(path: &mut Path<T>, rows: &Array2<T>, key: Key) -> f64 {
 
 /// States that are far apart, a row for every place, or none if the units are not finite: each row has a favourite state and
 /// a part of its sites, from all to none, that take it; the others are drawn at random.
-fn far_apart<T: Real>(side: &Side<T>, key: Key) -> Option<States<T>> {
+fn far_apart<T: Real>(side: &LoweredLayer<T>, key: Key) -> Option<States<T>> {
     let (unit, width) = (side.unit(), side.unit().width());
     let n = unit.n_states()?;
     let mut columns = Array2::zeros((PLACES, side.columns()));

@@ -2,8 +2,8 @@
 //! chains that meet there. It is the thermodynamic integral ∫⟨∂_β log p*⟩dβ without the error of a quadrature.
 
 use super::bennett::bennett;
-use super::sandwich::Both;
-use super::{Asked, LogZ, Problem, Sampler, Verdict};
+use super::bidirectional::Both;
+use super::{Limits, LogZ, Problem, Sampler, Verdict};
 use crate::error::Result;
 use crate::real::Real;
 
@@ -17,7 +17,7 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Tempering;
 
 impl Sampler for Tempering {
-    fn run<T: Real>(self, mut both: Both<T>, asked: Asked) -> Result<LogZ> {
+    fn run<T: Real>(self, mut both: Both<T>, asked: Limits) -> Result<LogZ> {
         let mut effort = asked.first_effort(both.length());
         effort.ladders = effort.ladders.max(GROUPS);
         effort.chains = effort.chains.max(effort.ladders);

@@ -3,8 +3,8 @@
 //! Moving one site moves the inputs to the hidden layer by one difference of weight rows. With a Gaussian v_i the density
 //! along its line is a mixture, over the states of h, of normal densities that all have the variance σ_i².
 
+use crate::lowered::LoweredModel;
 use crate::math::log_sum_exp;
-use crate::natural::Natural;
 use ndarray::{Array2, s};
 
 /// Distance between nodes, in σ_i. The trapezoid rule integrates a normal density over the line with relative error
@@ -14,7 +14,7 @@ const STEP: f64 = 0.8;
 const NEGLIGIBLE: f64 = 45.0;
 /// Steps at most that narrow the interval of the modes.
 const NARROWINGS: usize = 10;
-/// Nodes at most; a machine that needs more has no sensible scale.
+/// Nodes at most; a model that needs more has no sensible scale.
 const MOST_NODES: i64 = 100_000;
 
 /// How p(v_i | rest) is normalised.
@@ -31,7 +31,7 @@ enum How {
 /// The conditionals of single visible sites.
 #[derive(Clone, Copy)]
 pub(super) struct Conditional<'a> {
-    machine: &'a Natural<f64>,
+    lowered: &'a LoweredModel<f64>,
     how: How,
 }
 
@@ -46,8 +46,8 @@ pub(super) struct Line {
 
 impl<'a> Conditional<'a> {
     /// `None` if a layer is neither finite nor Gaussian.
-    pub fn new(machine: &'a Natural<f64>) -> Option<Conditional<'a>> {
-        let (visible, hidden) = (machine.visible().unit(), machine.hidden().unit());
+    pub fn new(lowered: &'a LoweredModel<f64>) -> Option<Conditional<'a>> {
+        let (visible, hidden) = (lowered.visible().unit(), lowered.hidden().unit());
         let how = match (visible.n_states(), hidden.n_states()) {
             (Some(q), _) => How::Sum(q),
             (None, _) if !visible.quadratic() => return None,
@@ -55,7 +55,7 @@ impl<'a> Conditional<'a> {
             (None, None) if hidden.quadratic() => How::Normal,
             _ => return None,
         };
-        Some(Conditional { machine, how })
+        Some(Conditional { lowered, how })
     }
 
     /// About how many terms of Γ one conditional takes.
@@ -66,11 +66,11 @@ impl<'a> Conditional<'a> {
             // Some 20 nodes reach from −8σ to 8σ, and the narrowing takes ten means.
             How::Quadrature => 40,
         };
-        (evaluations * self.machine.hidden().columns()) as f64
+        (evaluations * self.lowered.hidden().columns()) as f64
     }
 
     pub fn line(&self, x: &[f64], inputs: &[f64]) -> Line {
-        let hidden = self.machine.hidden();
+        let hidden = self.lowered.hidden();
         let log_norm = hidden.unit().log_norm(hidden.eta(), inputs);
         let room = vec![0.0; inputs.len()];
         Line { x: x.to_vec(), inputs: inputs.to_vec(), log_norm, moved: room.clone(), means: room }
@@ -86,7 +86,7 @@ impl<'a> Conditional<'a> {
     }
 
     fn sum(&self, line: &mut Line, site: usize, states: usize) -> f64 {
-        let side = self.machine.visible();
+        let side = self.lowered.visible();
         let (unit, width) = (side.unit(), side.unit().width());
         let columns = site * width..(site + 1) * width;
         let now = line.x[columns.clone()].to_vec();
@@ -113,9 +113,9 @@ impl<'a> Conditional<'a> {
     fn moved(&self, line: &mut Line, first: usize, now: &[f64], then: &[f64]) -> f64 {
         line.moved.copy_from_slice(&line.inputs);
         for ((c, now), then) in (first..).zip(now).zip(then).filter(|((_, now), then)| now != then) {
-            line.moved.iter_mut().zip(self.machine.weights().row(c)).for_each(|(i, w)| *i += (then - now) * w);
+            line.moved.iter_mut().zip(self.lowered.weights().row(c)).for_each(|(i, w)| *i += (then - now) * w);
         }
-        let hidden = self.machine.hidden();
+        let hidden = self.lowered.hidden();
         hidden.unit().log_norm(hidden.eta(), &line.moved)
     }
 
@@ -123,17 +123,17 @@ impl<'a> Conditional<'a> {
     fn mean_after(&self, line: &mut Line, site: usize, x: f64) -> f64 {
         let now = line.x[site];
         self.moved(line, site, &[now], &[x]);
-        let hidden = self.machine.hidden();
+        let hidden = self.lowered.hidden();
         hidden.unit().means(hidden.eta(), &line.moved, &mut line.means);
-        let input: f64 = self.machine.weights().row(site).iter().zip(&line.means).map(|(w, h)| w * h).sum();
-        let eta = self.machine.visible().eta();
+        let input: f64 = self.lowered.weights().row(site).iter().zip(&line.means).map(|(w, h)| w * h).sum();
+        let eta = self.lowered.visible().eta();
         (eta[[0, site]] + input) / (-2.0 * eta[[1, site]])
     }
 
     /// −F = const − λ(v_i − mean)²/2 with λ = 1/σ_i² − Σ_j w_ij²σ_j², and its slope at v_i is −λ(v_i − mean).
     fn normal(&self, line: &mut Line, site: usize) -> f64 {
-        let (visible, hidden) = (self.machine.visible().eta(), self.machine.hidden().eta());
-        let weights = self.machine.weights();
+        let (visible, hidden) = (self.lowered.visible().eta(), self.lowered.hidden().eta());
+        let weights = self.lowered.weights();
         let spread: f64 = weights.row(site).iter().zip(hidden.row(1)).map(|(w, e)| w * w / (-2.0 * e)).sum();
         let own = -2.0 * visible[[1, site]];
         let (precision, now) = (own - spread, line.x[site]);
@@ -158,7 +158,7 @@ impl<'a> Conditional<'a> {
 
     /// The trapezoid rule over the interval of the modes, and beyond it, where the density falls, until it is negligible.
     fn quadrature(&self, line: &mut Line, site: usize) -> f64 {
-        let (eta, now) = (self.machine.visible().eta(), line.x[site]);
+        let (eta, now) = (self.lowered.visible().eta(), line.x[site]);
         let (field, square) = (eta[[0, site]], eta[[1, site]]);
         let sigma = (-2.0 * square).recip().sqrt();
         let (low, high) = self.modes(line, site, sigma);
@@ -186,10 +186,10 @@ impl<'a> Conditional<'a> {
 
     /// The smallest and the largest mean of v_i over all states of a finite hidden layer.
     fn extreme_means(&self, site: usize) -> (f64, f64) {
-        let (unit, eta) = (self.machine.hidden().unit(), self.machine.visible().eta());
+        let (unit, eta) = (self.lowered.hidden().unit(), self.lowered.visible().eta());
         let mut state = vec![0.0; unit.width()];
         let (mut low, mut high) = (eta[[0, site]], eta[[0, site]]);
-        for w in self.machine.weights().row(site).to_vec().chunks_exact(unit.width()) {
+        for w in self.lowered.weights().row(site).to_vec().chunks_exact(unit.width()) {
             let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
             for k in 0..unit.n_states().unwrap_or(0) {
                 unit.state(k, &mut state);

@@ -1,7 +1,7 @@
 //! ⟨F⟩_held-out − ⟨F⟩_training: log Z cancels, so the gap tells of overfitting at any size (Hinton, *A practical guide to
-//! training restricted Boltzmann machines*, 2010, section 6).
+//! training restricted Boltzmann models*, 2010, section 6).
 
-use super::{Better, Context, Measure, Needs, Quantity, Rows, Value};
+use super::{Better, Context, Measure, MeasuredRows, Needs, Quantity, Value};
 
 const NAME: &str = "free_energy_gap";
 
@@ -14,7 +14,7 @@ pub(super) const MEASURE: Measure = Measure {
         title: "",
         unit: "nats per row",
         about: "Mean free energy of held-out rows minus that of training rows: about 0 while both are equally likely, growing \
-                when the machine learns its training rows by heart.",
+                when the lowered learns its training rows by heart.",
         better: Better::Neither,
         mean_of_rows: false,
     }],
@@ -22,7 +22,7 @@ pub(super) const MEASURE: Measure = Measure {
 };
 
 fn run(cx: &Context) -> Option<Vec<Value>> {
-    let mean = |rows: &Rows| Value::mean(NAME, rows.free_energies.iter().copied(), &rows.weights);
+    let mean = |rows: &MeasuredRows| Value::mean(NAME, rows.free_energies.iter().copied(), &rows.weights);
     let (train, held_out) = (mean(cx.rows?), mean(cx.held_out?));
     let std_err = train.std_err.zip(held_out.std_err).map(|(a, b)| a.hypot(b));
     Some(vec![Value { name: NAME, value: held_out.value - train.value, std_err }])

@@ -1,8 +1,8 @@
 //! Hidden units that are always off, always on, or that never change: ⟨h_j|v⟩ over the rows.
 
-use super::look::column_moments;
+use super::inputs::column_moments;
 use super::{Better, Context, Measure, Needs, Quantity, Value};
-use crate::natural::Side;
+use crate::lowered::LoweredLayer;
 use ndarray::ArrayView2;
 
 /// A unit whose mean stays within this part of its range from one end, in every row, is always there.
@@ -33,7 +33,7 @@ pub(super) const MEASURE: Measure = Measure {
 };
 
 fn run(cx: &Context) -> Option<Vec<Value>> {
-    let (rows, hidden) = (cx.rows?, cx.machine.hidden());
+    let (rows, hidden) = (cx.rows?, cx.lowered.hidden());
     // One row cannot tell who changes.
     if rows.hidden.nrows() < 2 {
         return None;
@@ -66,7 +66,7 @@ fn ends(means: ArrayView2<f64>) -> Vec<(f64, f64)> {
 }
 
 /// The smallest and the largest number of a finite unit's columns.
-fn range(side: &Side<f64>) -> Option<(f64, f64)> {
+fn range(side: &LoweredLayer<f64>) -> Option<(f64, f64)> {
     let unit = side.unit();
     let mut state = vec![0.0; unit.width()];
     let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
@@ -78,7 +78,7 @@ fn range(side: &Side<f64>) -> Option<(f64, f64)> {
 }
 
 /// What a change is measured by: the range, or without one the conditional standard deviation at the mean of no input.
-fn scales(side: &Side<f64>) -> Vec<f64> {
+fn scales(side: &LoweredLayer<f64>) -> Vec<f64> {
     if let Some((low, high)) = range(side) {
         return vec![high - low; side.columns()];
     }

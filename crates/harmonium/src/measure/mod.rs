@@ -1,25 +1,25 @@
-//! Cheap measures: numbers that tell how a machine is doing. **To add a measure: write its file, add its line to [`MEASURES`].**
+//! Cheap measures: numbers that tell how a model is doing. **To add a measure: write its file, add its line to [`MEASURES`].**
 //!
 //! It then appears in `harmonium evaluate`, in the events of a run and in its report. Plain numbers go in, in f64, and
-//! named numbers come out; nothing here changes a machine or a chain.
+//! named numbers come out; nothing here changes a model or a chain.
 
 mod autocorrelation;
 mod conditional;
 mod free_energy;
 mod gap;
 mod hidden_units;
-mod look;
+mod inputs;
 mod moments;
 mod pseudo_likelihood;
 mod reconstruction;
 mod spectrum;
 
 pub use autocorrelation::{IntegratedTime, autocorrelations, integrated_time};
-pub use look::{Chains, Rows};
+pub use inputs::{Chains, MeasuredRows};
 pub use pseudo_likelihood::{pseudo_log_likelihood, sampled_pseudo_log_likelihood};
 pub use spectrum::{leading_modes, singular_values};
 
-use crate::natural::Natural;
+use crate::lowered::LoweredModel;
 use crate::rng::Key;
 
 /// The list.
@@ -52,12 +52,12 @@ pub enum Needs {
     Rows,
     /// Training rows and held-out rows.
     HeldOut,
-    /// Rows and the machine's own samples.
+    /// Rows and the model's own samples.
     Chains,
     /// The free energies of chains, sweep by sweep.
     Trace,
-    /// The machine alone.
-    Machine,
+    /// The model alone.
+    Model,
 }
 
 /// One number of a measure.
@@ -104,15 +104,15 @@ impl Better {
 /// What measures look at; each takes what it needs and gives nothing if it is missing.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// The machine.
-    pub machine: &'a Natural<f64>,
+    /// The model.
+    pub lowered: &'a LoweredModel<f64>,
     /// Added to every log density: what the data's own units make of it.
     pub log_jacobian: f64,
     /// The rows, or the training rows where there are both.
-    pub rows: Option<&'a Rows>,
+    pub rows: Option<&'a MeasuredRows>,
     /// Held-out rows.
-    pub held_out: Option<&'a Rows>,
-    /// Samples of the machine.
+    pub held_out: Option<&'a MeasuredRows>,
+    /// Samples of the model.
     pub chains: Option<&'a Chains>,
     /// Random choices, such as which pairs of columns are compared.
     pub key: Key,

@@ -1,6 +1,6 @@
-//! ⟨v_i⟩ and ⟨v_i v_j⟩ − ⟨v_i⟩⟨v_j⟩ of the data against those of the machine's samples.
+//! ⟨v_i⟩ and ⟨v_i v_j⟩ − ⟨v_i⟩⟨v_j⟩ of the data against those of the model's samples.
 //!
-//! A machine at the maximum of its likelihood has the data's first moments, and second ones as close as its hidden units allow.
+//! A model at the maximum of its likelihood has the data's first moments, and second ones as close as its hidden units allow.
 //! What chance alone makes of finitely many rows and samples is told beside it: from the errors of both averages, those of
 //! samples taken over chains, because states of one chain are not independent.
 
@@ -65,11 +65,11 @@ pub(super) const MEASURE: Measure = Measure {
 
 fn run(cx: &Context) -> Option<Vec<Value>> {
     let (rows, chains) = (cx.rows?, cx.chains?);
-    let data = Table::new(rows.x.view(), &rows.weights, 1)?;
-    let model = Table::new(chains.x.view(), &vec![1.0; chains.x.nrows()], chains.states_per_chain)?;
+    let data = MomentTable::new(rows.x.view(), &rows.weights, 1)?;
+    let model = MomentTable::new(chains.x.view(), &vec![1.0; chains.x.nrows()], chains.states_per_chain)?;
     let variances: Vec<f64> = (0..rows.x.ncols()).map(|i| data.product(i, i).0).collect();
     let means: Vec<_> = (0..variances.len()).map(|i| (data.mean(i), model.mean(i))).collect();
-    let pairs = pairs(rows.x.ncols(), cx.machine.visible().unit().width(), cx.key.of(Purpose::Monitor));
+    let pairs = pairs(rows.x.ncols(), cx.lowered.visible().unit().width(), cx.key.of(Purpose::Monitor));
     let products: Vec<_> = pairs.iter().map(|&(i, j)| (data.product(i, j), model.product(i, j))).collect();
     let scale = pairs.iter().map(|&(i, j)| variances[i] * variances[j]).sum();
     let mut values = compare(&means, variances.iter().sum(), &MEAN);
@@ -86,7 +86,7 @@ fn compare(both: &[(Estimate, Estimate)], scale: f64, (seen, chance): &(Quantity
 }
 
 /// Deviations from the column means, one line per column, and the part of each row in an average.
-struct Table {
+struct MomentTable {
     means: Vec<f64>,
     deviations: Array2<f64>,
     part: Vec<f64>,
@@ -96,9 +96,9 @@ struct Table {
     groups: f64,
 }
 
-impl Table {
+impl MomentTable {
     /// `None` if there are fewer than two groups.
-    fn new(x: ArrayView2<f64>, weights: &[f64], group: usize) -> Option<Table> {
+    fn new(x: ArrayView2<f64>, weights: &[f64], group: usize) -> Option<MomentTable> {
         let total: f64 = weights.iter().take(x.nrows()).sum();
         let part: Vec<f64> = weights.iter().take(x.nrows()).map(|w| w / total).collect();
         let groups = part.chunks(group).map(|p| p.iter().sum::<f64>().powi(2)).sum::<f64>().recip();
@@ -109,7 +109,7 @@ impl Table {
             column.mapv_inplace(|x| x - mean);
             means.push(mean);
         }
-        (groups > 1.0 + 1e-9).then_some(Table { means, deviations, part, group, groups })
+        (groups > 1.0 + 1e-9).then_some(MomentTable { means, deviations, part, group, groups })
     }
 
     /// Average of the terms, and its squared standard error Σ_groups (Σ p(x − mean))²·n/(n − 1).
@@ -174,10 +174,11 @@ mod tests {
     /// Rows counted twice are two rows: weights and repetition give the same mean and covariance.
     #[test]
     fn a_weight_is_a_repetition() {
-        let some = Table::new(array![[1.0, 2.0], [3.0, -1.0], [0.0, 5.0]].view(), &[2.0, 1.0, 1.0], 1).unwrap();
-        let all = Table::new(array![[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.0, 5.0]].view(), &[1.0; 4], 1).unwrap();
+        let some = MomentTable::new(array![[1.0, 2.0], [3.0, -1.0], [0.0, 5.0]].view(), &[2.0, 1.0, 1.0], 1).unwrap();
+        let all =
+            MomentTable::new(array![[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.0, 5.0]].view(), &[1.0; 4], 1).unwrap();
         assert_eq!(some.mean(0).0, 1.25);
-        let plain = |t: &Table| t.product(0, 1).0 * (t.groups - 1.0) / t.groups;
+        let plain = |t: &MomentTable| t.product(0, 1).0 * (t.groups - 1.0) / t.groups;
         assert!((plain(&some) - plain(&all)).abs() < 1e-14);
         // By hand: ⟨xy⟩ − ⟨x⟩⟨y⟩ = ¼ − 1.25·2, times 4/3.
         assert!((all.product(0, 1).0 - (0.25 - 2.5) * 4.0 / 3.0).abs() < 1e-14);
@@ -186,8 +187,8 @@ mod tests {
     /// Twice the same rows, group by group, know no more than once: the same mean and the same error.
     #[test]
     fn what_belongs_together_counts_once() {
-        let once = Table::new(array![[1.0], [3.0], [0.0]].view(), &[1.0; 3], 1).unwrap();
-        let twice = Table::new(array![[1.0], [1.0], [3.0], [3.0], [0.0], [0.0]].view(), &[1.0; 6], 2).unwrap();
+        let once = MomentTable::new(array![[1.0], [3.0], [0.0]].view(), &[1.0; 3], 1).unwrap();
+        let twice = MomentTable::new(array![[1.0], [1.0], [3.0], [3.0], [0.0], [0.0]].view(), &[1.0; 6], 2).unwrap();
         // Variance 7/3 of three rows: the squared error of their mean is 7/9.
         for (mean, error) in [once.mean(0), twice.mean(0)] {
             assert!((mean - 4.0 / 3.0).abs() < 1e-14 && (error - 7.0 / 9.0).abs() < 1e-14, "{mean} {error}");

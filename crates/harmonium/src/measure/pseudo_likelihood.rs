@@ -2,7 +2,7 @@
 
 use super::conditional::Conditional;
 use super::{Better, Context, Measure, Needs, Quantity, Value};
-use crate::natural::Natural;
+use crate::lowered::LoweredModel;
 use crate::rng::{Key, Purpose};
 use ndarray::{Array1, ArrayView2};
 use rayon::prelude::*;
@@ -22,7 +22,7 @@ pub(super) const MEASURE: Measure = Measure {
         family: "pseudo log likelihood",
         title: "",
         unit: "nats per row",
-        about: "Sum over the columns of the log probability (or density) of each given all others. Of large machines some \
+        about: "Sum over the columns of the log probability (or density) of each given all others. Of large models some \
                 columns of each row are taken.",
         better: Better::Larger,
         mean_of_rows: true,
@@ -32,32 +32,32 @@ pub(super) const MEASURE: Measure = Measure {
 
 fn run(cx: &Context) -> Option<Vec<Value>> {
     let rows = cx.rows?;
-    let a_row = PART * cx.machine.visible().sites() as f64 * Conditional::new(cx.machine)?.terms();
+    let a_row = PART * cx.lowered.visible().sites() as f64 * Conditional::new(cx.lowered)?.terms();
     let few = rows.x.nrows().min(((cx.terms / a_row).max(FEWEST) as usize).min(ROWS));
     let x = rows.x.slice(ndarray::s![..few, ..]);
     let key = cx.key.of(Purpose::Monitor);
-    let each = sampled_pseudo_log_likelihood(cx.machine, x, cx.terms, key)? + cx.log_jacobian;
+    let each = sampled_pseudo_log_likelihood(cx.lowered, x, cx.terms, key)? + cx.log_jacobian;
     Some(vec![Value::mean("pseudo_log_likelihood", each.iter().copied(), &rows.weights)])
 }
 
 /// Pseudo log likelihood of every row of visible columns, in nats; `None` if a layer is neither finite nor Gaussian.
-pub fn pseudo_log_likelihood(machine: &Natural<f64>, x: ArrayView2<f64>) -> Option<Array1<f64>> {
-    sampled_pseudo_log_likelihood(machine, x, f64::INFINITY, Key::root(0))
+pub fn pseudo_log_likelihood(lowered: &LoweredModel<f64>, x: ArrayView2<f64>) -> Option<Array1<f64>> {
+    sampled_pseudo_log_likelihood(lowered, x, f64::INFINITY, Key::root(0))
 }
 
 /// An estimate without bias, of every row, from as many sites of each as about `terms` terms of Γ in all allow: at least
 /// one, and all if they suffice, which is then exact. Sites are taken at equal distances from a random one on.
 pub fn sampled_pseudo_log_likelihood(
-    machine: &Natural<f64>,
+    lowered: &LoweredModel<f64>,
     x: ArrayView2<f64>,
     terms: f64,
     key: Key,
 ) -> Option<Array1<f64>> {
-    let conditional = Conditional::new(machine)?;
-    let all = machine.visible().sites();
+    let conditional = Conditional::new(lowered)?;
+    let all = lowered.visible().sites();
     let most = (terms / (conditional.terms() * x.nrows() as f64)).max(1.0);
     let (n, taken) = (all as f64, all.min(most as usize));
-    let inputs = machine.up().inputs(x);
+    let inputs = lowered.up().inputs(x);
     let row = |r: usize| {
         let mut line = conditional.line(&x.row(r).to_vec(), &inputs.row(r).to_vec());
         let first: f64 = key.uniforms(r as u64, 0)[0];

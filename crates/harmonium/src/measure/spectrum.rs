@@ -1,7 +1,7 @@
 //! Singular values of W̃, by Lanczos' method on the smaller of W̃W̃ᵀ and W̃ᵀW̃.
 //!
 //! Learning begins where a singular value outgrows the random ones (Decelle, Fissore and Furtlehner, *Spectral dynamics of
-//! learning in restricted Boltzmann machines*, 2017); the large ones are what the machine has learned.
+//! learning in restricted Boltzmann models*, 2017); the large ones are what the model has learned.
 
 use super::{Better, Context, Measure, Needs, Quantity, Value};
 use crate::math::{add_scaled, dot};
@@ -43,10 +43,10 @@ const TOP: &[Quantity] = &[
     },
 ];
 
-pub(super) const MEASURE: Measure = Measure { name: "weight-spectrum", needs: Needs::Machine, quantities: TOP, run };
+pub(super) const MEASURE: Measure = Measure { name: "weight-spectrum", needs: Needs::Model, quantities: TOP, run };
 
 fn run(cx: &Context) -> Option<Vec<Value>> {
-    let weights = cx.machine.weights();
+    let weights = cx.lowered.weights();
     let found = singular_values(weights, STEPS);
     let largest = found.first().copied().filter(|s| *s > 0.0)?;
     let squares: f64 = weights.iter().map(|w| w * w).sum();

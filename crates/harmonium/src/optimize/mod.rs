@@ -54,7 +54,7 @@ pub fn optimizers<T: Real>() -> [Entry<T>; 2] {
     ]
 }
 
-/// The optimiser a configuration names; `zero` has the machine's shapes.
+/// The optimiser a configuration names; `zero` has the model's shapes.
 pub fn new<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Result<Box<dyn Optimizer<T>>> {
     let list = optimizers::<T>();
     match list.iter().find(|e| e.name == config.name) {

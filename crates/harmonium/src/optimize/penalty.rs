@@ -1,4 +1,4 @@
-//! What is asked of a machine besides likelihood: small weights (L1, L2, max-norm), sparse hidden units, short steps.
+//! What is asked of a model besides likelihood: small weights (L1, L2, max-norm), sparse hidden units, short steps.
 
 use crate::model::{Gradient, Rbm};
 use crate::real::Real;

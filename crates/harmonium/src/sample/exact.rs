@@ -1,4 +1,4 @@
-//! Independent samples of the machine itself, see [`crate::exact`]. Every look is a new draw of every chain.
+//! Independent samples of the model itself, see [`crate::exact`]. Every look is a new draw of every chain.
 
 use super::{Problem, Sampler};
 use crate::error::Result;
@@ -20,11 +20,11 @@ struct Independent {
 }
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
-    let exact = Solved::new(problem.machine.clone(), problem.progress)?;
-    let columns = problem.machine.visible().columns() + problem.machine.hidden().columns();
+    let exact = Solved::new(problem.lowered.clone(), problem.progress)?;
+    let columns = problem.lowered.visible().columns() + problem.lowered.hidden().columns();
     let needed = problem.settings.n.div_ceil(problem.chains as u64);
     let draws = ((NUMBERS / (columns * problem.chains)).max(1) as u64).min(needed) as usize;
-    let rows = Array2::zeros((0, problem.machine.visible().columns()));
+    let rows = Array2::zeros((0, problem.lowered.visible().columns()));
     Ok(Box::new(Independent { exact, key: problem.key, chains: problem.chains, draws, number: 0, rows }))
 }
 
@@ -37,10 +37,10 @@ impl Sampler for Independent {
         if within == 0 {
             let key = self.key.of(Purpose::ExactState).step(block);
             let (values, _) = self.exact.sample(self.draws * self.chains, key);
-            self.rows = self.exact.machine().visible().encode(values.view(), 1)?;
+            self.rows = self.exact.lowered().visible().encode(values.view(), 1)?;
         }
         let x = self.rows.slice(s![within * self.chains..(within + 1) * self.chains, ..]).to_owned();
-        let free_energies = self.exact.machine().up().free_energy(x.view());
+        let free_energies = self.exact.lowered().up().free_energy(x.view());
         Ok((x, free_energies))
     }
 }

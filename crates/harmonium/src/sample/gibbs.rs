@@ -3,7 +3,7 @@
 use super::{Problem, Sampler};
 use crate::backend::{Backend, Cpu, Slot, Sweeps};
 use crate::error::Result;
-use crate::natural::Natural;
+use crate::lowered::LoweredModel;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::States;
@@ -19,14 +19,14 @@ struct Gibbs<T> {
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
     Ok(match problem.single() {
-        true => Box::new(Gibbs::<f32>::new(problem, problem.machine.cast())?),
-        false => Box::new(Gibbs::<f64>::new(problem, problem.machine.clone())?),
+        true => Box::new(Gibbs::<f32>::new(problem, problem.lowered.cast())?),
+        false => Box::new(Gibbs::<f64>::new(problem, problem.lowered.clone())?),
     })
 }
 
 impl<T: Real> Gibbs<T> {
-    fn new(problem: &Problem, machine: Natural<T>) -> Result<Gibbs<T>> {
-        let mut backend = Cpu::new(machine)?;
+    fn new(problem: &Problem, lowered: LoweredModel<T>) -> Result<Gibbs<T>> {
+        let mut backend = Cpu::new(lowered)?;
         let first = problem.settings.start.states(&mut backend, problem.chains, problem.key);
         backend.put(CHAINS, &first, None);
         Ok(Gibbs { backend, key: problem.key, sweeps: 0 })
@@ -47,6 +47,6 @@ impl<T: Real> Sampler for Gibbs<T> {
 
 /// States as rows of columns, with their free energies.
 pub(super) fn seen<T: Real>(backend: &mut dyn Backend<T>, states: &States<T>) -> (Array2<f64>, Array1<f64>) {
-    let columns = states.columns(backend.machine().visible().unit(), 0, states.rows());
+    let columns = states.columns(backend.lowered().visible().unit(), 0, states.rows());
     (columns.mapv(T::f64), backend.free_energy(states))
 }

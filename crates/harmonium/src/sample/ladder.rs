@@ -61,7 +61,7 @@ impl<T: Real> Ladders<T> {
     /// Ladders whose chains at rung k begin at the rows of columns `starts[k]`.
     pub fn new(backend: &mut dyn Backend<T>, slot: Slot, betas: &[f64], starts: &[Array2<T>]) -> Ladders<T> {
         let (rungs, ladders) = (betas.len(), starts[0].nrows());
-        let side = backend.machine().visible();
+        let side = backend.lowered().visible();
         let mut all = Array2::zeros((ladders * rungs, side.columns()));
         for (k, start) in starts.iter().enumerate() {
             all.slice_mut(s![k..; rungs, ..]).assign(start);
@@ -160,7 +160,7 @@ impl<T: Real> Ladders<T> {
         self.row.chunks_exact(self.rungs()).map(|rows| rows[k]).collect()
     }
 
-    /// The rows that are at the last rung, the machine itself, one of every ladder.
+    /// The rows that are at the last rung, the model itself, one of every ladder.
     pub fn last_rows(&self) -> Vec<usize> {
         self.rows_at(self.rungs() - 1)
     }
@@ -250,8 +250,8 @@ impl<T: Real> Ladders<T> {
 mod tests {
     use super::*;
     use crate::backend::Cpu;
+    use crate::lowered::LoweredModel;
     use crate::model::{Layer, Rbm};
-    use crate::natural::Natural;
     use crate::rng::normal;
     use crate::units::Kind;
 
@@ -269,8 +269,8 @@ mod tests {
     }
 
     /// log Σ_h exp(−E(v, h)) of every v, from energies alone.
-    fn log_p(machine: &Natural<f64>, vs: &Array2<f64>, hs: &Array2<f64>) -> Vec<f64> {
-        let sum = |v| crate::math::log_sum_exp(hs.rows().into_iter().map(move |h| -machine.energy(v, h)));
+    fn log_p(lowered: &LoweredModel<f64>, vs: &Array2<f64>, hs: &Array2<f64>) -> Vec<f64> {
+        let sum = |v| crate::math::log_sum_exp(hs.rows().into_iter().map(move |h| -lowered.energy(v, h)));
         vs.rows().into_iter().map(sum).collect()
     }
 
@@ -292,14 +292,14 @@ mod tests {
             };
             let (visible, hidden) = (layer(v), layer(h));
             let weights = Array2::zeros((visible.columns(), hidden.columns())).map(&mut draw);
-            let machine = Rbm::from_parts(visible, hidden, weights).unwrap().lower();
-            let base = [machine.visible(), machine.hidden()].map(|side| side.eta().map(&mut draw));
+            let lowered = Rbm::from_parts(visible, hidden, weights).unwrap().lower();
+            let base = [lowered.visible(), lowered.hidden()].map(|side| side.eta().map(&mut draw));
             let (vs, hs, betas) = (all_states(v, 2), all_states(h, 2), [0.3, 0.8]);
-            let p = betas.map(|beta| log_p(&machine.tempered(&base, beta), &vs, &hs));
+            let p = betas.map(|beta| log_p(&lowered.tempered(&base, beta), &vs, &hs));
             let n = vs.nrows();
             let pairs: Vec<[usize; 2]> = (0..n * n).map(|k| [k / n, k % n]).collect();
             let rung = |k: usize| vs.select(ndarray::Axis(0), &pairs.iter().map(|p| p[k]).collect::<Vec<_>>());
-            let mut backend = Cpu::new(machine.clone()).unwrap();
+            let mut backend = Cpu::new(lowered.clone()).unwrap();
             backend.set_base(base);
             let mut ladders = Ladders::new(&mut backend, 0, &betas, &[rung(0), rung(1)]);
             let mut odds = vec![f64::NAN; pairs.len()];

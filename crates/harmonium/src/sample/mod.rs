@@ -1,20 +1,20 @@
-//! Rows drawn from a machine, and how far they can be trusted. **To add a sampler: write its file, add its line to
+//! Rows drawn from a model, and how far they can be trusted. **To add a sampler: write its file, add its line to
 //! [`SAMPLERS`].**
 //!
 //! | file | idea |
 //! |---|---|
 //! | `gibbs`, `tempering`, `exact` | the samplers |
 //! | `start` | where chains begin |
-//! | `given` | a machine of some cells of a row |
-//! | `ladder`, `path` | parallel tempering, and the way from independent units to the machine |
+//! | `given` | a model of some cells of a row |
+//! | `ladder`, `path` | parallel tempering, and the way from independent units to the model |
 //! | `watch` | what is followed along the chains |
 //! | `diagnose` | R̂ and effective sample sizes |
 //! | `verdict` | what to make of them, in words |
 
+mod clamped;
 pub mod diagnose;
 mod exact;
 mod gibbs;
-mod given;
 // For `examples/annealing_speed.rs`, which times them alone.
 #[doc(hidden)]
 pub mod ladder;
@@ -25,15 +25,15 @@ mod tempering;
 mod verdict;
 mod watch;
 
-pub use given::Given;
+pub use clamped::Clamped;
 pub use start::Start;
 pub use tempering::Tempered;
 pub use watch::Followed;
 
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress, Solved};
+use crate::lowered::LoweredModel;
 use crate::model::Rbm;
-use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
@@ -54,7 +54,7 @@ const TUNINGS: u64 = 4;
 
 /// What to draw.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
+pub struct SampleOptions<'a> {
     /// Name of the sampler, or `auto`.
     pub sampler: &'a str,
     /// Number of rows.
@@ -75,9 +75,9 @@ pub struct Settings<'a> {
     pub seed: u64,
 }
 
-impl Default for Settings<'_> {
+impl Default for SampleOptions<'_> {
     fn default() -> Self {
-        Settings {
+        SampleOptions {
             sampler: "auto",
             n: 1000,
             chains: None,
@@ -94,13 +94,13 @@ impl Default for Settings<'_> {
 /// Chains that can be compared with each other.
 const COMPARABLE: u64 = 20;
 
-impl Settings<'_> {
+impl SampleOptions<'_> {
     /// Every row from a chain of its own, so many sweeps after its start; in place of burn-in, thinning and chains.
     pub fn with_steps(self, steps: u64) -> Self {
         // A row of its own for every chain needs no thinning; this is how often they are looked at.
         let thin = (steps / 20).clamp(1, self.thin.max(1));
         let chains = Some(usize::try_from(self.n.max(COMPARABLE)).unwrap_or(usize::MAX));
-        Settings { chains, burn_in: steps.saturating_sub(thin), thin, ..self }
+        SampleOptions { chains, burn_in: steps.saturating_sub(thin), thin, ..self }
     }
 
     /// Chains: as asked, or one for fifty rows within limits. Some tens can be compared with each other, each costs its burn-in,
@@ -131,7 +131,7 @@ impl Settings<'_> {
     }
 }
 
-/// Chains of a machine, in a precision of their own.
+/// Chains of a model, in a precision of their own.
 pub(crate) trait Sampler: Send {
     /// Runs every chain some sweeps on.
     fn advance(&mut self, sweeps: u64);
@@ -154,7 +154,7 @@ pub struct Entry {
     pub name: &'static str,
     /// One line for help.
     pub about: &'static str,
-    /// Whether its rows are independent samples of the machine itself.
+    /// Whether its rows are independent samples of the model itself.
     independent: bool,
     make: fn(&Problem) -> Result<Box<dyn Sampler>>,
 }
@@ -175,7 +175,7 @@ pub const SAMPLERS: &[Entry] = &[
     },
     Entry {
         name: "exact",
-        about: "independent samples by enumeration, for small machines",
+        about: "independent samples by enumeration, for small models",
         independent: true,
         make: exact::make,
     },
@@ -183,8 +183,8 @@ pub const SAMPLERS: &[Entry] = &[
 
 /// What a sampler is made for.
 pub(crate) struct Problem<'a> {
-    machine: &'a Natural<f64>,
-    settings: Settings<'a>,
+    lowered: &'a LoweredModel<f64>,
+    settings: SampleOptions<'a>,
     chains: usize,
     key: Key,
     progress: Progress<'a>,
@@ -193,22 +193,22 @@ pub(crate) struct Problem<'a> {
 impl Problem<'_> {
     /// Whether the chains are run in f32.
     fn single(&self) -> bool {
-        suits_f32(self.machine)
+        suits_f32(self.lowered)
     }
 }
 
-/// Whether chains of a machine may be run in f32: both layers finite, and many weights.
-pub(crate) fn suits_f32<T: Real>(machine: &Natural<T>) -> bool {
-    let finite = [machine.visible(), machine.hidden()].iter().all(|s| s.unit().n_states().is_some());
-    finite && machine.weights().len() >= LARGE
+/// Whether chains of a model may be run in f32: both layers finite, and many weights.
+pub(crate) fn suits_f32<T: Real>(lowered: &LoweredModel<T>) -> bool {
+    let finite = [lowered.visible(), lowered.hidden()].iter().all(|s| s.unit().n_states().is_some());
+    finite && lowered.weights().len() >= LARGE
 }
 
 /// A drawing of rows, block by block, so that any number of them takes little memory.
 pub struct Sampling<'a> {
     entry: &'static Entry,
     sampler: Box<dyn Sampler>,
-    machine: Natural<f64>,
-    settings: Settings<'a>,
+    lowered: LoweredModel<f64>,
+    settings: SampleOptions<'a>,
     chains: usize,
     watch: Watch,
     given: u64,
@@ -239,30 +239,30 @@ pub struct Drawn {
 
 impl<'a> Sampling<'a> {
     /// Makes the chains; nothing is drawn yet.
-    pub fn new(rbm: &Rbm<f64>, settings: Settings<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
+    pub fn new(rbm: &Rbm<f64>, settings: SampleOptions<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
         Self::of(rbm.lower(), settings, progress)
     }
 
-    /// The same for a lowered machine, such as that of the unknown cells of a row ([`Natural::given`]).
-    pub fn of(machine: Natural<f64>, settings: Settings<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
+    /// The same for a lowered model, such as that of the unknown cells of a row ([`LoweredModel::given`]).
+    pub fn of(lowered: LoweredModel<f64>, settings: SampleOptions<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
         settings.check()?;
-        let entry = choose(settings.sampler, &machine)?;
-        let settings = Settings { burn_in: if entry.independent { 0 } else { settings.burn_in }, ..settings };
-        if machine.visible().unit().quadratic() && machine.hidden().unit().quadratic() {
+        let entry = choose(settings.sampler, &lowered)?;
+        let settings = SampleOptions { burn_in: if entry.independent { 0 } else { settings.burn_in }, ..settings };
+        if lowered.visible().unit().quadratic() && lowered.hidden().unit().quadratic() {
             // A Gaussian in both layers may have no distribution; the factorisation tells.
-            Solved::new(machine.clone(), progress)?;
+            Solved::new(lowered.clone(), progress)?;
         }
-        settings.start.check(&machine)?;
+        settings.start.check(&lowered)?;
         let (chains, key) = (settings.chains(), Key::root(settings.seed).of(Purpose::Sample));
-        let problem = Problem { machine: &machine, settings, chains, key, progress };
+        let problem = Problem { lowered: &lowered, settings, chains, key, progress };
         let sampler = (entry.make)(&problem)?;
-        let watch = Watch::new(&machine, chains, settings.thin);
-        Ok(Sampling { entry, sampler, machine, settings, chains, watch, given: 0, sweeps: 0, progress })
+        let watch = Watch::new(&lowered, chains, settings.thin);
+        Ok(Sampling { entry, sampler, lowered, settings, chains, watch, given: 0, sweeps: 0, progress })
     }
 
     /// Columns of the rows: one for each visible site.
     pub fn columns(&self) -> usize {
-        self.machine.visible().sites()
+        self.lowered.visible().sites()
     }
 
     /// The next rows of data values, none after the last.
@@ -284,7 +284,7 @@ impl<'a> Sampling<'a> {
 
     /// Runs the chains until they should have forgotten where they began; the second half is watched.
     fn burn_in(&mut self) -> Result<()> {
-        let Settings { burn_in, thin, .. } = self.settings;
+        let SampleOptions { burn_in, thin, .. } = self.settings;
         let watched = burn_in / 2 / thin;
         let early = burn_in - watched * thin;
         for k in 0..TUNINGS {
@@ -322,13 +322,13 @@ impl<'a> Sampling<'a> {
 
     /// Rows of columns as data values: the states, or means one round on.
     fn values(&self, x: ArrayView2<f64>) -> Array2<f64> {
-        let visible = self.machine.visible();
+        let visible = self.lowered.visible();
         if !self.settings.means {
             return visible.decode(x);
         }
         let key = Key::root(self.settings.seed).of(Purpose::Hidden).step(u64::MAX);
-        let hidden = self.machine.up().sample(x, key, self.given);
-        visible.decode(self.machine.down().means(hidden.view()).view())
+        let hidden = self.lowered.up().sample(x, key, self.given);
+        visible.decode(self.lowered.down().means(hidden.view()).view())
     }
 
     /// What is known about the rows given so far.
@@ -353,7 +353,7 @@ impl<'a> Sampling<'a> {
 }
 
 /// All rows at once, and what is known about them.
-pub fn draw(rbm: &Rbm<f64>, settings: Settings, progress: Progress) -> Result<(Array2<f64>, Drawn)> {
+pub fn draw(rbm: &Rbm<f64>, settings: SampleOptions, progress: Progress) -> Result<(Array2<f64>, Drawn)> {
     let mut sampling = Sampling::new(rbm, settings, progress)?;
     let mut rows = Array2::zeros((0, sampling.columns()));
     while let Some(block) = sampling.block()? {
@@ -364,9 +364,9 @@ pub fn draw(rbm: &Rbm<f64>, settings: Settings, progress: Progress) -> Result<(A
 }
 
 /// The sampler called `name`; `auto` is exact where that takes seconds, and tempers otherwise.
-fn choose(name: &str, machine: &Natural<f64>) -> Result<&'static Entry> {
+fn choose(name: &str, lowered: &LoweredModel<f64>) -> Result<&'static Entry> {
     let chosen = match name {
-        "auto" if Exact::cost(machine).is_some_and(|cost| cost <= AFFORDABLE) => "exact",
+        "auto" if Exact::cost(lowered).is_some_and(|cost| cost <= AFFORDABLE) => "exact",
         "auto" => "tempering",
         other => other,
     };

@@ -1,4 +1,4 @@
-//! The road from independent units (β = 0) to the machine (β = 1), and chains that travel it.
+//! The road from independent units (β = 0) to the model (β = 1), and chains that travel it.
 //!
 //! log p*_β(v) changes along it at speed σ_β, the standard deviation of ∂_β log p*_β(v). A schedule that takes equal steps of
 //! ∫σ_β dβ makes the weights' variance smallest (Grosse, Maddison & Salakhutdinov, *Annealing between distributions by
@@ -6,7 +6,7 @@
 
 use crate::averages::variance;
 use crate::backend::{Backend, Slot, Sweeps};
-use crate::natural::Side;
+use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
@@ -49,7 +49,7 @@ pub struct Base<T> {
     log_z: f64,
 }
 
-/// A machine, its base, and the speed between them.
+/// A model, its base, and the speed between them.
 pub struct Path<'a, T: Real> {
     pub backend: Box<dyn Backend<T>>,
     /// How many layers have states: both, or the visible one with the other summed out.
@@ -64,10 +64,10 @@ pub struct Path<'a, T: Real> {
 
 impl<'a, T: Real> Path<'a, T> {
     /// Finds the base, which has the means of a short annealed run, and measures the speed. (Means of data lead to the data: a
-    /// machine with mass elsewhere, as all have early in a run, would seem to have none.)
+    /// model with mass elsewhere, as all have early in a run, would seem to have none.)
     pub fn new(backend: Box<dyn Backend<T>>, layers: usize, pilots: Pilots, key: Key, tell: Tell<'a>) -> Path<'a, T> {
         let grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
-        let base = Base { eta: backend.machine().flat(), log_z: 0.0 };
+        let base = Base { eta: backend.lowered().flat(), log_z: 0.0 };
         let mut path = Path { backend, layers, base, grid, length: 0.0, tell };
         let even = path.grid.clone();
         path.start(0, pilots.chains, key.of(Purpose::Base));
@@ -79,7 +79,7 @@ impl<'a, T: Real> Path<'a, T> {
 
     /// With independent units that are given as natural parameters, visible and hidden, and a schedule of equal steps of β.
     pub fn between(eta: [Array2<T>; 2], backend: Box<dyn Backend<T>>, layers: usize, tell: Tell<'a>) -> Path<'a, T> {
-        let base = Base { eta: backend.machine().flat(), log_z: 0.0 };
+        let base = Base { eta: backend.lowered().flat(), log_z: 0.0 };
         let mut path = Path { backend, layers, base, grid: vec![0.0, 1.0], length: 0.0, tell };
         path.restore_base(path.base_of(eta));
         path
@@ -87,14 +87,14 @@ impl<'a, T: Real> Path<'a, T> {
 
     /// Independent units with the mean statistics of the rows in slot 0.
     fn fit_base(&mut self, cautious: bool) {
-        let mut stats = Stats::zeros(self.backend.machine());
+        let mut stats = Stats::zeros(self.backend.lowered());
         self.backend.stats(0, None, None, Take::Sums, &mut stats);
         if cautious {
-            let (machine, states) = (self.backend.machine(), self.backend.get(0));
-            let x = states.columns(machine.visible().unit(), 0, states.rows());
-            let [visible, hidden] = machine.flat();
-            keep_significant(machine.visible(), &visible, &x, &mut stats.visible);
-            keep_significant(machine.hidden(), &hidden, &machine.up().means(x.view()), &mut stats.hidden);
+            let (lowered, states) = (self.backend.lowered(), self.backend.get(0));
+            let x = states.columns(lowered.visible().unit(), 0, states.rows());
+            let [visible, hidden] = lowered.flat();
+            keep_significant(lowered.visible(), &visible, &x, &mut stats.visible);
+            keep_significant(lowered.hidden(), &hidden, &lowered.up().means(x.view()), &mut stats.hidden);
         }
         self.set_base(&stats.visible, &stats.hidden, stats.weight);
     }
@@ -103,10 +103,10 @@ impl<'a, T: Real> Path<'a, T> {
     /// from there.
     pub fn lean(&mut self, rows: &States<T>, pilots: Pilots, key: Key) {
         self.backend.put(0, rows, None);
-        let mut stats = Stats::zeros(self.backend.machine());
+        let mut stats = Stats::zeros(self.backend.lowered());
         self.backend.stats(0, None, None, Take::Sums, &mut stats);
-        let machine = self.backend.machine();
-        let sides = [(machine.visible(), &mut stats.visible), (machine.hidden(), &mut stats.hidden)];
+        let lowered = self.backend.lowered();
+        let sides = [(lowered.visible(), &mut stats.visible), (lowered.hidden(), &mut stats.hidden)];
         for ((side, sums), eta) in sides.into_iter().zip(&self.base.eta) {
             let mut own = Array2::zeros(eta.dim());
             side.unit().mean_stats(eta.view(), &vec![T::zero(); side.columns()], own.view_mut());
@@ -125,17 +125,17 @@ impl<'a, T: Real> Path<'a, T> {
 
     /// Makes independent units with these sums of statistics over `rows` rows the base; returns the one before.
     pub fn set_base(&mut self, visible: &Array2<T>, hidden: &Array2<T>, rows: f64) -> Base<T> {
-        let machine = self.backend.machine();
+        let lowered = self.backend.lowered();
         // The base is what its numbers say after rounding.
-        let fit = |side: &Side<T>, sums: &Array2<T>| {
+        let fit = |side: &LoweredLayer<T>, sums: &Array2<T>| {
             side.kind().fitted(sums.mapv(|x| x.f64() / rows).view(), rows).mapv(T::of)
         };
-        let eta = [fit(machine.visible(), visible), fit(machine.hidden(), hidden)];
+        let eta = [fit(lowered.visible(), visible), fit(lowered.hidden(), hidden)];
         self.restore_base(self.base_of(eta))
     }
 
     fn base_of(&self, eta: [Array2<T>; 2]) -> Base<T> {
-        let sides = [self.backend.machine().visible(), self.backend.machine().hidden()];
+        let sides = [self.backend.lowered().visible(), self.backend.lowered().hidden()];
         let log_z = sides.iter().zip(&eta).take(self.layers).map(|(s, eta)| log_norm(s, eta)).sum();
         Base { eta, log_z }
     }
@@ -147,14 +147,14 @@ impl<'a, T: Real> Path<'a, T> {
 
     /// log Σ exp of the base with some visible sites given.
     pub fn log_z0_given(&self, x: &[T], known: impl Fn(usize) -> bool) -> f64 {
-        let machine = self.backend.machine();
-        let (visible, width) = (machine.visible(), machine.visible().unit().width());
+        let lowered = self.backend.lowered();
+        let (visible, width) = (lowered.visible(), lowered.visible().unit().width());
         let (given, free): (Vec<usize>, Vec<usize>) = (0..visible.columns()).partition(|c| known(c / width));
         let (eta, mut t) = (&self.base.eta[0], Array2::zeros(self.base.eta[0].dim()));
         visible.unit().stats(x, t.view_mut());
         let pair = |c: &usize| eta.column(*c).iter().zip(t.column(*c)).map(|(e, t)| e.f64() * t.f64()).sum::<f64>();
         let own: f64 = given.iter().map(pair).sum();
-        own + log_norm(visible, &eta.select(Axis(1), &free)) + log_norm(machine.hidden(), &self.base.eta[1])
+        own + log_norm(visible, &eta.select(Axis(1), &free)) + log_norm(lowered.hidden(), &self.base.eta[1])
     }
 
     /// Makes this the base; returns the one before.
@@ -182,7 +182,7 @@ impl<'a, T: Real> Path<'a, T> {
 
     /// Fills a slot with samples of the base.
     pub fn start(&mut self, slot: Slot, chains: usize, key: Key) {
-        let side = self.backend.machine().visible();
+        let side = self.backend.lowered().visible();
         let rows = States::of(side, first_state(side, chains).view());
         self.backend.put(slot, &rows, None);
         // At β = 0 one sweep forgets everything.
@@ -209,7 +209,7 @@ impl<'a, T: Real> Path<'a, T> {
     /// Takes the chains of a slot from the first to the last of two or more inverse temperatures, one sweep at each after the first.
     /// Returns Σ log p*_{next}(v)/p*_{now}(v) of every chain; `see(path, k, parts)` is called before the sweep at temperature
     /// k with the last parts of these sums. Between both ends weights may be rounded; the sums count the steps to and from
-    /// such a machine, so that the mean of e^sum is what it should be, and the way back is the same way.
+    /// such a model, so that the mean of e^sum is what it should be, and the way back is the same way.
     pub fn anneal(
         &mut self,
         slot: Slot,
@@ -229,7 +229,7 @@ impl<'a, T: Real> Path<'a, T> {
             let parts: Vec<f64> = log_p.rows().into_iter().map(|p| p[1] - p[0]).collect();
             sums.iter_mut().zip(&parts).for_each(|(s, p)| *s += p);
             if last {
-                // Before the last sweep, which is the machine's own: the way back begins here.
+                // Before the last sweep, which is the model's own: the way back begins here.
                 sums.iter_mut().zip(self.log_rounding(slot, &next)).for_each(|(s, p)| *s -= p);
             }
             see(self, k, &parts);
@@ -239,7 +239,7 @@ impl<'a, T: Real> Path<'a, T> {
         sums
     }
 
-    /// log p*(v) of every chain with rounded weights, less that of the machine, to which the backend is set.
+    /// log p*(v) of every chain with rounded weights, less that of the model, to which the backend is set.
     fn log_rounding(&mut self, slot: Slot, beta: &[T]) -> Vec<f64> {
         // Without rounding, and at β = 0, where there are no weights, both are the same.
         if !self.backend.round(true) || beta.iter().all(|b| *b == T::zero()) {
@@ -257,7 +257,7 @@ const SIGNIFICANT: f64 = 3.0;
 
 /// Moves sums of the columns of `x` to the mean without a field, by how little they differ from it: d(1 − (3e/d)²) is left of a
 /// difference d with standard error e, and nothing of less than three errors. Other units than finite ones are left alone.
-fn keep_significant<T: Real>(side: &Side<T>, flat: &Array2<T>, x: &Array2<T>, sums: &mut Array2<T>) {
+fn keep_significant<T: Real>(side: &LoweredLayer<T>, flat: &Array2<T>, x: &Array2<T>, sums: &mut Array2<T>) {
     if side.unit().n_states().is_none() {
         return;
     }
@@ -272,13 +272,13 @@ fn keep_significant<T: Real>(side: &Side<T>, flat: &Array2<T>, x: &Array2<T>, su
 }
 
 /// Γ(η, 0) in f64.
-fn log_norm<T: Real>(side: &Side<T>, eta: &Array2<T>) -> f64 {
+fn log_norm<T: Real>(side: &LoweredLayer<T>, eta: &Array2<T>) -> f64 {
     let eta = eta.mapv(T::f64);
     side.kind().unit::<f64>().log_norm(eta.view(), &vec![0.0; eta.ncols()])
 }
 
 /// Rows of zeros, or of first states.
-fn first_state<T: Real>(side: &Side<T>, rows: usize) -> Array2<T> {
+fn first_state<T: Real>(side: &LoweredLayer<T>, rows: usize) -> Array2<T> {
     let mut row = Array1::zeros(side.columns());
     if let (Some(_), Some(row)) = (side.unit().n_states(), row.as_slice_mut()) {
         row.chunks_exact_mut(side.unit().width()).for_each(|site| side.unit().state(0, site));

@@ -2,7 +2,7 @@
 
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::error::{Error, Result};
-use crate::natural::{Natural, Side};
+use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
@@ -19,19 +19,19 @@ pub enum Start<'a> {
     /// Hidden units with all states equally likely, h ∼ Bernoulli(½), then the visible ones given them (Corro, *Lab Exercise
     /// 2*). Units without a list of states are drawn by their own parameters.
     Hidden,
-    /// Chain k begins at row k of these rows of columns (see [`Side::encode`]), and after the last at the first again.
+    /// Chain k begins at row k of these rows of columns (see [`LoweredLayer::encode`]), and after the last at the first again.
     Rows(&'a Array2<f64>),
 }
 
 impl Start<'_> {
     /// Refuses rows that do not fit.
-    pub(super) fn check(&self, machine: &Natural<f64>) -> Result<()> {
+    pub(super) fn check(&self, lowered: &LoweredModel<f64>) -> Result<()> {
         let Start::Rows(rows) = self else { return Ok(()) };
         if rows.nrows() == 0 {
             return Err(Error::Config { key: "start", problem: "there are no rows to begin at".into() });
         }
-        if rows.ncols() != machine.visible().columns() {
-            return Err(Error::Columns { expected: machine.visible().columns(), found: rows.ncols() });
+        if rows.ncols() != lowered.visible().columns() {
+            return Err(Error::Columns { expected: lowered.visible().columns(), found: rows.ncols() });
         }
         Ok(())
     }
@@ -41,13 +41,13 @@ impl Start<'_> {
         let key = key.of(Purpose::Chains);
         match self {
             Start::Random => {
-                let side = backend.machine().visible();
+                let side = backend.lowered().visible();
                 States::of(side, drawn(side, side.eta().to_owned(), chains, key).view())
             }
             Start::Hidden => {
-                let machine = backend.machine();
-                let side = machine.hidden();
-                let [_, flat] = machine.flat();
+                let lowered = backend.lowered();
+                let side = lowered.hidden();
+                let [_, flat] = lowered.flat();
                 let eta = if side.unit().n_states().is_some() { flat } else { side.eta().to_owned() };
                 let states = States::of(side, drawn(side, eta, chains, key).view());
                 backend.put_hidden(FIRST, &states);
@@ -56,14 +56,14 @@ impl Start<'_> {
             }
             Start::Rows(rows) => {
                 let which: Vec<usize> = (0..chains).map(|k| k % rows.nrows()).collect();
-                States::of(backend.machine().visible(), rows.select(Axis(0), &which).mapv(T::of).view())
+                States::of(backend.lowered().visible(), rows.select(Axis(0), &which).mapv(T::of).view())
             }
         }
     }
 }
 
 /// Rows of independent units with these natural parameters.
-fn drawn<T: Real>(side: &Side<T>, eta: Array2<T>, rows: usize, key: Key) -> Array2<T> {
+fn drawn<T: Real>(side: &LoweredLayer<T>, eta: Array2<T>, rows: usize, key: Key) -> Array2<T> {
     let unit = side.unit();
     let (zero, mut u) = (vec![T::zero(); side.columns()], vec![T::zero(); side.sites() * unit.n_uniforms()]);
     let mut out = Array2::zeros((rows, side.columns()));

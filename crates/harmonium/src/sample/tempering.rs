@@ -10,7 +10,7 @@ use super::path::{Path, Pilots};
 use super::{Problem, Sampler};
 use crate::backend::{Backend, Cpu, Slot};
 use crate::error::Result;
-use crate::natural::Natural;
+use crate::lowered::LoweredModel;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use ndarray::{Array1, Array2};
@@ -33,24 +33,24 @@ struct Tempering<T: Real> {
 /// How tempering went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tempered {
-    /// Inverse temperatures, from independent units at 0 to the machine at 1.
+    /// Inverse temperatures, from independent units at 0 to the model at 1.
     pub betas: Vec<f64>,
     /// The part of swaps made between each temperature and the next; none where none was tried.
     pub swap_rates: Vec<Option<f64>>,
-    /// Times that a state went from the machine to the first temperature and came back, of all chains together.
+    /// Times that a state went from the model to the first temperature and came back, of all chains together.
     pub round_trips: u64,
 }
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
     Ok(match problem.single() {
-        true => Box::new(Tempering::<f32>::new(problem, problem.machine.cast())?),
-        false => Box::new(Tempering::<f64>::new(problem, problem.machine.clone())?),
+        true => Box::new(Tempering::<f32>::new(problem, problem.lowered.cast())?),
+        false => Box::new(Tempering::<f64>::new(problem, problem.lowered.clone())?),
     })
 }
 
 impl<T: Real> Tempering<T> {
-    fn new(problem: &Problem, machine: Natural<T>) -> Result<Tempering<T>> {
-        let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(machine)?);
+    fn new(problem: &Problem, lowered: LoweredModel<T>) -> Result<Tempering<T>> {
+        let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(lowered)?);
         let first = problem.settings.start.states(backend.as_mut(), problem.chains, problem.key);
         let path = Path::new(backend, 2, Pilots::FAIR, problem.key, &|_| ());
         let rungs = problem.settings.temperatures.unwrap_or(path.rungs().clamp(LEAST_RUNGS, MOST_RUNGS));

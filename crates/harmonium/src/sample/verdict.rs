@@ -84,7 +84,7 @@ fn broken_ladder(drawn: &Drawn) -> Option<String> {
             tempered.betas[k + 1]
         )),
         _ if tempered.round_trips == 0 => Some(
-            "no state went from the machine to the first temperature and back: tempering has not helped yet; try a longer \
+            "no state went from the lowered to the first temperature and back: tempering has not helped yet; try a longer \
              --burn-in or a larger --thin"
                 .into(),
         ),

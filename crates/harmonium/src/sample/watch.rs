@@ -1,10 +1,10 @@
 //! What is followed along chains: the free energy, and activities u_k·v along the strongest singular vectors u_k of W̃, which
-//! tell the modes of a machine apart and are the slowest to forget.
+//! tell the modes of a model apart and are the slowest to forget.
 
 use super::diagnose;
 use crate::averages::mean;
+use crate::lowered::LoweredModel;
 use crate::measure::{IntegratedTime, autocorrelations, integrated_time, leading_modes};
-use crate::natural::Natural;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 /// Modes that are followed.
@@ -48,8 +48,8 @@ pub struct Followed {
 }
 
 impl Watch {
-    pub fn new(machine: &Natural<f64>, chains: usize, thin: u64) -> Watch {
-        let modes = leading_modes(machine.weights(), MODES);
+    pub fn new(lowered: &LoweredModel<f64>, chains: usize, thin: u64) -> Watch {
+        let modes = leading_modes(lowered.weights(), MODES);
         let traces = vec![Vec::new(); 1 + modes.nrows()];
         Watch { modes, chains, traces, thin, apart: 1, seen: 0 }
     }

@@ -90,7 +90,7 @@ fn chains_tensor<T: Real>(out: &mut TensorWriter, name: &str, chains: &States<T>
     }
 }
 
-/// `like` is a machine of the run, whose kinds and sizes the checkpoint must have.
+/// `like` is a model of the run, whose kinds and sizes the checkpoint must have.
 pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str], seed: u64) -> Result<State<T>> {
     let (metadata, tensors) = tensors::read(bytes)?;
     let get = |key: &str| metadata.get(key).ok_or_else(|| lie(format!("the checkpoint has no '{key}'")));
@@ -109,11 +109,11 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
         true => Some(Best {
             score: f64::from_bits(number("best.score")?),
             update: number("best.update")?,
-            rbm: machine(&tensors, "best", like)?,
+            rbm: lowered(&tensors, "best", like)?,
         }),
     };
     Ok(State {
-        rbm: machine(&tensors, "model", like)?,
+        rbm: lowered(&tensors, "model", like)?,
         optimizer: optimizer.iter().map(|name| gradient(&tensors, name, like)).collect::<Result<_>>()?,
         chains: match tensors.tensor("chains") {
             Err(_) => None,
@@ -136,7 +136,7 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
             Err(_) => None,
             Ok(rows) => Some(Online {
                 chains: chains(&rows, like.visible())?,
-                rbm: machine(&tensors, "online.model", like)?,
+                rbm: lowered(&tensors, "online.model", like)?,
                 log_z: finite(&tensors, "online.log_z")?,
                 shared: f64::from_bits(number("online.shared")?),
                 credit: f64::from_bits(number("online.credit")?),
@@ -148,8 +148,8 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
     })
 }
 
-/// The machine in the bytes of a checkpoint, and the updates it has seen.
-pub fn machine_of_checkpoint(bytes: &[u8]) -> Result<(ModelFile, u64)> {
+/// The model in the bytes of a checkpoint, and the updates it has seen.
+pub fn model_of_checkpoint(bytes: &[u8]) -> Result<(ModelFile, u64)> {
     let (metadata, tensors) = tensors::read(bytes)?;
     for (key, want) in [("format", FORMAT), ("version", VERSION)] {
         if metadata.get(key).map(String::as_str) != Some(want) {
@@ -165,12 +165,12 @@ fn tensor<'a>(tensors: &SafeTensors<'a>, name: &str) -> Result<TensorView<'a>> {
     tensors.tensor(name).map_err(|_| lie(format!("the checkpoint has no tensor '{name}'")))
 }
 
-fn machine<T: Real>(tensors: &SafeTensors, name: &str, like: &Rbm<T>) -> Result<Rbm<T>> {
+fn lowered<T: Real>(tensors: &SafeTensors, name: &str, like: &Rbm<T>) -> Result<Rbm<T>> {
     let rbm: Rbm<T> = ModelFile::from_bytes(tensor(tensors, name)?.data())?.rbm.cast();
     let same = |a: &Layer<T>, b: &Layer<T>| a.kind() == b.kind() && a.columns() == b.columns();
     match same(rbm.visible(), like.visible()) && same(rbm.hidden(), like.hidden()) {
         true => Ok(rbm),
-        false => Err(lie("the checkpoint holds another kind or size of machine".into())),
+        false => Err(lie("the checkpoint holds another kind or size of model".into())),
     }
 }
 
@@ -197,7 +197,7 @@ fn finite(tensors: &SafeTensors, name: &str) -> Result<Vec<f64>> {
 }
 
 fn chains<T: Real>(tensor: &TensorView, like: &Layer<T>) -> Result<States<T>> {
-    let bad = || lie("the checkpoint's chains do not fit the machine".into());
+    let bad = || lie("the checkpoint's chains do not fit the model".into());
     let &[rows, columns] = tensor.shape() else { return Err(bad()) };
     let sites = like.sites();
     let bytes = tensor.data();

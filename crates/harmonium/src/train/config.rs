@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Most temperatures of a ladder.
 const MOST_TEMPERATURES: usize = 1000;
 
-/// Everything that decides a run besides the data and the machine it begins with.
+/// Everything that decides a run besides the data and the model it begins with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainConfig {

@@ -3,8 +3,8 @@
 use crate::backend::{Backend, Cpu};
 use crate::dataset::{Dataset, Moments};
 use crate::error::{Error, Result};
+use crate::lowered::LoweredLayer;
 use crate::model::{Layer, Rbm};
-use crate::natural::Side;
 use crate::real::Real;
 use crate::rng::{Key, Purpose, normal};
 use crate::stats::{Stats, Take};
@@ -19,8 +19,8 @@ const FIRST_VARIANCE: f64 = 0.5;
 /// A conditional variance is at most the column's own (law of total variance); room for a factor 10 above, 10⁴ below.
 const LOG_VARIANCE_RANGE: (f64, f64) = (-9.21, 2.303);
 
-/// A machine that knows the columns' means and variances and nothing else, centred at the data if `centred`.
-pub fn initial_machine<T: Real>(
+/// A model that knows the columns' means and variances and nothing else, centred at the data if `centred`.
+pub fn initial_model<T: Real>(
     visible: &Kind,
     hidden: &Kind,
     n_hidden: usize,
@@ -29,8 +29,8 @@ pub fn initial_machine<T: Real>(
     seed: u64,
 ) -> Result<Rbm<T>> {
     let plain: Rbm<T> = Rbm::new(visible.clone(), data.states().sites(), hidden.clone(), n_hidden)?;
-    let machine = plain.lower();
-    let Moments { means, rows, known } = data.moments(machine.visible());
+    let lowered = plain.lower();
+    let Moments { means, rows, known } = data.moments(lowered.visible());
     if let Some(site) = known.iter().position(|k| *k == 0.0) {
         let problem = format!("column {} has no known cell: nothing can be learned of it, leave it out", site + 1);
         return Err(Error::Config { key: "data", problem });
@@ -57,24 +57,24 @@ pub fn initial_machine<T: Real>(
     }
     // The hidden units' offsets are their means before learning. W is so small that moving β moves nothing else.
     let mut rbm = rbm;
-    let machine = rbm.lower();
-    let zero = vec![T::zero(); machine.hidden().columns()];
+    let lowered = rbm.lower();
+    let zero = vec![T::zero(); lowered.hidden().columns()];
     let mut beta = zero.clone();
-    machine.hidden().unit().means(machine.hidden().eta(), &zero, &mut beta);
+    lowered.hidden().unit().means(lowered.hidden().eta(), &zero, &mut beta);
     let alpha = rbm.visible().offset().to_owned();
     rbm.recenter(alpha.view(), Array1::from(beta).view())?;
     Ok(rbm)
 }
 
-/// A machine that goes on with other data: offsets at their means, or none.
-pub fn adopted_machine<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>, centred: bool) -> Result<Rbm<T>> {
+/// A model that goes on with other data: offsets at their means, or none.
+pub fn adopted_model<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>, centred: bool) -> Result<Rbm<T>> {
     if !centred {
         return Ok(rbm.folded());
     }
     let mut rbm = rbm.clone();
-    let machine = rbm.lower();
-    let mut stats = Stats::zeros(&machine);
-    let mut backend = Cpu::new(machine)?;
+    let lowered = rbm.lower();
+    let mut stats = Stats::zeros(&lowered);
+    let mut backend = Cpu::new(lowered)?;
     backend.put(0, data.states(), None);
     backend.stats(0, Some(data.weights()), None, Take::Sums, &mut stats);
     let mean = |sums: ArrayView1<T>| -> Array1<T> { sums.mapv(|s| T::of(s.f64() / stats.weight)) };
@@ -95,7 +95,7 @@ pub fn log_variance_limits<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>) -> Option<(
 }
 
 /// Mean log likelihood of the known cells of the rows under independent units fitted to them, nats per row.
-pub fn independent_log_likelihood<T: Real>(visible: &Side<T>, data: &Dataset<T>) -> f64 {
+pub fn independent_log_likelihood<T: Real>(visible: &LoweredLayer<T>, data: &Dataset<T>) -> f64 {
     let moments = data.moments(visible);
     moments.log_likelihood(visible.kind(), &moments.fitted(visible.kind()))
 }

@@ -10,9 +10,9 @@ mod init;
 mod monitor;
 mod update;
 
-pub use checkpoint::machine_of_checkpoint;
+pub use checkpoint::model_of_checkpoint;
 pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden, default_updates};
-pub use init::{adopted_machine, independent_log_likelihood, initial_machine, log_variance_limits};
+pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
 
 use crate::backend::{Backend, Cpu};
 use crate::data::Preprocess;
@@ -22,7 +22,7 @@ use crate::estimate::{self, Estimator};
 use crate::events::{Event, Flow, Observer, Progress, Reason};
 use crate::file::atomic;
 use crate::logz::Estimate;
-use crate::logz::online::{Follower, Online};
+use crate::logz::online::{LogZTracker, Online};
 use crate::model::{Gradient, Rbm};
 use crate::optimize::{self, Optimizer};
 use crate::real::Real;
@@ -65,7 +65,7 @@ struct Chains<T> {
     numbers: Vec<f64>,
 }
 
-/// The best machine so far by the held-out rows.
+/// The best model so far by the held-out rows.
 #[derive(Clone)]
 struct Best<T> {
     score: f64,
@@ -83,7 +83,7 @@ pub struct Trainer<T: Real> {
     estimator: Box<dyn Estimator<T>>,
     optimizer: Box<dyn Optimizer<T>>,
     monitor: Monitor<T>,
-    follower: Option<Follower<T>>,
+    follower: Option<LogZTracker<T>>,
     key: Key,
     update: u64,
     rate_factor: f64,
@@ -97,20 +97,21 @@ pub struct Trainer<T: Real> {
 }
 
 impl<T: Real> Trainer<T> {
-    /// A run that trains `rbm` (see [`initial_machine`]) on `data`, judged by `valid`.
+    /// A run that trains `rbm` (see [`initial_model`]) on `data`, judged by `valid`.
     pub fn new(config: TrainConfig, rbm: Rbm<T>, data: Dataset<T>, valid: Option<Dataset<T>>) -> Result<Trainer<T>> {
         config.check(data.len(), valid.is_some())?;
         let key = Key::root(config.seed);
-        let machine = rbm.lower();
+        let lowered = rbm.lower();
         let limits = log_variance_limits(&rbm, &data);
-        let monitor = Monitor::new(&config, &machine, &data, valid, key);
-        let settings = estimate::Settings { gibbs_steps: config.gibbs_steps, temperatures: config.temperatures };
+        let monitor = Monitor::new(&config, &lowered, &data, valid, key);
+        let settings =
+            estimate::EstimatorOptions { gibbs_steps: config.gibbs_steps, temperatures: config.temperatures };
         let mut estimator = estimate::new(&config.method, settings)?;
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
-        let work = Work::new(&rbm, &machine);
-        let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(machine)?);
+        let work = Work::new(&rbm, &lowered);
+        let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(lowered)?);
         let follower = match config.likelihood && !monitor.is_exact() && monitor.tells_likelihood() {
-            true => Some(Follower::new(&rbm, config.rows_between_likelihoods(), key)?),
+            true => Some(LogZTracker::new(&rbm, config.rows_between_likelihoods(), key)?),
             false => None,
         };
         if let Some(slot) = estimator.persistent() {
@@ -143,7 +144,7 @@ impl<T: Real> Trainer<T> {
 
     /// Log likelihoods are told in the units that the rows had before `preprocess`.
     pub fn tell_in_units_of(&mut self, preprocess: &Preprocess) {
-        self.monitor.tell_in_units_of(preprocess, self.backend.machine().visible());
+        self.monitor.tell_in_units_of(preprocess, self.backend.lowered().visible());
     }
 
     /// Writes a checkpoint to `path` about every `every` updates, and when the run is interrupted.
@@ -151,7 +152,7 @@ impl<T: Real> Trainer<T> {
         self.checkpoint = Some((path, every.max(1)));
     }
 
-    /// The machine as it is now: the best one once a run with early stopping has ended.
+    /// The model as it is now: the best one once a run with early stopping has ended.
     pub fn rbm(&self) -> &Rbm<T> {
         &self.rbm
     }
@@ -246,7 +247,7 @@ impl<T: Real> Trainer<T> {
         Ok(progress)
     }
 
-    /// log Z of the machine as it is, if it is estimated along the run and not too often.
+    /// log Z of the model as it is, if it is estimated along the run and not too often.
     fn follow(&mut self) -> Result<Option<Estimate>> {
         let every = self.config.likelihood_every();
         if !self.update.is_multiple_of(every) && self.update < self.config.updates {
@@ -257,7 +258,7 @@ impl<T: Real> Trainer<T> {
         Ok(follower.follow(&self.rbm, persistent.as_ref(), self.update)?.filter(|e| e.std_err <= WORTH_TELLING))
     }
 
-    /// Remembers the machine if the held-out rows have never been better.
+    /// Remembers the model if the held-out rows have never been better.
     fn judge(&mut self, progress: &Progress) {
         let Some(valid) = &progress.valid else { return };
         let score = monitor::score(valid);
@@ -273,7 +274,7 @@ impl<T: Real> Trainer<T> {
         self.config.early_stop.is_some_and(|patience| self.waited >= patience)
     }
 
-    /// With early stopping the best machine is the result; returns the update it is from.
+    /// With early stopping the best model is the result; returns the update it is from.
     fn keep_best(&mut self, reason: Reason) -> u64 {
         match &self.best {
             Some(best) if self.config.early_stop.is_some() && reason != Reason::Interrupted => {
@@ -288,7 +289,7 @@ impl<T: Real> Trainer<T> {
     /// Goes back to the last snapshot with half the learning rate.
     fn recover(&mut self, snapshot: &State<T>, trouble: Trouble, observer: &mut dyn Observer) -> Result<Flow> {
         let reason = match trouble {
-            Trouble::Error(Error::NotNormalisable(why)) => format!("the machine could not be normalised: {why}"),
+            Trouble::Error(Error::NotNormalisable(why)) => format!("the model could not be normalised: {why}"),
             Trouble::Error(error) => return Err(error),
             Trouble::Seen(what) => what,
         };
@@ -323,7 +324,7 @@ impl<T: Real> Trainer<T> {
 
     fn set_state(&mut self, state: State<T>) -> Result<()> {
         self.optimizer.restore(state.update, state.optimizer);
-        self.backend.update(&mut |machine| state.rbm.lower_into(machine));
+        self.backend.update(&mut |lowered| state.rbm.lower_into(lowered));
         if let (Some(slot), Some(chains)) = (self.estimator.persistent(), state.chains) {
             self.backend.put(slot, &chains.visible, None);
             if let Some(hidden) = &chains.hidden {
@@ -371,16 +372,16 @@ impl<T: Real> Trainer<T> {
         let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
         let state = checkpoint::from_bytes(bytes, &self.rbm, &names, self.config.seed)?;
         if let Some(chains) = &state.chains {
-            chains.visible.check(self.backend.machine().visible())?;
+            chains.visible.check(self.backend.lowered().visible())?;
             if let Some(hidden) = &chains.hidden {
-                hidden.check(self.backend.machine().hidden())?;
+                hidden.check(self.backend.lowered().hidden())?;
                 if hidden.rows() != chains.visible.rows() {
                     return Err(Error::Undefined("a checkpoint's chains have different numbers of rows".into()));
                 }
             }
         }
         if let Some(online) = &state.online {
-            online.check(self.backend.machine().visible())?;
+            online.check(self.backend.lowered().visible())?;
         }
         self.check_filled(state.filled.as_ref())?;
         self.set_state(state)
@@ -388,7 +389,7 @@ impl<T: Real> Trainer<T> {
 
     /// Refuses filled rows that are not those of the data: another number of them, or other known cells.
     fn check_filled(&self, filled: Option<&States<T>>) -> Result<()> {
-        let side = self.backend.machine().visible();
+        let side = self.backend.lowered().visible();
         let same = match (filled, self.data.known()) {
             (None, None) => true,
             (Some(filled), Some(known)) if filled.rows() == self.data.len() && filled.sites() == side.sites() => {
@@ -405,7 +406,7 @@ impl<T: Real> Trainer<T> {
     }
 }
 
-/// Chains begin at rows drawn from the data: after one sweep of a machine that knows nothing they are its samples.
+/// Chains begin at rows drawn from the data: after one sweep of a model that knows nothing they are its samples.
 fn first_chains(rows: usize, n: usize, key: Key) -> Vec<usize> {
     let key = key.of(Purpose::Chains);
     let row = |i: usize| (key.uniforms::<f64>(i as u64, 0)[0] * rows as f64) as usize;

@@ -1,6 +1,6 @@
 //! How a run is going: every measure of the list on samples of the rows and of the chains, exact likelihood where it is cheap.
 //!
-//! Nothing here changes the machine or its chains: sweeps are made on a copy, with random numbers of their own.
+//! Nothing here changes the model or its chains: sweeps are made on a copy, with random numbers of their own.
 
 use super::init::independent_log_likelihood;
 use super::{TrainConfig, shuffled};
@@ -12,9 +12,9 @@ use crate::error::{Error, Result};
 use crate::events::{Measures, Progress};
 use crate::exact::Exact;
 use crate::logz::Estimate;
-use crate::measure::{Chains, Context, Needs, Rows, Value, measure};
+use crate::lowered::{LoweredLayer, LoweredModel};
+use crate::measure::{Chains, Context, MeasuredRows, Needs, Value, measure};
 use crate::model::Rbm;
-use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::threads;
@@ -60,7 +60,7 @@ pub(super) struct Monitor<T> {
 impl<T: Real> Monitor<T> {
     pub fn new(
         config: &TrainConfig,
-        machine: &Natural<T>,
+        lowered: &LoweredModel<T>,
         data: &Dataset<T>,
         valid: Option<Dataset<T>>,
         key: Key,
@@ -72,25 +72,25 @@ impl<T: Real> Monitor<T> {
         };
         let train = sample(data);
         let mut monitor = Monitor {
-            baseline: independent_log_likelihood(machine.visible(), data),
+            baseline: independent_log_likelihood(lowered.visible(), data),
             log_jacobian: [0.0; 2],
             told: true,
             valid_rows: valid.as_ref().map_or(0, Dataset::len),
             valid: valid.filter(|v| !v.is_empty()).as_ref().map(sample),
-            exact: config.likelihood && Exact::cost(machine).is_some_and(|cost| cost <= CHEAP),
-            terms: (TERMS_PER_WEIGHT * machine.weights().len() as f64).max(TERMS)
+            exact: config.likelihood && Exact::cost(lowered).is_some_and(|cost| cost <= CHEAP),
+            terms: (TERMS_PER_WEIGHT * lowered.weights().len() as f64).max(TERMS)
                 * if config.early_stop.is_some() { 4.0 } else { 1.0 },
             watch_every: watch_every(config),
             last: config.updates,
             key: key.of(Purpose::Monitor),
             train,
         };
-        monitor.told = std::iter::once(&monitor.train).chain(&monitor.valid).all(|data| can_be_summed(machine, data));
+        monitor.told = std::iter::once(&monitor.train).chain(&monitor.valid).all(|data| can_be_summed(lowered, data));
         monitor
     }
 
     /// Log likelihoods are told in the units that the rows had before `preprocess`.
-    pub fn tell_in_units_of(&mut self, preprocess: &Preprocess, side: &Side<T>) {
+    pub fn tell_in_units_of(&mut self, preprocess: &Preprocess, side: &LoweredLayer<T>) {
         let one = |data: &Dataset<T>| preprocess.mean_log_jacobian(side.kind(), &data.moments(side).known);
         let train = one(&self.train);
         self.log_jacobian = [train, self.valid.as_ref().map_or(train, one)];
@@ -132,18 +132,18 @@ impl<T: Real> Monitor<T> {
         };
         let watch = update.is_multiple_of(self.watch_every) || update == self.last;
         let chains = self.chains(backend, update, chains, watch);
-        let machine = backend.machine().widen();
-        let train = self.rows(backend, &machine, &self.train, update)?;
-        let valid = self.valid.as_ref().map(|v| self.rows(backend, &machine, v, update)).transpose()?;
+        let lowered = backend.lowered().widen();
+        let train = self.rows(backend, &lowered, &self.train, update)?;
+        let valid = self.valid.as_ref().map(|v| self.rows(backend, &lowered, v, update)).transpose()?;
         let ([log_jacobian, of_valid], key, terms) = (self.log_jacobian, self.key, self.terms);
         let (rows, held_out, chains) = (Some(&train), valid.as_ref(), chains.as_ref());
-        let cx = Context { machine: &machine, log_jacobian, rows, held_out, chains, key, terms };
+        let cx = Context { lowered: &lowered, log_jacobian, rows, held_out, chains, key, terms };
         let log_z = log_z.filter(|_| self.told);
         let mut progress = Progress { train: measures(&cx, log_z), ..Progress::default() };
         progress.valid = held_out
             .map(|rows| measures(&Context { rows: Some(rows), held_out: None, log_jacobian: of_valid, ..cx }, log_z));
         let once: &[Needs] = match watch {
-            true => &[Needs::HeldOut, Needs::Chains, Needs::Trace, Needs::Machine],
+            true => &[Needs::HeldOut, Needs::Chains, Needs::Trace, Needs::Model],
             false => &[Needs::HeldOut, Needs::Chains],
         };
         tell(&cx, once, &mut |name, value| {
@@ -152,23 +152,23 @@ impl<T: Real> Monitor<T> {
         Ok(progress)
     }
 
-    /// What the machine makes of some rows. Unknown cells are filled with draws first, and where they can be summed over the
+    /// What the model makes of some rows. Unknown cells are filled with draws first, and where they can be summed over the
     /// free energies are −log p*(v_B) of what is known.
     fn rows(
         &self,
         backend: &mut dyn Backend<T>,
-        machine: &Natural<f64>,
+        lowered: &LoweredModel<f64>,
         data: &Dataset<T>,
         update: u64,
-    ) -> Result<Rows> {
-        let Some(known) = data.known() else { return Ok(Rows::new(backend, data, FULL)) };
+    ) -> Result<MeasuredRows> {
+        let Some(known) = data.known() else { return Ok(MeasuredRows::new(backend, data, FULL)) };
         let key = self.key.of(Purpose::Missing).step(update);
         let filled = filled(backend, COPIES, data, FILL, key);
-        let mut rows = Rows::new(backend, &filled, FULL);
+        let mut rows = MeasuredRows::new(backend, &filled, FULL);
         if self.told {
-            let x = filled.states().columns(backend.machine().visible().unit(), 0, filled.len()).mapv(T::f64);
+            let x = filled.states().columns(backend.lowered().visible().unit(), 0, filled.len()).mapv(T::f64);
             let found = threads::map(true, 0..filled.len(), |r| {
-                Row { machine, x: x.row(r).to_vec(), known, number: r }.log_p().map(|p| -p)
+                Row { lowered, x: x.row(r).to_vec(), known, number: r }.log_p().map(|p| -p)
             });
             rows.free_energies = found.into_iter().collect::<Result<_>>()?;
         }
@@ -179,7 +179,7 @@ impl<T: Real> Monitor<T> {
     /// then, from chains that begin at rows.
     fn chains(&self, backend: &mut dyn Backend<T>, update: u64, slot: Option<Slot>, watch: bool) -> Option<Chains> {
         let now = slot.map(|slot| backend.get(slot));
-        let still = now.as_ref().map(|states| Chains::still(backend.machine(), states));
+        let still = now.as_ref().map(|states| Chains::still(backend.lowered(), states));
         if !watch {
             return still;
         }
@@ -194,9 +194,9 @@ impl<T: Real> Monitor<T> {
 }
 
 /// Whether the unknown cells of rows, if there are any, can be summed over in little time.
-fn can_be_summed<T: Real>(machine: &Natural<T>, data: &Dataset<T>) -> bool {
+fn can_be_summed<T: Real>(lowered: &LoweredModel<T>, data: &Dataset<T>) -> bool {
     let Some(known) = data.known() else { return true };
-    let all: Option<f64> = (0..data.len()).map(|r| cost(machine, known, r)).sum();
+    let all: Option<f64> = (0..data.len()).map(|r| cost(lowered, known, r)).sum();
     all.is_some_and(|all| all <= CHEAP)
 }
 

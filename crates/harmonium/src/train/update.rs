@@ -4,20 +4,20 @@ use super::{Trainer, shuffled};
 use crate::backend::Sweeps;
 use crate::error::{Error, Result};
 use crate::estimate::{BATCH, Context, Phases};
+use crate::lowered::LoweredModel;
 use crate::math::{all_finite, dot};
 use crate::model::{Gradient, Rbm};
-use crate::natural::Natural;
 use crate::real::Real;
 use crate::rng::Purpose;
 use crate::stats::Stats;
 use ndarray::{Array1, Array2, ArrayView2};
 use std::ops::Range;
 
-/// Difference of mean energies per unit, chains against data, beyond which a machine has exploded; sensible ones are of order 1.
+/// Difference of mean energies per unit, chains against data, beyond which a model has exploded; sensible ones are of order 1.
 const LARGEST_ENERGY: f64 = 1e3;
 
 /// Updates between two looks at the mean energy and at numbers that are not finite, which stay so; a divisor of the
-/// updates between snapshots, so that no snapshot is taken of an exploded machine, and of those between moves of the offsets,
+/// updates between snapshots, so that no snapshot is taken of an exploded model, and of those between moves of the offsets,
 /// which refuse such numbers.
 const CHECK_EVERY: u64 = 10;
 
@@ -42,9 +42,9 @@ pub(super) struct Work<T> {
 }
 
 impl<T: Real> Work<T> {
-    pub fn new(rbm: &Rbm<T>, machine: &Natural<T>) -> Work<T> {
+    pub fn new(rbm: &Rbm<T>, lowered: &LoweredModel<T>) -> Work<T> {
         Work {
-            phases: Phases::zeros(machine),
+            phases: Phases::zeros(lowered),
             gradient: Gradient::zeros(rbm),
             weights: Vec::new(),
             running: offsets(rbm),
@@ -53,7 +53,7 @@ impl<T: Real> Work<T> {
 }
 
 impl<T: Real> Trainer<T> {
-    /// One update; on trouble the machine may be half changed and must be restored.
+    /// One update; on trouble the model may be half changed and must be restored.
     pub(super) fn step(&mut self) -> std::result::Result<(), Trouble> {
         if !self.phases().map_err(Trouble::Error)? {
             return Ok(());
@@ -61,14 +61,14 @@ impl<T: Real> Trainer<T> {
         let check = self.is_checked();
         let Work { phases: Phases { difference, data }, gradient, .. } = &mut self.work;
         if check {
-            let energy = mean_energy(&self.rbm, self.backend.machine(), difference);
+            let energy = mean_energy(&self.rbm, self.backend.lowered(), difference);
             if energy.is_nan() || energy.abs() > LARGEST_ENERGY {
                 let far = format!("the mean energy of the chains was {energy:.3e} per unit away from that of the data");
                 return Err(Trouble::Seen(far));
             }
         }
         let variances = self.config.variance_rate != 0.0;
-        self.rbm.gradient_into(self.backend.machine(), difference, variances, gradient);
+        self.rbm.gradient_into(self.backend.lowered(), difference, variances, gradient);
         self.config.penalty.apply(&self.rbm, data[1].row(0), gradient);
         if (self.update + 1).is_multiple_of(self.config.report_every) {
             self.gradient_norm = gradient.norm();
@@ -96,7 +96,7 @@ impl<T: Real> Trainer<T> {
         Ok(())
     }
 
-    /// Whether this update looks for trouble: now and then, and before anyone sees the machine.
+    /// Whether this update looks for trouble: now and then, and before anyone sees the model.
     fn is_checked(&self) -> bool {
         let done = self.update + 1;
         done.is_multiple_of(CHECK_EVERY) || done.is_multiple_of(self.config.report_every) || done == self.config.updates
@@ -108,7 +108,7 @@ impl<T: Real> Trainer<T> {
         let rows = &self.permutation.1[batch];
         self.backend.put(BATCH, self.data.states(), Some(rows));
         let known = self.data.known().map(|known| known.select(rows));
-        if let Some(known) = known.as_ref().filter(|k| !self.estimator.sums_over(self.backend.machine(), k)) {
+        if let Some(known) = known.as_ref().filter(|k| !self.estimator.sums_over(self.backend.lowered(), k)) {
             let key = self.key.of(Purpose::Missing);
             self.backend.clamp(BATCH, Some(known));
             self.backend.gibbs(BATCH, Sweeps { steps: FILL, key, first: self.update * FILL, beta: None });
@@ -202,13 +202,13 @@ fn offsets<T: Real>(rbm: &Rbm<T>) -> [Array1<T>; 2] {
 
 /// ⟨E⟩ of the model less that of the data per unit, from ⟨·⟩_data − ⟨·⟩_model, measured from the origins: with the layers' own η,
 /// ⟨η,T⟩ + W̃·⟨vhᵀ⟩.
-fn mean_energy<T: Real>(rbm: &Rbm<T>, machine: &Natural<T>, difference: &Stats<T>) -> f64 {
+fn mean_energy<T: Real>(rbm: &Rbm<T>, lowered: &LoweredModel<T>, difference: &Stats<T>) -> f64 {
     let dot = |a: ArrayView2<T>, b: &Array2<T>| match (a.as_slice(), b.as_slice()) {
         (Some(a), Some(b)) => dot(a, b),
         _ => f64::NAN,
     };
     let sum = dot(rbm.visible().natural().0.view(), &difference.visible)
         + dot(rbm.hidden().natural().0.view(), &difference.hidden)
-        + dot(machine.weights(), &difference.cross);
-    sum / (machine.visible().columns() + machine.hidden().columns()) as f64
+        + dot(lowered.weights(), &difference.cross);
+    sum / (lowered.visible().columns() + lowered.hidden().columns()) as f64
 }

@@ -20,12 +20,12 @@ mod scalar;
 pub use scalar::Scalar;
 use scalar::{BIAS, slice_of};
 
-/// A trainable row of a layer: its name in files, its value in a new machine, its domain.
+/// A trainable row of a layer: its name in files, its value in a new model, its domain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Field {
     /// Name of the tensor, after `visible.` or `hidden.`.
     pub name: &'static str,
-    /// Value in a new machine.
+    /// Value in a new model.
     pub default: f64,
     /// Smallest and largest value allowed.
     pub range: (f64, f64),
@@ -236,7 +236,7 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// Natural parameters of independent units with these mean statistics over `rows` rows, see [`Unit::fit`].
+    /// LoweredModel parameters of independent units with these mean statistics over `rows` rows, see [`Unit::fit`].
     pub fn fitted(&self, means: ArrayView2<f64>, rows: f64) -> Array2<f64> {
         let (unit, n) = (self.unit::<f64>(), means.ncols());
         let (mut par, offset) = (Array2::zeros((unit.fields().len(), n)), Array1::zeros(n));

@@ -1,7 +1,7 @@
 //! .npy: written and read.
 
 use crate::common::{Folder, dict, npy, read};
-use harmonium::data::{Table, npy, write_table};
+use harmonium::data::{TableHead, npy, write_table};
 use harmonium::rng::Key;
 use ndarray::{Array2, Array3, Axis};
 use std::fs;
@@ -30,8 +30,8 @@ fn reading_what_was_written_is_the_identity_to_the_bit() {
     }
 }
 
-fn table_of(rows: Option<u64>) -> Table<'static> {
-    Table { columns: 3, rows, ..Table::default() }
+fn table_of(rows: Option<u64>) -> TableHead<'static> {
+    TableHead { columns: 3, rows, ..TableHead::default() }
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Tables that are written are read back by the readers, which are tested against files of other programs.
 
 use crate::common::{Folder, read};
-use harmonium::data::{self, Table, WRITERS, Writer, write_table};
+use harmonium::data::{self, TableHead, WRITERS, Writer, write_table};
 use ndarray::{Array2, Axis, array};
 use std::fs;
 
-fn write(folder: &Folder, name: &str, table: Table, rows: &Array2<f64>) -> harmonium::Result<u64> {
+fn write(folder: &Folder, name: &str, table: TableHead, rows: &Array2<f64>) -> harmonium::Result<u64> {
     let mut blocks = rows.axis_chunks_iter(Axis(0), 2).map(|b| b.to_owned());
-    let table = Table { columns: rows.ncols(), ..table };
+    let table = TableHead { columns: rows.ncols(), ..table };
     write_table(&folder.0.path().join(name), &table, &mut || Ok(blocks.next()))
 }
 
@@ -18,10 +18,10 @@ fn what_is_written_is_read_back_from_every_format() {
     for (name, unit) in
         [("x.npy", 1.0), ("x", 1.0), ("x.csv", 7.0), ("x.idx", 5.0), ("x-idx2-ubyte", 5.0), ("x.fa", 1.0)]
     {
-        let table = Table { alphabet: Some("-ACGT"), ..Table::default() };
+        let table = TableHead { alphabet: Some("-ACGT"), ..TableHead::default() };
         let rows = &rows / unit;
         for known in [None, Some(3)] {
-            assert_eq!(write(&folder, name, Table { rows: known, ..table }, &rows).unwrap(), 3, "{name}");
+            assert_eq!(write(&folder, name, TableHead { rows: known, ..table }, &rows).unwrap(), 3, "{name}");
             assert_eq!(read(&folder.0.path().join(name), 10).unwrap(), rows, "{name}");
         }
     }
@@ -32,7 +32,7 @@ fn what_is_written_is_read_back_from_every_format() {
 fn names_images_and_vectors_are_kept_where_the_format_can() {
     let folder = Folder::new();
     let names = ["a", "b, c", "say \"d\""].map(String::from);
-    let table = Table { names: Some(&names), image: Some((1, 3)), ..Table::default() };
+    let table = TableHead { names: Some(&names), image: Some((1, 3)), ..TableHead::default() };
     let rows = array![[0.1, 1e-300, -0.0], [1.0 / 3.0, 1e300, 5e-324]];
     write(&folder, "x.csv", table, &rows).unwrap();
     let path = folder.0.path().join("x.csv");
@@ -40,7 +40,7 @@ fn names_images_and_vectors_are_kept_where_the_format_can() {
     assert_eq!(data::open(&path).unwrap().names(), Some(names.as_slice()));
     write(&folder, "x.idx3-ubyte", table, &array![[0.0, 1.0, 0.2]]).unwrap();
     assert_eq!(data::open(&folder.0.path().join("x.idx3-ubyte")).unwrap().image(), Some((1, 3)));
-    write(&folder, "x.npy", Table { vector: true, ..Table::default() }, &array![[1.0], [2.0]]).unwrap();
+    write(&folder, "x.npy", TableHead { vector: true, ..TableHead::default() }, &array![[1.0], [2.0]]).unwrap();
     let found = read(&folder.0.path().join("x.npy"), 9).unwrap_err().to_string();
     assert!(found.contains("one dimension"), "{found}");
 }
@@ -48,16 +48,16 @@ fn names_images_and_vectors_are_kept_where_the_format_can() {
 #[test]
 fn what_a_format_cannot_hold_is_refused_and_nothing_is_left() {
     let folder = Folder::new();
-    let letters = Table { alphabet: Some("-AC"), ..Table::default() };
+    let letters = TableHead { alphabet: Some("-AC"), ..TableHead::default() };
     for (name, table, rows, message) in [
-        ("x.idx", Table::default(), array![[0.0, 0.5], [1.0, 1.5]], "row 2, column 2: 1.5 is not from 0 to 1"),
-        ("x.idx", Table::default(), array![[f64::NAN]], "row 1, column 1: NaN is not from 0 to 1"),
-        ("x.fasta", Table::default(), array![[0.0]], "only the codes of a machine that was trained on sequences"),
+        ("x.idx", TableHead::default(), array![[0.0, 0.5], [1.0, 1.5]], "row 2, column 2: 1.5 is not from 0 to 1"),
+        ("x.idx", TableHead::default(), array![[f64::NAN]], "row 1, column 1: NaN is not from 0 to 1"),
+        ("x.fasta", TableHead::default(), array![[0.0]], "only the codes of a model that was trained on sequences"),
         ("x.fasta", letters, array![[0.0, 3.0]], "row 1, column 2: 3 is the code of no letter"),
         ("x.fasta", letters, array![[0.5]], "row 1, column 1: 0.5 is the code of no letter"),
         ("x.fasta", letters, array![[-1.0]], "-1 is the code of no letter"),
-        ("x.docx", Table::default(), array![[0.0]], "tables are written as .npy, .csv, .idx, .fasta"),
-        ("x.csv.gz", Table::default(), array![[0.0]], "tables are written as .npy"),
+        ("x.docx", TableHead::default(), array![[0.0]], "tables are written as .npy, .csv, .idx, .fasta"),
+        ("x.csv.gz", TableHead::default(), array![[0.0]], "tables are written as .npy"),
     ] {
         let found = write(&folder, name, table, &rows).unwrap_err().to_string();
         assert!(found.contains(message) && found.contains(name), "expected {message}: {found}");

@@ -1,7 +1,7 @@
 //! The library agrees with the independent oracle (`oracle/`, NumPy, enumeration and quadrature from the energy alone).
 
 use crate::common::{LayerJson, all_close, close, files, matrix};
-use harmonium::{Exact, Natural, Rbm};
+use harmonium::{Exact, LoweredModel, Rbm};
 use ndarray::{Array1, Array2, aview1};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -71,26 +71,26 @@ fn fixtures() -> Vec<(Fixture, Rbm<f64>)> {
 }
 
 /// One row of data values as columns.
-fn encode(side: &harmonium::Side<f64>, values: &[f64]) -> Array2<f64> {
+fn encode(side: &harmonium::LoweredLayer<f64>, values: &[f64]) -> Array2<f64> {
     side.encode(aview1(values).insert_axis(ndarray::Axis(0)), 1).unwrap()
 }
 
 #[test]
 fn energies_conditionals_and_free_energies_of_both_sides() {
     for (f, rbm) in fixtures() {
-        let machine: Natural<f64> = rbm.lower();
+        let lowered: LoweredModel<f64> = rbm.lower();
         for e in &f.energies {
-            let (v, h) = (encode(machine.visible(), &e.v), encode(machine.hidden(), &e.h));
-            close(machine.energy(v.row(0), h.row(0)), e.energy, TOLERANCE, &format!("{} energy", f.name));
+            let (v, h) = (encode(lowered.visible(), &e.v), encode(lowered.hidden(), &e.h));
+            close(lowered.energy(v.row(0), h.row(0)), e.energy, TOLERANCE, &format!("{} energy", f.name));
         }
-        let x = machine.visible().encode(matrix(&f.data).view(), 1).unwrap();
-        all_close(&machine.up().free_energy(x.view()), &f.free_energy, TOLERANCE, &format!("{} F", f.name));
-        let means = machine.up().means(x.view());
+        let x = lowered.visible().encode(matrix(&f.data).view(), 1).unwrap();
+        all_close(&lowered.up().free_energy(x.view()), &f.free_energy, TOLERANCE, &format!("{} F", f.name));
+        let means = lowered.up().means(x.view());
         all_close(&means, &matrix(&f.hidden_means), TOLERANCE, &format!("{} hidden means", f.name));
         for g in &f.visible_given {
-            let h = encode(machine.hidden(), &g.h);
-            all_close(&machine.down().means(h.view()), &g.mean, TOLERANCE, &format!("{} visible means", f.name));
-            let free = machine.down().free_energy(h.view())[0];
+            let h = encode(lowered.hidden(), &g.h);
+            all_close(&lowered.down().means(h.view()), &g.mean, TOLERANCE, &format!("{} visible means", f.name));
+            let free = lowered.down().free_energy(h.view())[0];
             close(-free, g.log_p_star, TOLERANCE, &format!("{} log p*(h)", f.name));
         }
     }

@@ -1,4 +1,4 @@
-//! What several laws share: reading the oracle's machines, random machines, and finite differences.
+//! What several laws share: reading the oracle's models, random models, and finite differences.
 
 use harmonium::events::{Event, Flow, Observer};
 use harmonium::rng::{Key, normal};
@@ -95,14 +95,14 @@ pub fn random_layer(kind: &Kind, sites: usize, centred: bool, r: &mut Numbers) -
     Layer::from_parts(kind.clone(), par, offset).unwrap()
 }
 
-/// A machine with weights of size `scale`.
+/// A model with weights of size `scale`.
 pub fn random_rbm(v: &Kind, n: usize, h: &Kind, m: usize, centred: bool, scale: f64, r: &mut Numbers) -> Rbm<f64> {
     let (v, h) = (random_layer(v, n, centred, r), random_layer(h, m, centred, r));
     let weights = Array2::from_shape_fn((v.columns(), h.columns()), |_| scale * r.normal());
     Rbm::from_parts(v, h, weights).unwrap()
 }
 
-/// Every pair of kinds whose machines can be solved: one finite layer, or two Gaussian ones.
+/// Every pair of kinds whose models can be solved: one finite layer, or two Gaussian ones.
 pub fn pairs() -> Vec<(Kind, Kind)> {
     let all = Kind::examples();
     let finite = |k: &Kind| k.unit::<f64>().n_states().is_some();
@@ -115,8 +115,8 @@ pub fn pairs() -> Vec<(Kind, Kind)> {
     all.iter().flat_map(hidden).collect()
 }
 
-/// A random normalisable machine for a pair, of 3 × 2 sites.
-pub fn machine(v: &Kind, h: &Kind, centred: bool, seed: u64) -> Rbm<f64> {
+/// A random normalisable model for a pair, of 3 × 2 sites.
+pub fn lowered(v: &Kind, h: &Kind, centred: bool, seed: u64) -> Rbm<f64> {
     let both_continuous = v.unit::<f64>().n_states().is_none() && h.unit::<f64>().n_states().is_none();
     let scale = if both_continuous { 0.15 } else { 0.7 };
     random_rbm(v, 3, h, 2, centred, scale, &mut Numbers::new(seed))

@@ -2,23 +2,23 @@
 
 use crate::common::{Numbers, close, pairs, random_rbm};
 use harmonium::events::{Event, Flow, Observer, Progress};
-use harmonium::logz::{LogZ, METHODS, Settings, Verdict, log_z};
+use harmonium::logz::{LogZ, LogZOptions, METHODS, Verdict, log_z};
 use harmonium::rng::Key;
 use harmonium::train::independent_log_likelihood;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Exact, Layer, Rbm, TrainConfig, Trainer, initial_machine};
+use harmonium::{Dataset, Exact, Layer, Rbm, TrainConfig, Trainer, initial_model};
 use ndarray::{Array1, Array2};
 
 fn kind(name: &str) -> Kind {
     Kind::new(name, &Default::default()).unwrap()
 }
 
-fn estimate(rbm: &Rbm<f64>, method: &str, settings: Settings) -> LogZ {
+fn estimate(rbm: &Rbm<f64>, method: &str, settings: LogZOptions) -> LogZ {
     log_z(rbm, method, settings, &|_, _| ()).unwrap()
 }
 
 /// Every method on every pair of units, plain and centred: within 4.5 of its own errors, which are below 0.4. An error in
-/// a weight, a base or a constant is off by tenths; the calibration study (`studies/calibration`) has more machines.
+/// a weight, a base or a constant is off by tenths; the calibration study (`studies/calibration`) has more models.
 #[test]
 fn every_method_covers_the_exact_value_for_every_pair_of_units() {
     for (k, (v, h)) in pairs().into_iter().enumerate() {
@@ -27,7 +27,7 @@ fn every_method_covers_the_exact_value_for_every_pair_of_units() {
         let rbm = random_rbm(&v, 5, &h, 4, k % 2 == 0, scale, &mut Numbers::new(k as u64));
         let exact = Exact::new(&rbm).unwrap().log_z();
         for method in METHODS.iter().filter(|m| m.name != "exact") {
-            let z = estimate(&rbm, method.name, Settings { chains: Some(64), ..Settings::default() });
+            let z = estimate(&rbm, method.name, LogZOptions { chains: Some(64), ..LogZOptions::default() });
             let what = format!("{} of {v} with {h}: {z}, exact {exact}", method.name);
             // One direction alone may miss a place that holds a few hundredths.
             let slack = if method.name == "bar" { 1e-9 } else { 0.05 };
@@ -37,15 +37,15 @@ fn every_method_covers_the_exact_value_for_every_pair_of_units() {
     }
 }
 
-/// Sizes that are sampled in single precision, with rows of the machine's kind to begin at.
+/// Sizes that are sampled in single precision, with rows of the model's kind to begin at.
 #[test]
-fn large_machines_are_covered_in_single_precision_with_and_without_data() {
+fn large_models_are_covered_in_single_precision_with_and_without_data() {
     for (k, (v, h)) in [("bernoulli", "bernoulli"), ("spin", "spin"), ("bernoulli", "spin")].into_iter().enumerate() {
         let rbm = random_rbm(&kind(v), 300, &kind(h), 14, true, 0.15, &mut Numbers::new(k as u64));
         let exact = Exact::new(&rbm).unwrap();
-        let rows = exact.machine().visible().encode(exact.sample(200, Key::root(1)).0.view(), 1).unwrap();
+        let rows = exact.lowered().visible().encode(exact.sample(200, Key::root(1)).0.view(), 1).unwrap();
         for data in [None, Some(&rows)] {
-            let z = estimate(&rbm, "bar", Settings { data, ..Settings::default() });
+            let z = estimate(&rbm, "bar", LogZOptions { data, ..LogZOptions::default() });
             let what = format!("{v} with {h}: {z}, exact {}", exact.log_z());
             assert!((z.value - exact.log_z()).abs() <= 4.5 * z.std_err && z.verdict == Verdict::Certain, "{what}");
         }
@@ -67,15 +67,18 @@ fn unmixed() -> Rbm<f64> {
 }
 
 #[test]
-fn a_machine_that_does_not_mix_is_never_called_certain() {
+fn a_model_that_does_not_mix_is_never_called_certain() {
     let rbm = unmixed();
     let exact = Exact::new(&rbm).unwrap();
     close(exact.log_z(), 60.0 * 2f64.ln() + 100f64.ln(), 1e-9, "the construction");
     let rows = exact.sample(50, Key::root(3)).0;
     for data in [None, Some(&rows)] {
         for seed in 0..3 {
-            let z =
-                estimate(&rbm, "bar", Settings { seed, data, budget: 2e11, collapse: false, ..Settings::default() });
+            let z = estimate(
+                &rbm,
+                "bar",
+                LogZOptions { seed, data, budget: 2e11, collapse: false, ..LogZOptions::default() },
+            );
             assert!(z.lower <= exact.log_z() && exact.log_z() <= z.upper, "{z}, exact {}", exact.log_z());
             // Data lead to the pattern; without them nothing is certain.
             let doubtful = matches!(z.verdict, Verdict::Disagree | Verdict::Wide) && z.explanation().is_some();
@@ -83,9 +86,9 @@ fn a_machine_that_does_not_mix_is_never_called_certain() {
         }
     }
     // With the visible layer summed out there is no wall.
-    let z = estimate(&rbm, "bar", Settings::default());
+    let z = estimate(&rbm, "bar", LogZOptions::default());
     assert!(z.verdict == Verdict::Certain && (z.value - exact.log_z()).abs() <= 4.5 * z.std_err, "{z}");
-    let z = estimate(&rbm, "ais", Settings { collapse: false, ..Settings::default() });
+    let z = estimate(&rbm, "ais", LogZOptions { collapse: false, ..LogZOptions::default() });
     assert!(z.verdict == Verdict::LowerBound || z.verdict == Verdict::Unreliable, "{z}");
     assert!(z.value < exact.log_z() - 3.0, "annealing alone misses the mode: {z}");
 }
@@ -95,7 +98,7 @@ fn the_same_seed_gives_the_same_estimate_on_any_number_of_threads() {
     let rbm = random_rbm(&kind("bernoulli"), 400, &kind("bernoulli"), 200, true, 0.05, &mut Numbers::new(2));
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| estimate(&rbm, "bar", Settings { temperatures: Some(50), ..Settings::default() }))
+        pool.install(|| estimate(&rbm, "bar", LogZOptions { temperatures: Some(50), ..LogZOptions::default() }))
     };
     let one = run(1);
     for threads in [2, 3, 8] {
@@ -106,13 +109,13 @@ fn the_same_seed_gives_the_same_estimate_on_any_number_of_threads() {
 #[test]
 fn settings_that_make_no_sense_are_refused_by_name() {
     let rbm = random_rbm(&kind("bernoulli"), 4, &kind("bernoulli"), 3, false, 0.5, &mut Numbers::new(2));
-    let plain = Settings::default();
+    let plain = LogZOptions::default();
     for (settings, name) in [
-        (Settings { tolerance: 0.0, ..plain }, "tolerance"),
-        (Settings { tolerance: f64::NAN, ..plain }, "tolerance"),
-        (Settings { chains: Some(1), ..plain }, "chains"),
-        (Settings { temperatures: Some(0), ..plain }, "temperatures"),
-        (Settings { temperatures: Some(usize::MAX), ..plain }, "temperatures"),
+        (LogZOptions { tolerance: 0.0, ..plain }, "tolerance"),
+        (LogZOptions { tolerance: f64::NAN, ..plain }, "tolerance"),
+        (LogZOptions { chains: Some(1), ..plain }, "chains"),
+        (LogZOptions { temperatures: Some(0), ..plain }, "temperatures"),
+        (LogZOptions { temperatures: Some(usize::MAX), ..plain }, "temperatures"),
     ] {
         let error = log_z(&rbm, "bar", settings, &|_, _| ()).unwrap_err().to_string();
         assert!(error.starts_with(name), "{error}");
@@ -135,18 +138,18 @@ impl Observer for Told {
     }
 }
 
-/// A run on samples of a machine, of 20 × 20 units: just too many for the exact likelihood while training runs.
+/// A run on samples of a model, of 20 × 20 units: just too many for the exact likelihood while training runs.
 fn run_of_20(config: TrainConfig) -> Trainer<f32> {
     let teacher = random_rbm(&kind("bernoulli"), 20, &kind("bernoulli"), 8, false, 1.5, &mut Numbers::new(9));
     let rows = Exact::new(&teacher).unwrap().sample(2000, Key::root(2)).0;
     let data = Dataset::from_values(teacher.cast().lower().visible(), rows.mapv(|x| x as f32).view()).unwrap();
-    let rbm = initial_machine(&kind("bernoulli"), &kind("bernoulli"), 20, &data, true, config.seed).unwrap();
+    let rbm = initial_model(&kind("bernoulli"), &kind("bernoulli"), 20, &data, true, config.seed).unwrap();
     Trainer::new(config, rbm, data, None).unwrap()
 }
 
 /// What is told is within 4 of its own errors and 0.3 nats of the exact likelihood at the end, after it has grown.
 #[test]
-fn the_likelihood_told_while_training_is_that_of_the_machine() {
+fn the_likelihood_told_while_training_is_that_of_the_model() {
     for seed in 0..3 {
         let config = TrainConfig { seed, updates: 1500, report_every: 100, lr: 0.01, ..TrainConfig::default() };
         let mut trainer = run_of_20(config);

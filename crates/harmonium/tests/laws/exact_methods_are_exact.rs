@@ -1,6 +1,6 @@
 //! Exact means exact: against brute force, against the other layer, on any number of threads, with exact samples.
 
-use crate::common::{Numbers, all_states, close, machine, pairs, random_rbm};
+use crate::common::{Numbers, all_states, close, lowered, pairs, random_rbm};
 use harmonium::rng::Key;
 use harmonium::units::Kind;
 use harmonium::{Exact, Rbm};
@@ -10,14 +10,14 @@ fn kind(name: &str) -> Kind {
     Kind::new(name, &Default::default()).unwrap()
 }
 
-/// log Σ_v Σ_h exp(−E) by adding up every pair of states of machines small enough for that.
+/// log Σ_v Σ_h exp(−E) by adding up every pair of states of models small enough for that.
 #[test]
 fn log_z_is_the_sum_over_all_pairs_of_states() {
     for (k, (v, h)) in pairs().into_iter().enumerate() {
         if v.unit::<f64>().n_states().is_none() || h.unit::<f64>().n_states().is_none() {
             continue;
         }
-        let rbm = machine(&v, &h, true, k as u64);
+        let rbm = lowered(&v, &h, true, k as u64);
         let m = rbm.lower();
         let (vs, hs) = (all_states(&v, 3), all_states(&h, 2));
         let sum: f64 =
@@ -35,7 +35,7 @@ fn long_enumerations_agree_with_the_other_layer() {
         let rbm = random_rbm(&kind(v), n, &kind(h), m, true, 0.3, &mut r);
         let exact = Exact::new(&rbm).unwrap();
         for (pass, states) in
-            [(exact.machine().up(), all_states(&kind(v), n)), (exact.machine().down(), all_states(&kind(h), m))]
+            [(exact.lowered().up(), all_states(&kind(v), n)), (exact.lowered().down(), all_states(&kind(h), m))]
         {
             let free = pass.free_energy(states.view());
             let lowest = free.iter().copied().fold(f64::INFINITY, f64::min);
@@ -87,9 +87,9 @@ fn model_statistics_are_averages_over_the_model() {
     let rbm = random_rbm(&kind("spin"), 9, &kind("bernoulli"), 10, true, 0.4, &mut Numbers::new(8));
     let exact = Exact::new(&rbm).unwrap();
     let states = all_states(&kind("spin"), 9);
-    let p = exact.machine().up().free_energy(states.view()).mapv(|f| (-f - exact.log_z()).exp());
+    let p = exact.lowered().up().free_energy(states.view()).mapv(|f| (-f - exact.log_z()).exp());
     let stats = exact.stats();
-    let h = exact.machine().up().means(states.view());
+    let h = exact.lowered().up().means(states.view());
     for i in 0..9 {
         close(stats.visible[[0, i]], (&p * &states.column(i)).sum(), 1e-12, "<v>");
         for j in 0..10 {
@@ -108,12 +108,12 @@ fn model_statistics_are_averages_over_the_model() {
 fn exact_samples_have_the_exact_moments() {
     let n = 40_000;
     for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = machine(&v, &h, true, 60 + k as u64);
+        let rbm = lowered(&v, &h, true, 60 + k as u64);
         let exact = Exact::new(&rbm).unwrap();
         let (x, y) = exact.sample(n, Key::root(k as u64));
         let stats = exact.stats();
         for (side, rows, want) in
-            [(exact.machine().visible(), &x, &stats.visible), (exact.machine().hidden(), &y, &stats.hidden)]
+            [(exact.lowered().visible(), &x, &stats.visible), (exact.lowered().hidden(), &y, &stats.hidden)]
         {
             let columns = side.encode(rows.view(), 1).unwrap();
             for (c, want) in columns.columns().into_iter().zip(want.row(0)) {
@@ -125,7 +125,7 @@ fn exact_samples_have_the_exact_moments() {
 }
 
 /// Cumulative probabilities are walked in order, so state frequencies follow p: Pearson's χ² over all 64 states of a
-/// strongly coupled machine stays below the 1 − 1e-9 quantile of χ²₆₃ (157) for 100,000 samples; a state whose
+/// strongly coupled model stays below the 1 − 1e-9 quantile of χ²₆₃ (157) for 100,000 samples; a state whose
 /// probability of 1/64 were off by 8 % would exceed it.
 #[test]
 fn exact_samples_visit_states_as_often_as_their_probability() {
@@ -174,7 +174,7 @@ fn exact_samples_are_the_inverse_of_the_cumulative_distribution() {
 /// KL(q‖p) of the model's own distribution is zero; of one state it is −log p; weights scale away.
 #[test]
 fn the_divergence_is_zero_at_the_model_and_counts_equal_rows_once() {
-    let rbm = machine(&kind("spin"), &kind("bernoulli"), true, 5);
+    let rbm = lowered(&kind("spin"), &kind("bernoulli"), true, 5);
     let exact = Exact::new(&rbm).unwrap();
     let states = all_states(&kind("spin"), 3);
     let p = exact.log_likelihood(states.view()).unwrap().mapv(f64::exp);
@@ -189,7 +189,7 @@ fn the_divergence_is_zero_at_the_model_and_counts_equal_rows_once() {
     for weights in [vec![1.0; 7], vec![-1.0; 8], vec![0.0; 8], vec![f64::NAN; 8]] {
         assert!(exact.kl(states.view(), Array1::from(weights).view()).is_err());
     }
-    let grey = machine(&kind("bernoulli"), &kind("bernoulli"), false, 5);
+    let grey = lowered(&kind("bernoulli"), &kind("bernoulli"), false, 5);
     let half = Array2::from_elem((1, 3), 0.5);
     let error = Exact::new(&grey).unwrap().kl(half.view(), Array1::ones(1).view()).unwrap_err();
     assert!(error.to_string().contains("states"), "{error}");

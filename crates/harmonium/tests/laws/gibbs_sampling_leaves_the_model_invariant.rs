@@ -1,6 +1,6 @@
-//! πP = π: the full transition matrix of v → h → v′ on tiny machines leaves the model's distribution alone.
+//! πP = π: the full transition matrix of v → h → v′ on tiny models leaves the model's distribution alone.
 
-use crate::common::{all_states, machine, pairs};
+use crate::common::{all_states, lowered, pairs};
 use harmonium::{Exact, Pass};
 use ndarray::{Array1, Array2, ArrayView2};
 
@@ -24,9 +24,9 @@ fn the_model_is_a_left_eigenvector_of_the_gibbs_chain() {
             continue;
         }
         seen += 1;
-        let rbm = machine(&v, &h, true, k as u64);
+        let rbm = lowered(&v, &h, true, k as u64);
         let exact = Exact::new(&rbm).unwrap();
-        let m = exact.machine();
+        let m = exact.lowered();
         let (vs, hs) = (all_states(&v, 3), all_states(&h, 2));
         let up = conditional(m.up(), vs.view(), hs.view());
         let down = conditional(m.down(), hs.view(), vs.view());
@@ -53,7 +53,7 @@ fn the_model_is_a_left_eigenvector_of_the_gibbs_chain() {
 fn sampled_rows_depend_on_key_and_chain_only() {
     use harmonium::rng::{Key, Purpose};
     for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = machine(&v, &h, true, k as u64);
+        let rbm = lowered(&v, &h, true, k as u64);
         let m = rbm.lower();
         let rows = crate::common::random_rows(rbm.visible(), 200, &mut crate::common::Numbers::new(1));
         let x = m.visible().encode(rows.view(), 1).unwrap();

@@ -1,6 +1,6 @@
 //! The gradient is the derivative of the exact mean log likelihood, for every pair of layers, plain and centred.
 
-use crate::common::{Numbers, derivative, direction, flat, machine, mean_log_likelihood, pairs, random_rows};
+use crate::common::{Numbers, derivative, direction, flat, lowered, mean_log_likelihood, pairs, random_rows};
 use harmonium::{Exact, Rbm, Stats};
 use ndarray::{Array1, Axis};
 
@@ -9,7 +9,7 @@ fn the_exact_gradient_equals_extrapolated_differences_for_every_pair() {
     let mut worst: f64 = 0.0;
     for (k, (v, h)) in pairs().into_iter().enumerate() {
         for centred in [false, true] {
-            let rbm = machine(&v, &h, centred, k as u64);
+            let rbm = lowered(&v, &h, centred, k as u64);
             let mut r = Numbers::new(1000 + k as u64);
             let rows = random_rows(rbm.visible(), 4, &mut r);
             let weights = Array1::from_shape_fn(4, |_| 0.2 + r.uniform());
@@ -33,15 +33,15 @@ fn the_exact_gradient_equals_extrapolated_differences_for_every_pair() {
 }
 
 /// ∂log Z/∂θ is the model's side of the same pullback: with data statistics zero only −∂log Z is left. Constants in
-/// the energy cancel between the phases, so only parameters without one are compared: weights of a plain machine.
+/// the energy cancel between the phases, so only parameters without one are compared: weights of a plain model.
 #[test]
 fn the_model_phase_alone_is_the_derivative_of_log_z() {
     for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = machine(&v, &h, false, 77 + k as u64);
+        let rbm = lowered(&v, &h, false, 77 + k as u64);
         let exact = Exact::new(&rbm).unwrap();
         let model = exact.stats();
-        let nothing = Stats { weight: 1.0, ..Stats::zeros(exact.machine()) };
-        let gradient = rbm.gradient(exact.machine(), &model.minus(&nothing));
+        let nothing = Stats { weight: 1.0, ..Stats::zeros(exact.lowered()) };
+        let gradient = rbm.gradient(exact.lowered(), &model.minus(&nothing));
         if v.unit::<f64>().origin() == harmonium::units::Origin::Reference {
             continue;
         }
@@ -62,15 +62,15 @@ fn the_model_phase_alone_is_the_derivative_of_log_z() {
 #[test]
 fn statistics_add_and_row_weights_count() {
     for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = machine(&v, &h, true, 300 + k as u64);
-        let machine = rbm.lower();
+        let rbm = lowered(&v, &h, true, 300 + k as u64);
+        let lowered = rbm.lower();
         let rows = random_rows(rbm.visible(), 3, &mut Numbers::new(k as u64));
-        let x = machine.visible().encode(rows.view(), 1).unwrap();
-        let weighted = machine.up().stats(x.view(), ndarray::aview1(&[2.0, 1.0, 0.0]));
+        let x = lowered.visible().encode(rows.view(), 1).unwrap();
+        let weighted = lowered.up().stats(x.view(), ndarray::aview1(&[2.0, 1.0, 0.0]));
         let twice = x.select(Axis(0), &[0, 1, 0]);
-        let mut parts = Stats::zeros(&machine);
+        let mut parts = Stats::zeros(&lowered);
         for row in twice.rows() {
-            parts.add(&machine.up().stats(row.insert_axis(Axis(0)), ndarray::aview1(&[1.0])));
+            parts.add(&lowered.up().stats(row.insert_axis(Axis(0)), ndarray::aview1(&[1.0])));
         }
         assert_eq!(weighted.weight, 3.0);
         let same = |a: &ndarray::Array2<f64>, b: &ndarray::Array2<f64>| {
@@ -86,7 +86,7 @@ fn statistics_add_and_row_weights_count() {
 #[test]
 fn single_precision_agrees_with_double() {
     for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = machine(&v, &h, true, 500 + k as u64);
+        let rbm = lowered(&v, &h, true, 500 + k as u64);
         let (single, rounded): (Rbm<f32>, Rbm<f64>) = (rbm.cast(), rbm.cast::<f32>().cast());
         let (a, b) = (single.lower(), rounded.lower());
         let rows = random_rows(rbm.visible(), 5, &mut Numbers::new(k as u64)).mapv(|x| x as f32);

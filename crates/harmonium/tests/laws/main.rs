@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)] // in helpers too: a failed helper is a failed test
 
 mod agrees_with_the_oracle;
-mod backends_compute_what_the_machine_says;
+mod backends_compute_what_the_model_says;
 mod common;
-mod conditionals_are_those_of_the_machine;
+mod conditionals_are_those_of_the_model;
 mod diagnostics_agree_with_arviz;
 mod draws_follow_the_conditionals;
 mod errata;

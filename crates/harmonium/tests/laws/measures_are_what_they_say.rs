@@ -1,14 +1,14 @@
 //! Measures are what they say: against enumeration, transition matrices, closed forms, and numbers set by hand.
 
-use crate::common::{Numbers, all_states, close, machine, pairs, random_rbm, random_rows};
+use crate::common::{Numbers, all_states, close, lowered, pairs, random_rbm, random_rows};
 use harmonium::backend::Cpu;
 use harmonium::measure::{
-    Chains, Context, IntegratedTime, MEASURES, Measure, Rows, Value, autocorrelations, integrated_time,
+    Chains, Context, IntegratedTime, MEASURES, Measure, MeasuredRows, Value, autocorrelations, integrated_time,
     pseudo_log_likelihood, sampled_pseudo_log_likelihood, singular_values,
 };
 use harmonium::rng::Key;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Exact, Layer, Natural, Rbm, States};
+use harmonium::{Dataset, Exact, Layer, LoweredModel, Rbm, States};
 use ndarray::{Array1, Array2, Axis, array};
 
 fn kind(name: &str) -> Kind {
@@ -19,14 +19,14 @@ fn measure(name: &str) -> &'static Measure {
     MEASURES.iter().find(|m| m.name == name).unwrap()
 }
 
-fn context(machine: &Natural<f64>) -> Context<'_> {
+fn context(lowered: &LoweredModel<f64>) -> Context<'_> {
     let (rows, held_out, chains) = (None, None, None);
-    Context { machine, log_jacobian: 0.0, rows, held_out, chains, key: Key::root(1), terms: f64::INFINITY }
+    Context { lowered, log_jacobian: 0.0, rows, held_out, chains, key: Key::root(1), terms: f64::INFINITY }
 }
 
-fn look(machine: &Natural<f64>, values: &Array2<f64>) -> Rows {
-    let data = Dataset::from_values(machine.visible(), values.view()).unwrap();
-    Rows::new(&mut Cpu::new(machine.clone()).unwrap(), &data, usize::MAX)
+fn look(lowered: &LoweredModel<f64>, values: &Array2<f64>) -> MeasuredRows {
+    let data = Dataset::from_values(lowered.visible(), values.view()).unwrap();
+    MeasuredRows::new(&mut Cpu::new(lowered.clone()).unwrap(), &data, usize::MAX)
 }
 
 /// A layer with these biases.
@@ -45,14 +45,14 @@ fn number(values: &[Value], name: &str) -> f64 {
 #[test]
 fn the_pseudo_likelihood_of_finite_units_is_made_of_exact_conditionals() {
     for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = machine(&v, &h, true, 90 + k as u64);
+        let rbm = lowered(&v, &h, true, 90 + k as u64);
         let exact = Exact::new(&rbm).unwrap();
         let rows = random_rows(rbm.visible(), 4, &mut Numbers::new(k as u64));
-        let x = exact.machine().visible().encode(rows.view(), 1).unwrap();
-        let pseudo = pseudo_log_likelihood(exact.machine(), x.view());
+        let x = exact.lowered().visible().encode(rows.view(), 1).unwrap();
+        let pseudo = pseudo_log_likelihood(exact.lowered(), x.view());
         let Some(q) = v.unit::<f64>().n_states() else { continue };
         let w = v.unit::<f64>().width();
-        let log_p = |x: &Array2<f64>| -exact.machine().up().free_energy(x.view())[0] - exact.log_z();
+        let log_p = |x: &Array2<f64>| -exact.lowered().up().free_energy(x.view())[0] - exact.log_z();
         for (r, pseudo) in pseudo.unwrap().iter().enumerate() {
             let mut want = 0.0;
             for site in 0..3 {
@@ -83,16 +83,16 @@ fn log_sum(x: &[f64]) -> f64 {
 }
 
 /// Σ_i log p(v_i | rest) of a row, with every integral over v_i a sum of Gaussian ones, one for each h.
-fn mixture_reference(machine: &Natural<f64>, hidden: &Kind, m: usize, x: &Array1<f64>) -> f64 {
+fn mixture_reference(lowered: &LoweredModel<f64>, hidden: &Kind, m: usize, x: &Array1<f64>) -> f64 {
     let all = all_states(hidden, m);
     let with = |site: usize, t: f64| {
         let mut x = x.clone();
         x[site] = t;
         x
     };
-    let own: Vec<f64> = all.rows().into_iter().map(|h| -machine.energy(x.view(), h)).collect();
+    let own: Vec<f64> = all.rows().into_iter().map(|h| -lowered.energy(x.view(), h)).collect();
     let line = |site: usize| {
-        let each = |h: ndarray::ArrayView1<f64>| log_gaussian_integral(|t| machine.energy(with(site, t).view(), h));
+        let each = |h: ndarray::ArrayView1<f64>| log_gaussian_integral(|t| lowered.energy(with(site, t).view(), h));
         log_sum(&all.rows().into_iter().map(each).collect::<Vec<_>>())
     };
     (0..x.len()).map(|site| log_sum(&own) - line(site)).sum()
@@ -108,18 +108,18 @@ fn the_pseudo_likelihood_of_gaussian_units_is_that_of_the_exact_mixture() {
         let scales: &[f64] = if h.unit::<f64>().n_states().is_some() { &[0.1, 0.7, 6.0] } else { &[0.15] };
         for scale in scales {
             let rbm = random_rbm(&v, 3, &h, 4, true, *scale, &mut Numbers::new(700 + k as u64));
-            let machine = rbm.lower();
+            let lowered = rbm.lower();
             let rows = random_rows(rbm.visible(), 5, &mut Numbers::new(k as u64));
-            let found = pseudo_log_likelihood(&machine, rows.view()).unwrap();
+            let found = pseudo_log_likelihood(&lowered, rows.view()).unwrap();
             for (x, found) in rows.rows().into_iter().zip(&found) {
                 let want = match h.unit::<f64>().n_states() {
-                    Some(_) => mixture_reference(&machine, &h, 4, &x.to_owned()),
+                    Some(_) => mixture_reference(&lowered, &h, 4, &x.to_owned()),
                     None => {
                         // F is a parabola along every line.
                         let free = |site: usize, t: f64| {
                             let mut x = x.to_owned();
                             x[site] = t;
-                            machine.up().free_energy(x.insert_axis(Axis(0)).view())[0]
+                            lowered.up().free_energy(x.insert_axis(Axis(0)).view())[0]
                         };
                         (0..3).map(|i| -free(i, x[i]) - log_gaussian_integral(|t| free(i, t))).sum()
                     }
@@ -136,10 +136,10 @@ fn sampled_sites_estimate_the_pseudo_likelihood_without_bias() {
     for visible in ["bernoulli", "gaussian"] {
         let rbm = random_rbm(&kind(visible), 9, &kind("bernoulli"), 4, false, 0.8, &mut Numbers::new(4));
         let row = random_rows(rbm.visible(), 1, &mut Numbers::new(5));
-        let machine = rbm.lower();
-        let exact = pseudo_log_likelihood(&machine, row.view()).unwrap()[0];
+        let lowered = rbm.lower();
+        let exact = pseudo_log_likelihood(&lowered, row.view()).unwrap()[0];
         let terms = if visible == "gaussian" { 40.0 * 12.0 } else { 12.0 };
-        let estimate = |k: u64| sampled_pseudo_log_likelihood(&machine, row.view(), terms, Key::root(k)).unwrap()[0];
+        let estimate = |k: u64| sampled_pseudo_log_likelihood(&lowered, row.view(), terms, Key::root(k)).unwrap()[0];
         let each: Vec<f64> = (0..4000).map(estimate).collect();
         let mean = Value::mean("", each.iter().copied(), &vec![1.0; each.len()]);
         assert!(each.iter().any(|e| (e - exact).abs() > 0.01), "{visible}: nothing was sampled");
@@ -213,7 +213,7 @@ fn autocorrelations_have_one_mean_for_all_chains() {
     assert!(apart.iter().all(|r| (r - 1.0).abs() < 1e-12));
 }
 
-/// τ of F from the powers of the transition matrix of a tiny machine, against 300 watched chains of 300 sweeps that begin at
+/// τ of F from the powers of the transition matrix of a tiny model, against 300 watched chains of 300 sweeps that begin at
 /// exact samples: within 6 of its error bars, which are 3 %. The window leaves out 6 %.
 #[test]
 fn the_autocorrelation_time_is_that_of_the_transition_matrix() {
@@ -225,15 +225,15 @@ fn the_autocorrelation_time_is_that_of_the_transition_matrix() {
         Array2::from_elem((3, 2), 2.7),
     )
     .unwrap();
-    let (exact, machine) = (Exact::new(&rbm).unwrap(), rbm.lower());
+    let (exact, lowered) = (Exact::new(&rbm).unwrap(), rbm.lower());
     let (v, h) = (all_states(&bernoulli, 3), all_states(&bernoulli, 2));
     let given = |means: Array2<f64>, states: &Array2<f64>| {
         Array2::from_shape_fn((means.nrows(), states.nrows()), |(a, b)| {
             means.row(a).iter().zip(states.row(b)).map(|(p, x)| if *x == 1.0 { *p } else { 1.0 - p }).product()
         })
     };
-    let step: Array2<f64> = given(machine.up().means(v.view()), &h).dot(&given(machine.down().means(h.view()), &v));
-    let energy = machine.up().free_energy(v.view());
+    let step: Array2<f64> = given(lowered.up().means(v.view()), &h).dot(&given(lowered.down().means(h.view()), &v));
+    let energy = lowered.up().free_energy(v.view());
     let p = energy.mapv(|f| (-f - exact.log_z()).exp());
     let deviation = &energy - p.dot(&energy);
     let mut after = deviation.clone();
@@ -246,9 +246,9 @@ fn the_autocorrelation_time_is_that_of_the_transition_matrix() {
     let window = integrated_time(&rho).unwrap();
     assert!(tau > 2.0 && (window.value - tau).abs() < 0.07 * tau, "{window:?} of {tau}");
     let begin = exact.sample(300, Key::root(3)).0;
-    let states = Dataset::from_values(machine.visible(), begin.view()).unwrap().states().clone();
-    let chains = Chains::watched(&mut Cpu::new(machine.clone()).unwrap(), 0, &states, 300, Key::root(4));
-    let values = measure("autocorrelation").values(&Context { chains: Some(&chains), ..context(&machine) });
+    let states = Dataset::from_values(lowered.visible(), begin.view()).unwrap().states().clone();
+    let chains = Chains::watched(&mut Cpu::new(lowered.clone()).unwrap(), 0, &states, 300, Key::root(4));
+    let values = measure("autocorrelation").values(&Context { chains: Some(&chains), ..context(&lowered) });
     let error = values[0].std_err.unwrap();
     assert!(values[0].name == "autocorrelation_time" && error < 0.05 * tau, "{values:?}");
     assert!((values[0].value - window.value).abs() < 6.0 * error, "{values:?} against {window:?}");
@@ -257,14 +257,14 @@ fn the_autocorrelation_time_is_that_of_the_transition_matrix() {
 /// Means 3 and 5 of free energies (1, 5) and (4, 6) have standard errors 2 and 1.
 #[test]
 fn the_gap_is_a_difference_of_means_with_both_errors() {
-    let machine = machine(&kind("bernoulli"), &kind("bernoulli"), false, 1).lower();
-    let rows = |energies: Vec<f64>| Rows {
+    let lowered = lowered(&kind("bernoulli"), &kind("bernoulli"), false, 1).lower();
+    let rows = |energies: Vec<f64>| MeasuredRows {
         weights: vec![1.0; energies.len()],
         free_energies: energies.into(),
-        ..look(&machine, &Array2::zeros((2, 3)))
+        ..look(&lowered, &Array2::zeros((2, 3)))
     };
     let (train, valid) = (rows(vec![1.0, 5.0]), rows(vec![4.0, 6.0]));
-    let cx = Context { rows: Some(&train), held_out: Some(&valid), ..context(&machine) };
+    let cx = Context { rows: Some(&train), held_out: Some(&valid), ..context(&lowered) };
     let values = measure("free-energy-gap").values(&cx);
     assert_eq!((values[0].value, values[0].std_err), (2.0, Some(5f64.sqrt())));
     assert!(measure("free-energy-gap").values(&Context { held_out: None, ..cx }).is_empty());
@@ -280,7 +280,7 @@ fn a_mean_counts_rows_by_their_weights() {
     assert_eq!(Value::mean("", [4.0].into_iter(), &[1.0]).std_err, None);
 }
 
-/// Samples of the data's own machine differ by nothing but chance, and those of another by what enumeration says: with
+/// Samples of the data's own model differ by nothing but chance, and those of another by what enumeration says: with
 /// 20,000 of each the errors are about 0.01.
 #[test]
 fn moments_differ_by_what_the_exact_ones_do() {
@@ -288,11 +288,11 @@ fn moments_differ_by_what_the_exact_ones_do() {
         let make = |seed| random_rbm(&kind(visible), 6, &kind("bernoulli"), 4, false, 1.0, &mut Numbers::new(seed));
         let solved = [31, 32].map(|seed| Exact::new(&make(seed)).unwrap());
         let sample = |k: usize, seed| solved[k].sample(20_000, Key::root(seed)).0;
-        let machine = solved[0].machine();
-        let rows = look(machine, &sample(0, 1));
+        let lowered = solved[0].lowered();
+        let rows = look(lowered, &sample(0, 1));
         let differences = |x: Array2<f64>| {
             let chains = samples(x);
-            measure("moments").values(&Context { rows: Some(&rows), chains: Some(&chains), ..context(machine) })
+            measure("moments").values(&Context { rows: Some(&rows), chains: Some(&chains), ..context(lowered) })
         };
         let same = differences(sample(0, 2));
         assert!(number(&same, "mean_difference") < 0.02 && number(&same, "covariance_difference") < 0.02, "{same:?}");
@@ -307,7 +307,7 @@ fn moments_differ_by_what_the_exact_ones_do() {
     }
 }
 
-/// Few samples of the same machine, 400 times: the mean squares of what is seen and of what chance is said to make agree
+/// Few samples of the same model, 400 times: the mean squares of what is seen and of what chance is said to make agree
 /// within 6 %, which is three standard errors.
 #[test]
 fn differences_between_equal_distributions_are_those_of_chance() {
@@ -315,9 +315,9 @@ fn differences_between_equal_distributions_are_those_of_chance() {
     let exact = Exact::new(&rbm).unwrap();
     let mut sums = [[0.0; 2]; 2];
     for k in 0..400 {
-        let rows = look(exact.machine(), &exact.sample(80, Key::root(2 * k)).0);
+        let rows = look(exact.lowered(), &exact.sample(80, Key::root(2 * k)).0);
         let chains = samples(exact.sample(50, Key::root(2 * k + 1)).0);
-        let cx = Context { rows: Some(&rows), chains: Some(&chains), ..context(exact.machine()) };
+        let cx = Context { rows: Some(&rows), chains: Some(&chains), ..context(exact.lowered()) };
         let values = measure("moments").values(&cx);
         for (sums, name) in sums.iter_mut().zip(["mean_difference", "covariance_difference"]) {
             sums[0] += number(&values, name).powi(2);
@@ -335,7 +335,7 @@ fn samples(x: Array2<f64>) -> Chains {
 /// Means and covariances from the probabilities of all 2⁶ rows.
 fn enumerated_moments(exact: &Exact, visible: &Kind) -> (Array1<f64>, Array2<f64>) {
     let v = all_states(visible, 6);
-    let p = exact.machine().up().free_energy(v.view()).mapv(|f| (-f - exact.log_z()).exp());
+    let p = exact.lowered().up().free_energy(v.view()).mapv(|f| (-f - exact.log_z()).exp());
     let mean = v.t().dot(&p);
     let x = &v - &mean;
     let covariance = x.t().dot(&(&x * &p.insert_axis(Axis(1))));
@@ -349,9 +349,9 @@ fn dead_saturated_and_still_units_are_counted() {
         let hidden_layer = layer(&kind(hidden), vec![-20.0, 20.0, 0.0, 0.3, 0.0]);
         let weights = Array2::from_shape_fn((2, 5), |(_, j)| if j == 4 { 1.0 } else { 0.0 });
         let rbm = Rbm::from_parts(layer(&kind("bernoulli"), vec![0.0; 2]), hidden_layer, weights).unwrap();
-        let machine = rbm.lower();
-        let rows = look(&machine, &array![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]);
-        let values = measure("hidden-units").values(&Context { rows: Some(&rows), ..context(&machine) });
+        let lowered = rbm.lower();
+        let rows = look(&lowered, &array![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]);
+        let values = measure("hidden-units").values(&Context { rows: Some(&rows), ..context(&lowered) });
         assert_eq!(number(&values, "still_units"), 0.8, "{hidden}");
         match hidden {
             "gaussian" => assert_eq!(values.len(), 1),
@@ -367,19 +367,19 @@ fn dead_saturated_and_still_units_are_counted() {
 fn every_measure_gives_the_numbers_it_registers() {
     let mut seen = std::collections::BTreeSet::new();
     for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = machine(&v, &h, true, 90 + k as u64);
-        let machine = rbm.lower();
+        let rbm = lowered(&v, &h, true, 90 + k as u64);
+        let lowered = rbm.lower();
         let (rows, valid) = (
-            look(&machine, &random_rows(rbm.visible(), 12, &mut Numbers::new(k as u64))),
-            look(&machine, &random_rows(rbm.visible(), 9, &mut Numbers::new(90 + k as u64))),
+            look(&lowered, &random_rows(rbm.visible(), 12, &mut Numbers::new(k as u64))),
+            look(&lowered, &random_rows(rbm.visible(), 9, &mut Numbers::new(90 + k as u64))),
         );
-        let mut backend = Cpu::new(machine.clone()).unwrap();
-        let mut states = States::new(machine.visible().unit(), 3);
-        states.push(machine.visible(), rows.x.view());
+        let mut backend = Cpu::new(lowered.clone()).unwrap();
+        let mut states = States::new(lowered.visible().unit(), 3);
+        states.push(lowered.visible(), rows.x.view());
         for sweeps in [4, 100] {
             let chains = Chains::watched(&mut backend, 0, &states, sweeps, Key::root(k as u64));
             let (rows, held_out, chains) = (Some(&rows), Some(&valid), Some(&chains));
-            let cx = Context { rows, held_out, chains, ..context(&machine) };
+            let cx = Context { rows, held_out, chains, ..context(&lowered) };
             for measure in MEASURES {
                 let values = measure.values(&cx);
                 assert!(!values.is_empty(), "{} of {v} with {h}", measure.name);
@@ -392,7 +392,7 @@ fn every_measure_gives_the_numbers_it_registers() {
         }
     }
     let all: Vec<&str> = MEASURES.iter().flat_map(|m| m.quantities).map(|q| q.name).collect();
-    // Machines of 3 × 2 sites have few singular values.
+    // Models of 3 × 2 sites have few singular values.
     let missing: Vec<_> = all.iter().filter(|n| !seen.contains(**n) && !n.starts_with("singular")).collect();
     assert!(missing.is_empty(), "{missing:?}");
     assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len(), "two quantities have one name");

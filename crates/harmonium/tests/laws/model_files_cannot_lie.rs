@@ -1,6 +1,6 @@
 //! A model file comes back to the bit, old versions stay readable, and a file that lies is refused with a sentence.
 
-use crate::common::{LayerJson, Numbers, all_close, close, files, machine, matrix, pairs};
+use crate::common::{LayerJson, Numbers, all_close, close, files, lowered, matrix, pairs};
 use harmonium::data::{Binarize, Preprocess};
 use harmonium::file::{ModelFile, Precision};
 use harmonium::{Exact, Rbm};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 fn example() -> ModelFile {
     let cho = harmonium::units::Kind::new("gaussian", &Default::default()).unwrap();
     let bernoulli = harmonium::units::Kind::new("bernoulli", &Default::default()).unwrap();
-    let mut file = ModelFile::new(&machine(&cho, &bernoulli, true, 1));
+    let mut file = ModelFile::new(&lowered(&cho, &bernoulli, true, 1));
     file.preprocess = Preprocess {
         binarize: Some(Binarize::Threshold(0.25)),
         shift: Some(ndarray::arr1(&[1.0, -2.0, 3.0])),
@@ -26,7 +26,7 @@ fn example() -> ModelFile {
 fn every_pair_in_both_precisions_comes_back_to_the_bit() {
     for (k, (v, h)) in pairs().into_iter().enumerate() {
         for centred in [false, true] {
-            let rbm = machine(&v, &h, centred, k as u64);
+            let rbm = lowered(&v, &h, centred, k as u64);
             let double = ModelFile::new(&rbm);
             let single = ModelFile::new(&rbm.cast::<f32>());
             assert_eq!((double.precision, single.precision), (Precision::F64, Precision::F32));
@@ -34,7 +34,7 @@ fn every_pair_in_both_precisions_comes_back_to_the_bit() {
                 let bytes = file.to_bytes();
                 let again = ModelFile::from_bytes(&bytes).unwrap();
                 assert_eq!(again, file, "{v} with {h}");
-                assert_eq!(again.to_bytes(), bytes, "the same machine is the same bytes");
+                assert_eq!(again.to_bytes(), bytes, "the same model is the same bytes");
             }
         }
     }
@@ -90,7 +90,7 @@ fn golden_files_of_every_version_are_read_and_written_again_as_they_are() {
         all_close(&log_p, &golden.log_likelihood, 1e-11, "log p");
         file.preprocess.restore(&mut rows);
         all_close(&rows, &matrix(&golden.data), 1e-14, "data restored");
-        assert_eq!(file.to_bytes(), std::fs::read(&path).unwrap(), "{path:?}: the same machine is the same bytes");
+        assert_eq!(file.to_bytes(), std::fs::read(&path).unwrap(), "{path:?}: the same model is the same bytes");
     }
 }
 
@@ -201,7 +201,7 @@ fn every_way_to_lie_has_its_sentence() {
     assert!(ModelFile::from_bytes(&zero_scale).unwrap_err().to_string().contains("must be positive"));
 }
 
-/// 20,000 random edits of a valid file: no panic, and what is accepted without a digest is a valid machine.
+/// 20,000 random edits of a valid file: no panic, and what is accepted without a digest is a valid model.
 #[test]
 fn random_damage_never_panics() {
     let bytes = forge(|_, _| ());

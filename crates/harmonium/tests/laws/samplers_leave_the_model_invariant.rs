@@ -1,9 +1,9 @@
 //! Every sampler on every pair of units: chains that begin exactly at p(v) stay there. Tempering crosses between far modes where
 //! plain Gibbs sampling never does. The same seed gives the same rows on any number of threads.
 
-use crate::common::{machine, pairs, random_rbm};
+use crate::common::{lowered, pairs, random_rbm};
 use harmonium::rng::Key;
-use harmonium::sample::{SAMPLERS, Settings, Start, draw};
+use harmonium::sample::{SAMPLERS, SampleOptions, Start, draw};
 use harmonium::units::Kind;
 use harmonium::{Dataset, Exact, Layer, Rbm, TrainConfig, Trainer};
 use ndarray::{Array1, Array2, ArrayView2};
@@ -38,23 +38,23 @@ fn largest_deviation(d: &Array2<f64>) -> f64 {
 /// with a limit of 7 standard errors a false alarm comes once in 10⁸ seeds. A moment that is off by 0.18 of its
 /// standard deviation is seen (7·√2/√3000).
 #[test]
-fn chains_that_begin_at_the_machine_stay_there() {
+fn chains_that_begin_at_the_model_stay_there() {
     let mut seen = 0;
     for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = machine(&v, &h, true, 40 + k as u64);
+        let rbm = lowered(&v, &h, true, 40 + k as u64);
         let (before, _) = Exact::new(&rbm).unwrap().sample(3000, Key::root(3));
         let lowered = rbm.lower();
         let before = lowered.visible().encode(before.view(), 1).unwrap();
         for sampler in SAMPLERS {
             let start = Start::Rows(&before);
-            let settings = Settings {
+            let settings = SampleOptions {
                 sampler: sampler.name,
                 n: 3000,
                 chains: Some(3000),
                 burn_in: 8,
                 thin: 4,
                 start,
-                ..Settings::default()
+                ..SampleOptions::default()
             };
             let (after, drawn) = draw(&rbm, settings, &|_, _| ()).unwrap();
             assert_eq!((after.nrows(), drawn.rows, drawn.sampler), (3000, 3000, sampler.name));
@@ -67,11 +67,11 @@ fn chains_that_begin_at_the_machine_stay_there() {
     assert!(seen >= 3 * 20);
 }
 
-/// The tempered chains of training, at a learning rate of next to nothing, are samples of the machine: after 100 updates the
+/// The tempered chains of training, at a learning rate of next to nothing, are samples of the model: after 100 updates the
 /// moments of 4,000 of them are those of 4,000 exact samples. 27 moments, limit 7 standard errors: a moment that is off by 0.16
 /// of its standard deviation is seen.
 #[test]
-fn tempered_chains_of_training_are_samples_of_the_machine() {
+fn tempered_chains_of_training_are_samples_of_the_model() {
     for (k, name) in ["bernoulli", "spin", "gaussian"].into_iter().enumerate() {
         let rbm =
             random_rbm(&kind(name), 6, &kind("bernoulli"), 4, false, 1.0, &mut crate::common::Numbers::new(k as u64));
@@ -97,12 +97,12 @@ fn tempered_chains_of_training_are_samples_of_the_machine() {
     }
 }
 
-/// Means ⟨v | h⟩ have the mean of the machine, and no value between states is left in samples.
+/// Means ⟨v | h⟩ have the mean of the model, and no value between states is left in samples.
 #[test]
 fn means_have_the_mean_of_the_samples() {
     let rbm = random_rbm(&kind("bernoulli"), 6, &kind("bernoulli"), 4, true, 0.8, &mut crate::common::Numbers::new(4));
     let expected = Exact::new(&rbm).unwrap().stats().visible.row(0).to_owned();
-    let settings = Settings { n: 40_000, means: true, ..Settings::default() };
+    let settings = SampleOptions { n: 40_000, means: true, ..SampleOptions::default() };
     let (means, _) = draw(&rbm, settings, &|_, _| ()).unwrap();
     assert!(means.iter().all(|x| (0.0..=1.0).contains(x)) && means.iter().any(|x| x.fract() != 0.0));
     // 40,000 independent rows: 0.02 is eight standard errors of a fair coin.
@@ -110,7 +110,7 @@ fn means_have_the_mean_of_the_samples() {
         let mean = c.sum() / c.len() as f64;
         assert!((mean - e).abs() < 0.02, "{mean} against {e}");
     }
-    let (samples, _) = draw(&rbm, Settings { means: false, ..settings }, &|_, _| ()).unwrap();
+    let (samples, _) = draw(&rbm, SampleOptions { means: false, ..settings }, &|_, _| ()).unwrap();
     assert!(samples.iter().all(|x| *x == 0.0 || *x == 1.0));
 }
 
@@ -128,7 +128,8 @@ fn tempering_crosses_between_far_modes_where_gibbs_does_not() {
     let up = Array2::from_elem((1, 20), 1.0);
     let run = |sampler| {
         let start = Start::Rows(&up);
-        let settings = Settings { sampler, n: 2000, chains: Some(200), burn_in: 600, start, ..Settings::default() };
+        let settings =
+            SampleOptions { sampler, n: 2000, chains: Some(200), burn_in: 600, start, ..SampleOptions::default() };
         let (rows, drawn) = draw(&rbm, settings, &|_, _| ()).unwrap();
         let side = rows.rows().into_iter().map(|r| r.sum() > 0.0).collect::<Vec<_>>();
         let crossings = (200..2000).filter(|r| side[*r] != side[r - 200]).count();
@@ -149,24 +150,25 @@ fn tempering_crosses_between_far_modes_where_gibbs_does_not() {
 fn chains_that_have_not_mixed_are_warned_about() {
     let rbm = ferromagnet(20, 0.25);
     let both = Array2::from_shape_fn((2, 20), |(r, _)| if r == 0 { 1.0 } else { -1.0 });
-    let settings = Settings { sampler: "gibbs", n: 400, start: Start::Rows(&both), ..Settings::default() };
+    let settings = SampleOptions { sampler: "gibbs", n: 400, start: Start::Rows(&both), ..SampleOptions::default() };
     let (_, drawn) = draw(&rbm, settings, &|_, _| ()).unwrap();
     let text = drawn.warnings.join("\n");
     assert!(text.contains("have not mixed") && text.contains("--sampler tempering"), "{text}");
     assert!(drawn.r_hat.unwrap() > 2.0 && drawn.ess.unwrap() < 60.0);
-    // A ladder of two rungs is too steep for this machine, and that is told.
-    let settings = Settings { sampler: "tempering", temperatures: Some(2), ..settings };
+    // A ladder of two rungs is too steep for this model, and that is told.
+    let settings = SampleOptions { sampler: "tempering", temperatures: Some(2), ..settings };
     let (_, drawn) = draw(&rbm, settings, &|_, _| ()).unwrap();
     assert!(drawn.warnings.iter().any(|w| w.contains("the ladder is broken")), "{:?}", drawn.warnings);
 }
 
-/// Every way to begin, sampled plainly, on machines with all kinds of layers: the first sweep already gives rows of the layer.
+/// Every way to begin, sampled plainly, on models with all kinds of layers: the first sweep already gives rows of the layer.
 #[test]
 fn chains_can_begin_anywhere() {
     for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = machine(&v, &h, false, k as u64);
+        let rbm = lowered(&v, &h, false, k as u64);
         for start in [Start::Random, Start::Hidden] {
-            let settings = Settings { sampler: "gibbs", n: 50, burn_in: 0, thin: 1, start, ..Settings::default() };
+            let settings =
+                SampleOptions { sampler: "gibbs", n: 50, burn_in: 0, thin: 1, start, ..SampleOptions::default() };
             let (rows, _) = draw(&rbm, settings, &|_, _| ()).unwrap();
             assert!(rbm.lower().visible().encode(rows.view(), 1).is_ok() && rows.nrows() == 50, "{v} with {h}");
         }
@@ -180,16 +182,16 @@ fn the_hidden_start_is_uniform() {
     let weights = Array2::from_elem((1, 1), 40.0);
     let layer =
         |bias: f64| Layer::from_parts(kind("bernoulli"), Array2::from_elem((1, 1), bias), Array1::zeros(1)).unwrap();
-    // v = h by force; h = 1 almost surely in the machine itself.
+    // v = h by force; h = 1 almost surely in the model itself.
     let rbm = Rbm::from_parts(layer(-20.0), layer(-15.0), weights).unwrap();
-    let settings = Settings {
+    let settings = SampleOptions {
         sampler: "gibbs",
         n: 20_000,
         chains: Some(20_000),
         burn_in: 0,
         thin: 1,
         start: Start::Hidden,
-        ..Settings::default()
+        ..SampleOptions::default()
     };
     let (rows, _) = draw(&rbm, settings, &|_, _| ()).unwrap();
     let mean = rows.sum() / 20_000.0;
@@ -206,7 +208,7 @@ fn the_same_rows_on_any_number_of_threads() {
     {
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let settings = Settings { sampler, n: 230, burn_in: 12, thin: 3, seed: 5, ..Settings::default() };
+            let settings = SampleOptions { sampler, n: 230, burn_in: 12, thin: 3, seed: 5, ..SampleOptions::default() };
             pool.install(|| draw(rbm, settings, &|_, _| ()).unwrap())
         };
         let (rows, drawn) = run(1);
@@ -223,17 +225,17 @@ fn settings_that_make_no_sense_are_refused_by_name() {
     let rbm = ferromagnet(3, 0.1);
     let none = Array2::zeros((0, 3));
     let wide = Array2::zeros((2, 4));
-    let plain = Settings { sampler: "gibbs", n: 10, ..Settings::default() };
+    let plain = SampleOptions { sampler: "gibbs", n: 10, ..SampleOptions::default() };
     for (settings, word) in [
-        (Settings { n: 0, ..plain }, "n: is 0"),
-        (Settings { thin: 0, ..plain }, "thin: is 0"),
-        (Settings { chains: Some(0), ..plain }, "chains: is 0"),
-        (Settings { chains: Some(1 << 30), ..plain }, "chains: is 1073741824"),
-        (Settings { temperatures: Some(1), ..plain }, "temperatures: is 1"),
-        (Settings { thin: u64::MAX, ..plain }, "more sweeps than can be counted"),
-        (Settings { sampler: "guess", ..plain }, "not one of auto, gibbs, tempering, exact"),
-        (Settings { start: Start::Rows(&none), ..plain }, "no rows to begin at"),
-        (Settings { start: Start::Rows(&wide), ..plain }, "4 columns"),
+        (SampleOptions { n: 0, ..plain }, "n: is 0"),
+        (SampleOptions { thin: 0, ..plain }, "thin: is 0"),
+        (SampleOptions { chains: Some(0), ..plain }, "chains: is 0"),
+        (SampleOptions { chains: Some(1 << 30), ..plain }, "chains: is 1073741824"),
+        (SampleOptions { temperatures: Some(1), ..plain }, "temperatures: is 1"),
+        (SampleOptions { thin: u64::MAX, ..plain }, "more sweeps than can be counted"),
+        (SampleOptions { sampler: "guess", ..plain }, "not one of auto, gibbs, tempering, exact"),
+        (SampleOptions { start: Start::Rows(&none), ..plain }, "no rows to begin at"),
+        (SampleOptions { start: Start::Rows(&wide), ..plain }, "4 columns"),
     ] {
         let error = draw(&rbm, settings, &|_, _| ()).err().unwrap().to_string();
         assert!(error.contains(word), "{error}, expected {word}");

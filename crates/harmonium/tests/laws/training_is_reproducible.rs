@@ -1,11 +1,11 @@
 //! The same seed gives the same bits: twice, on any number of threads, and however often it is interrupted.
 
-use crate::common::{Numbers, StopAfter, machine, pairs, random_rbm, random_rows};
+use crate::common::{Numbers, StopAfter, lowered, pairs, random_rbm, random_rows};
 use harmonium::events::{Event, Flow, Observer, Reason};
 use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Penalty, Schedule};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Exact, Rbm, TrainConfig, Trainer, initial_machine};
+use harmonium::{Dataset, Exact, Rbm, TrainConfig, Trainer, initial_model};
 use ndarray::Axis;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn kind(name: &str) -> Kind {
     Kind::new(name, &Default::default()).unwrap()
 }
 
-/// Rows that have something to learn: exact samples of a random machine.
+/// Rows that have something to learn: exact samples of a random model.
 fn rows(visible: &Kind, n: usize, sites: usize) -> Dataset<f32> {
     let teacher = crate::common::random_rbm(visible, sites, &kind("bernoulli"), 3, false, 1.0, &mut Numbers::new(5));
     let values = harmonium::Exact::new(&teacher).unwrap().sample(n, harmonium::rng::Key::root(2)).0;
@@ -28,7 +28,7 @@ fn config(method: &str, updates: u64) -> TrainConfig {
 
 fn trainer(config: &TrainConfig, visible: &Kind) -> Trainer<f32> {
     let (data, valid) = (rows(visible, 170, 6), rows(visible, 60, 6));
-    let rbm = initial_machine(visible, &kind("bernoulli"), 5, &data, config.centering, config.seed).unwrap();
+    let rbm = initial_model(visible, &kind("bernoulli"), 5, &data, config.centering, config.seed).unwrap();
     Trainer::new(config.clone(), rbm, data, Some(valid)).unwrap()
 }
 
@@ -36,9 +36,9 @@ fn bytes(rbm: &Rbm<f32>) -> Vec<u8> {
     ModelFile::new(rbm).to_bytes()
 }
 
-/// Machines large enough for every part of an update to be shared by threads: products, draws, and passes over the weights.
+/// Models large enough for every part of an update to be shared by threads: products, draws, and passes over the weights.
 #[test]
-fn large_machines_on_any_number_of_threads() {
+fn large_models_on_any_number_of_threads() {
     let potts = Kind::new("potts", &[("states".to_string(), "3".to_string())].into()).unwrap();
     for (visible, sites) in [(kind("bernoulli"), 600), (kind("spin"), 600), (kind("gaussian"), 600), (potts, 200)] {
         let plain: Rbm<f32> = Rbm::new(visible.clone(), sites, kind("bernoulli"), 1).unwrap();
@@ -50,7 +50,7 @@ fn large_machines_on_any_number_of_threads() {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
                     let config = TrainConfig { likelihood: false, report_every: 100, ..config(method, 4) };
-                    let rbm = initial_machine(&visible, &kind("bernoulli"), 450, &data, true, 1).unwrap();
+                    let rbm = initial_model(&visible, &kind("bernoulli"), 450, &data, true, 1).unwrap();
                     let mut t = Trainer::new(config, rbm, data.clone(), None).unwrap();
                     t.run(&mut ()).unwrap();
                     bytes(t.rbm())
@@ -65,7 +65,7 @@ fn large_machines_on_any_number_of_threads() {
 }
 
 /// The same rows as bits and as numbers go through different kernels (tables or lists, and dense products): they learn
-/// alike. One grey row of weight 0 makes all of them numbers. Exact likelihoods of the last machines differ by less than
+/// alike. One grey row of weight 0 makes all of them numbers. Exact likelihoods of the last models differ by less than
 /// 0.02 nats per row, where learning gains about 1.
 #[test]
 fn rows_learn_alike_whichever_kernel_takes_them() {
@@ -78,7 +78,7 @@ fn rows_learn_alike_whichever_kernel_takes_them() {
     numbers.set_weights(&weights).unwrap();
     let learned = |data: &Dataset<f32>| {
         let config = TrainConfig { report_every: 3000, chains: 500, batch_size: 167, ..config("pcd", 3000) };
-        let rbm = initial_machine(&kind("bernoulli"), &kind("bernoulli"), 6, data, true, 1).unwrap();
+        let rbm = initial_model(&kind("bernoulli"), &kind("bernoulli"), 6, data, true, 1).unwrap();
         let mut t = Trainer::new(config, rbm, data.clone(), None).unwrap();
         t.run(&mut ()).unwrap();
         let values = bits.states().values(side.visible()).mapv(f64::from);
@@ -96,7 +96,7 @@ fn an_update_is_step_limit_and_offsets_in_this_order() {
         let teacher = random_rbm(&kind(visible), 4, &kind("bernoulli"), 3, false, 1.0, &mut Numbers::new(5));
         let values = Exact::new(&teacher).unwrap().sample(40, harmonium::rng::Key::root(2)).0;
         let data = Dataset::from_values(teacher.lower().visible(), values.view()).unwrap();
-        let mut rbm = initial_machine(&kind(visible), &kind("bernoulli"), 3, &data, true, 1).unwrap();
+        let mut rbm = initial_model(&kind(visible), &kind("bernoulli"), 3, &data, true, 1).unwrap();
         let optimizer = OptimizerConfig { name: "sgd".into(), momentum: 0.0, nesterov: false };
         let config =
             TrainConfig { lr: 0.3, schedule: Schedule::Constant, variance_rate: 1.0, optimizer, ..config("exact", 10) };
@@ -105,10 +105,10 @@ fn an_update_is_step_limit_and_offsets_in_this_order() {
         t.run(&mut ()).unwrap();
         let mut running = [rbm.visible(), rbm.hidden()].map(|layer| layer.offset().to_owned());
         for _ in 0..10 {
-            let machine = rbm.lower();
-            let x = machine.visible().encode(values.view(), 1).unwrap();
-            let batch = machine.up().stats(x.view(), ndarray::Array1::ones(40).view()).mean();
-            let gradient = rbm.gradient(&machine, &batch.minus(&Exact::new(&rbm).unwrap().stats()));
+            let lowered = rbm.lower();
+            let x = lowered.visible().encode(values.view(), 1).unwrap();
+            let batch = lowered.up().stats(x.view(), ndarray::Array1::ones(40).view()).mean();
+            let gradient = rbm.gradient(&lowered, &batch.minus(&Exact::new(&rbm).unwrap().stats()));
             rbm.step(0.3, &gradient);
             penalty(max_norm).project(&mut rbm);
             for (running, means) in running.iter_mut().zip([&batch.visible, &batch.hidden]) {
@@ -217,12 +217,12 @@ fn checkpoints_that_do_not_fit_are_refused() {
 #[test]
 fn every_pair_and_every_estimator_trains() {
     for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rows = random_rows(machine(&v, &h, false, k as u64).visible(), 50, &mut Numbers::new(k as u64));
+        let rows = random_rows(lowered(&v, &h, false, k as u64).visible(), 50, &mut Numbers::new(k as u64));
         for entry in harmonium::estimate::estimators::<f32>() {
             for centering in [true, false] {
                 let plain: Rbm<f32> = Rbm::new(v.clone(), 3, h.clone(), 2).unwrap();
                 let data = Dataset::from_values(plain.lower().visible(), rows.mapv(|x| x as f32).view()).unwrap();
-                let rbm = initial_machine(&v, &h, 2, &data, centering, 1).unwrap();
+                let rbm = initial_model(&v, &h, 2, &data, centering, 1).unwrap();
                 let config = TrainConfig { centering, ..config(entry.name, 100) };
                 let mut t = Trainer::new(config, rbm.clone(), data, None).unwrap();
                 t.run(&mut ()).unwrap();
@@ -244,7 +244,7 @@ impl Observer for Keep {
     }
 }
 
-/// However often a run is measured, and with or without held-out rows: the same machine and the same chains. And what is
+/// However often a run is measured, and with or without held-out rows: the same model and the same chains. And what is
 /// measured is the same on any number of threads.
 #[test]
 fn watching_a_run_does_not_change_it() {
@@ -261,10 +261,10 @@ fn watching_a_run_does_not_change_it() {
                 (bytes(t.rbm()), t.chains(), keep.0)
             })
         };
-        let (machine, chains, told) = run(7, 1);
+        let (lowered, chains, told) = run(7, 1);
         assert!(told.len() == 18 && told[17].contains("autocorrelation_time") && told[17].contains("singular_value_1"));
         let (other, others, _) = run(120, 2);
-        assert!(machine == other && chains == others, "{method} {visible}");
+        assert!(lowered == other && chains == others, "{method} {visible}");
         assert_eq!(run(7, 3).2, told, "{method} {visible}");
     }
 }

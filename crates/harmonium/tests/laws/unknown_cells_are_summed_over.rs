@@ -7,7 +7,7 @@ use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::rng::Key;
 use harmonium::units::{Kind, Options};
-use harmonium::{Bits, Dataset, Exact, Rbm, TrainConfig, Trainer, initial_machine};
+use harmonium::{Bits, Dataset, Exact, Rbm, TrainConfig, Trainer, initial_model};
 use ndarray::Array2;
 
 fn kind(name: &str) -> Kind {
@@ -15,7 +15,7 @@ fn kind(name: &str) -> Kind {
     Kind::new(name, &options).unwrap()
 }
 
-/// Rows of a random machine; about a fifth of the cells is unknown and holds other states, by `lie`.
+/// Rows of a random model; about a fifth of the cells is unknown and holds other states, by `lie`.
 fn rows(visible: &Kind, n: usize, lie: u64) -> Dataset<f32> {
     let teacher = crate::common::random_rbm(visible, 6, &kind("bernoulli"), 3, false, 1.5, &mut Numbers::new(5));
     let draw = |seed: u64| Exact::new(&teacher).unwrap().sample(n, Key::root(seed)).0;
@@ -34,14 +34,14 @@ fn patterns(n: usize, seed: u64) -> Array2<f64> {
 }
 
 /// Rows of which about a fifth of the cells is unknown and holds `lies`.
-fn partly(machine: &Rbm<f64>, values: &Array2<f64>, lies: &Array2<f64>) -> Dataset<f32> {
+fn partly(lowered: &Rbm<f64>, values: &Array2<f64>, lies: &Array2<f64>) -> Dataset<f32> {
     let n = values.nrows();
     let (mut known, mut r) = (Bits::new(6), Numbers::new(1));
     (0..n).for_each(|_| known.push((0..6).map(|_| r.uniform() < 0.8).collect::<Vec<_>>().into_iter()));
     let given =
         Array2::from_shape_fn((n, 6), |(r, i)| if known.get(r, i) { values[[r, i]] } else { lies[[r, i]] } as f32);
-    let machine = machine.cast::<f32>().lower();
-    let side = machine.visible();
+    let lowered = lowered.cast::<f32>().lower();
+    let side = lowered.visible();
     let mut data = Dataset::new(side);
     data.push_known(side, side.encode(given.view(), 1).unwrap().view(), Some(&known));
     data
@@ -55,7 +55,7 @@ fn config(method: &str, updates: u64) -> TrainConfig {
 
 fn trainer(config: &TrainConfig, visible: &Kind, lie: u64) -> Trainer<f32> {
     let data = rows(visible, 400, lie);
-    let rbm = initial_machine(visible, &kind("bernoulli"), 4, &data, true, config.seed).unwrap();
+    let rbm = initial_model(visible, &kind("bernoulli"), 4, &data, true, config.seed).unwrap();
     Trainer::new(config.clone(), rbm, data, None).unwrap()
 }
 
@@ -117,7 +117,7 @@ impl Observer for Last {
 }
 
 /// With a fifth of the cells unknown the truth is learned nearly as well as from all: complete rows lose less than 0.1 nats. Column
-/// means in the unknown cells would lose more (measured beside it), so a machine that took filled cells for data is found out. And
+/// means in the unknown cells would lose more (measured beside it), so a model that took filled cells for data is found out. And
 /// the likelihood that the run tells is that of the known cells.
 #[test]
 fn the_truth_is_learned_from_what_is_known() {
@@ -127,21 +127,21 @@ fn the_truth_is_learned_from_what_is_known() {
     let data = partly(&plain, &values, &patterns(2000, 2));
     let log_p = |rbm: &Rbm<f32>| Exact::new(rbm).unwrap().log_likelihood(values.view()).unwrap().mean().unwrap();
     let learn = |method: &str, data: &Dataset<f32>| {
-        let rbm = initial_machine(&visible, &kind("bernoulli"), 4, data, true, 1).unwrap();
+        let rbm = initial_model(&visible, &kind("bernoulli"), 4, data, true, 1).unwrap();
         let mut t = Trainer::new(config(method, 3000), rbm, data.clone(), None).unwrap();
         let mut last = Last(None);
         t.run(&mut last).unwrap();
         (t.rbm().clone(), last.0.unwrap())
     };
-    let machine = initial_machine(&visible, &kind("bernoulli"), 4, &data, true, 1).unwrap().lower();
-    let whole = Dataset::from_values(machine.visible(), values.mapv(|x| x as f32).view()).unwrap();
+    let lowered = initial_model(&visible, &kind("bernoulli"), 4, &data, true, 1).unwrap().lower();
+    let whole = Dataset::from_values(lowered.visible(), values.mapv(|x| x as f32).view()).unwrap();
     let best = log_p(&learn("pcd", &whole).0);
     let known = data.known().unwrap();
     let majority = Array2::from_shape_fn(values.dim(), |(r, i)| match known.get(r, i) {
         true => values[[r, i]] as f32,
         false => f32::from(u8::from(values.column(i).mean().unwrap() > 0.5)),
     });
-    let by_columns = log_p(&learn("pcd", &Dataset::from_values(machine.visible(), majority.view()).unwrap()).0);
+    let by_columns = log_p(&learn("pcd", &Dataset::from_values(lowered.visible(), majority.view()).unwrap()).0);
     for method in ["pcd", "cd", "exact"] {
         let (rbm, told) = learn(method, &data);
         let ours = log_p(&rbm);
@@ -164,11 +164,11 @@ fn the_truth_is_learned_from_what_is_known() {
 fn a_column_without_any_known_cell_is_refused() {
     let visible = kind("bernoulli");
     let plain: Rbm<f32> = Rbm::new(visible.clone(), 3, kind("bernoulli"), 2).unwrap();
-    let machine = plain.lower();
+    let lowered = plain.lower();
     let mut known = Bits::new(3);
     (0..4).for_each(|_| known.push([true, false, true].into_iter()));
-    let mut data = Dataset::new(machine.visible());
-    data.push_known(machine.visible(), Array2::zeros((4, 3)).view(), Some(&known));
-    let refused = initial_machine(&visible, &kind("bernoulli"), 2, &data, true, 1).unwrap_err().to_string();
+    let mut data = Dataset::new(lowered.visible());
+    data.push_known(lowered.visible(), Array2::zeros((4, 3)).view(), Some(&known));
+    let refused = initial_model(&visible, &kind("bernoulli"), 2, &data, true, 1).unwrap_err().to_string();
     assert!(refused.contains("column 2 has no known cell"), "{refused}");
 }

@@ -50,7 +50,7 @@ impl<T: Real> Point<'_, T> {
 impl<'a, T: Real> Finish<'a, T> {
     /// For sums that count `factor` times, from the visible layer's own sums of bits.
     pub fn new(cpu: &Cpu<T>, factor: T, add: bool, weight: T, visible: &Array2<T>) -> Finish<'a, T> {
-        let ([l, top], [k, high]) = (bit_values(cpu.machine.visible()), bit_values(cpu.machine.hidden()));
+        let ([l, top], [k, high]) = (bit_values(cpu.lowered.visible()), bit_values(cpu.lowered.hidden()));
         let (d, e) = (top - l, high - k);
         let row = |b: &T| factor * k * (d * *b + l * weight);
         let plain = l == T::zero() && k == T::zero();
@@ -66,7 +66,7 @@ impl<'a, T: Real> Finish<'a, T> {
         (factor, weight): (T, T),
         (visible, hidden): (&'a Array2<T>, &'a Array2<T>),
     ) {
-        let [low, high] = bit_values(cpu.machine.hidden());
+        let [low, high] = bit_values(cpu.lowered.hidden());
         let gives = [high - low, low * weight, factor];
         assert_eq!((o_v.len(), o_h.len()), (visible.ncols(), hidden.ncols()), "a point has a number for every column");
         // Statistics are in standard layout.

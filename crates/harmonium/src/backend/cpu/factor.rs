@@ -117,7 +117,7 @@ fn numbers<'a, T>(rows: &'a Rows<T>, range: &Range<usize>) -> (usize, &'a [T]) {
 
 /// Lists or code words, whichever takes less time by what was measured per panel (in 0.1 ns, AVX2): 13 for an entry of a
 /// list and 50 for its beginning, 83 for a code word and 4,150 for its tables, or half of that if they are of integers. A
-/// function of the bits alone, so that results do not depend on the machine; only tiles have a rule of their own.
+/// function of the bits alone, so that results do not depend on the model; only tiles have a rule of their own.
 fn cheaper(tiles: bool, short: bool, bits: &Planes, range: &Range<usize>) -> Kind {
     let (rows, columns) = (range.len(), bits.columns());
     if tiles && columns <= amx::LONGEST {

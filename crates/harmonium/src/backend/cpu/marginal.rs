@@ -1,7 +1,7 @@
 //! log p*_β(v) = ⟨η_v, T(v)⟩ + Γ_h(η_h, βvᵀW̃) − β·constant of every row, at several inverse temperatures from one product.
 
 use super::epilogue::{self, Draw};
-use super::lowered::Tail;
+use super::packed::Tail;
 use super::panels::{Strip, WIDTH, panels_of};
 use super::sweep::inputs;
 use super::{Chains, Cpu, ROWS, gather, row_chunks, worth_threads};
@@ -19,18 +19,18 @@ pub fn log_marginals<T: Real>(
     draw: Option<(Key, u64)>,
 ) -> Array2<f64> {
     let len = chains.visible.len();
-    let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
-    cpu.lowered.make_tail(&cpu.machine);
-    let columns = m + if cpu.lowered.tail().is_some() { 2 } else { 0 };
+    let (n, m) = (cpu.lowered.visible().columns(), cpu.lowered.hidden().columns());
+    cpu.packed.make_tail(&cpu.lowered);
+    let columns = m + if cpu.packed.tail().is_some() { 2 } else { 0 };
     let mut out = Array2::zeros((len, betas.len()));
-    let bits = cpu.machine.hidden().two_values().is_some() && cpu.machine.hidden().unit().n_stats() == 1;
+    let bits = cpu.lowered.hidden().two_values().is_some() && cpu.lowered.hidden().unit().n_stats() == 1;
     let key = draw.filter(|_| bits).map(|(key, step)| key.of(Purpose::Hidden).step(step));
     if key.is_some() {
         chains.hidden.bits_mut(len, m);
     }
     for range in row_chunks(len) {
         let much = worth_threads(range.len(), n, m);
-        cpu.scratch.forward.load(cpu.level, much, &chains.visible, &range, cpu.machine.visible().unit().width());
+        cpu.scratch.forward.load(cpu.level, much, &chains.visible, &range, cpu.lowered.visible().unit().width());
         cpu.scratch.inputs.resize(range.len() * panels_of(columns), Strip::zero());
         let mut out = out.slice_mut(s![range.clone(), ..]);
         match bits {
@@ -43,7 +43,7 @@ pub fn log_marginals<T: Real>(
         chains.hidden.bits_mut(len, m).trim();
         chains.waiting = true;
     }
-    let constant = cpu.machine.constant();
+    let constant = cpu.lowered.constant();
     for ((r, b), x) in out.indexed_iter_mut() {
         *x -= betas[b].map_or(1.0, |beta| beta[r].f64()) * constant;
     }
@@ -59,16 +59,16 @@ fn hidden_bits<T: Real>(
     key: Option<Key>,
     mut out: ArrayViewMut2<f64>,
 ) {
-    let (level, lowered, side) = (cpu.level, &cpu.lowered, cpu.machine.hidden());
+    let (level, packed, side) = (cpu.level, &cpu.packed, cpu.lowered.hidden());
     let (rows, m, len) = (range.len(), side.columns(), chains.visible.len().max(1));
-    let much = worth_threads(rows, cpu.machine.visible().columns(), m);
+    let much = worth_threads(rows, cpu.lowered.visible().columns(), m);
     let low = side.two_values().map_or(T::zero(), |[low, high]| low / (high - low));
     let scratch = &mut cpu.scratch;
     scratch.parts.clear();
     scratch.parts.resize(scratch.inputs.len() * betas.len(), 0.0);
     let forward = &scratch.forward;
     let task = |panel: usize, x: &mut [Strip<T>], parts: &mut [f64], words: Option<&mut [u32]>| {
-        forward.product(level, false, lowered.up_panel(panel), x);
+        forward.product(level, false, packed.up_panel(panel), x);
         let width = m.saturating_sub(panel * WIDTH).min(WIDTH);
         if width == 0 {
             return;
@@ -79,7 +79,7 @@ fn hidden_bits<T: Real>(
         });
         for (b, (beta, part)) in betas.iter().zip(parts.chunks_mut(rows)).enumerate() {
             let draw = if b + 1 == betas.len() { draw.take() } else { None };
-            epilogue::log_norms(level, x, lowered.up.odds(panel, at(*beta, range)), low, width, part, draw);
+            epilogue::log_norms(level, x, packed.up.odds(panel, at(*beta, range)), low, width, part, draw);
         }
     };
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
@@ -100,9 +100,9 @@ fn at<'a, T>(beta: Option<&'a [T]>, range: &Range<usize>) -> Option<&'a [T]> {
 
 /// Γ of any units, row by row.
 fn hidden_rows<T: Real>(cpu: &mut Cpu<T>, range: &Range<usize>, betas: &[Option<&[T]>], mut out: ArrayViewMut2<f64>) {
-    let (up, side) = (&cpu.lowered.up, cpu.machine.hidden());
-    let much = worth_threads(range.len(), cpu.machine.visible().columns(), side.columns());
-    inputs(cpu.level, much, |p| cpu.lowered.up_panel(p), range.len(), &mut cpu.scratch);
+    let (up, side) = (&cpu.packed.up, cpu.lowered.hidden());
+    let much = worth_threads(range.len(), cpu.lowered.visible().columns(), side.columns());
+    inputs(cpu.level, much, |p| cpu.packed.up_panel(p), range.len(), &mut cpu.scratch);
     let x = &cpu.scratch.inputs;
     threads::each(much, out.axis_chunks_iter_mut(Axis(0), ROWS).enumerate(), |(block, mut out)| {
         let (mut input, mut eta) = (vec![T::zero(); side.columns()], up.eta.clone());
@@ -128,8 +128,8 @@ fn visible<T: Real>(
     betas: &[Option<&[T]>],
     mut out: ArrayViewMut2<f64>,
 ) {
-    let pairs = match cpu.lowered.tail() {
-        Some(tail) => beside(tail, &cpu.scratch.inputs, cpu.machine.hidden().columns(), range.len()),
+    let pairs = match cpu.packed.tail() {
+        Some(tail) => beside(tail, &cpu.scratch.inputs, cpu.lowered.hidden().columns(), range.len()),
         None => by_rows(cpu, chains, range),
     };
     for ((r, b), out) in out.indexed_iter_mut() {
@@ -149,9 +149,9 @@ fn beside<T: Real>(tail: &Tail<T>, inputs: &[Strip<T>], m: usize, rows: usize) -
 
 /// ⟨η, T(v)⟩ and ⟨base, T(v)⟩ of some rows.
 fn by_rows<T: Real>(cpu: &Cpu<T>, chains: &Chains<T>, range: &Range<usize>) -> Vec<[f64; 2]> {
-    let side = cpu.machine.visible();
+    let side = cpu.lowered.visible();
     let mut base = Array2::zeros(side.eta().dim());
-    match &cpu.lowered.down.base {
+    match &cpu.packed.down.base {
         Some((eta, _)) => base.assign(eta),
         None => base.slice_mut(s![1.., ..]).assign(&side.eta().slice(s![1.., ..])),
     }

@@ -12,7 +12,7 @@
 //! | `epilogue`, `normals` | σ, draw, bit, sums, right after the product; a draw of Gaussian units |
 //! | `rows` | the states of a layer |
 //! | `factor` | rows as a factor, and which product takes them |
-//! | `lowered` | a machine as the kernels want it |
+//! | `lowered` | a model as the kernels want it |
 //! | `cross` | the largest of the statistics, Σ w v ⟨h\|v⟩ᵀ |
 //! | `sweep`, `statistics`, `marginal` | half-steps of chains; sums of statistics; log p*(v) at any temperature |
 //!
@@ -28,9 +28,9 @@ mod epilogue;
 mod factor;
 mod few;
 mod lists;
-mod lowered;
 mod marginal;
 mod normals;
+mod packed;
 mod panels;
 mod planes;
 #[doc(hidden)]
@@ -49,16 +49,16 @@ pub use simd::Level;
 
 use super::{Backend, Slot, Sweeps};
 use crate::error::Result;
+use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::model::Rbm;
-use crate::natural::{Natural, Side};
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::{Bits, States};
 use crate::stats::{Stats, Take};
 use factor::Operand;
 use few::Few;
-use lowered::Lowered;
 use ndarray::{Array1, Array2};
+use packed::PackedModel;
 use panels::{Panels, Strip};
 use rows::{Kept, Rows};
 use std::ops::Range;
@@ -76,16 +76,16 @@ const ROWS: usize = 32;
 /// The processor.
 pub struct Cpu<T> {
     level: Level,
-    machine: Natural<T>,
-    lowered: Lowered<T>,
+    lowered: LoweredModel<T>,
+    packed: PackedModel<T>,
     /// The same with rounded weights, if that is worth it, or the other way round while these are in use; made when first
     /// asked for.
-    other: Option<Option<Lowered<T>>>,
+    other: Option<Option<PackedModel<T>>>,
     is_rounded: bool,
     slots: Vec<Chains<T>>,
     scratch: Scratch<T>,
     /// The slot whose hidden layer's inputs `scratch.inputs` still has: a sweep begins with them. Whatever moves the chains, the
-    /// machine or the buffer forgets it.
+    /// model or the buffer forgets it.
     ready: Option<Slot>,
 }
 
@@ -137,19 +137,19 @@ impl<T: Real> Scratch<T> {
 }
 
 impl<T: Real> Cpu<T> {
-    /// A backend with a machine, on the fastest instructions or those the environment names.
-    pub fn new(machine: Natural<T>) -> Result<Cpu<T>> {
-        Ok(Cpu::with_level(machine, Level::choose()?))
+    /// A backend with a model, on the fastest instructions or those the environment names.
+    pub fn new(lowered: LoweredModel<T>) -> Result<Cpu<T>> {
+        Ok(Cpu::with_level(lowered, Level::choose()?))
     }
 
-    /// A backend with a machine, on given instructions.
-    pub fn with_level(machine: Natural<T>, level: Level) -> Cpu<T> {
-        let mut lowered = Lowered::default();
-        lowered.set(level, &machine);
+    /// A backend with a model, on given instructions.
+    pub fn with_level(lowered: LoweredModel<T>, level: Level) -> Cpu<T> {
+        let mut packed = PackedModel::default();
+        packed.set(level, &lowered);
         Cpu {
             level,
-            machine,
             lowered,
+            packed,
             other: None,
             is_rounded: false,
             slots: Vec::new(),
@@ -158,7 +158,7 @@ impl<T: Real> Cpu<T> {
         }
     }
 
-    /// Lets go of what was made of the machine, which is about to change.
+    /// Lets go of what was made of the model, which is about to change.
     fn forget(&mut self) {
         self.round(false);
         (self.ready, self.other) = (None, None);
@@ -177,37 +177,37 @@ impl<T: Real> Backend<T> for Cpu<T> {
         "cpu"
     }
 
-    fn machine(&self) -> &Natural<T> {
-        &self.machine
+    fn lowered(&self) -> &LoweredModel<T> {
+        &self.lowered
     }
 
     fn follow(&mut self, rbm: &mut Rbm<T>, step: Option<(T, &Array2<T>)>) {
         self.forget();
-        self.lowered.follow(self.level, rbm, step, &mut self.machine);
+        self.packed.follow(self.level, rbm, step, &mut self.lowered);
     }
 
-    fn update(&mut self, change: &mut dyn FnMut(&mut Natural<T>)) {
+    fn update(&mut self, change: &mut dyn FnMut(&mut LoweredModel<T>)) {
         self.forget();
-        change(&mut self.machine);
-        self.lowered.set(self.level, &self.machine);
+        change(&mut self.lowered);
+        self.packed.set(self.level, &self.lowered);
     }
 
     fn set_base(&mut self, base: [Array2<T>; 2]) {
         if let Some(Some(other)) = &mut self.other {
-            other.set_base(&self.machine, base.clone());
+            other.set_base(&self.lowered, base.clone());
         }
-        self.lowered.set_base(&self.machine, base);
+        self.packed.set_base(&self.lowered, base);
     }
 
     fn round(&mut self, on: bool) -> bool {
         if on && self.other.is_none() {
             // Tiles round by themselves.
             let numbers = !self.level.tiles_for::<T>();
-            let make = || Lowered::rounded(self.level, &self.machine, self.lowered.base());
+            let make = || PackedModel::rounded(self.level, &self.lowered, self.packed.base());
             self.other = Some(numbers.then(make).flatten());
         }
         if let Some(other) = self.other.as_mut().and_then(Option::as_mut).filter(|_| on != self.is_rounded) {
-            std::mem::swap(&mut self.lowered, other);
+            std::mem::swap(&mut self.packed, other);
             (self.is_rounded, self.scratch.forward.short, self.ready) = (on, on, None);
         }
         self.is_rounded
@@ -216,7 +216,7 @@ impl<T: Real> Backend<T> for Cpu<T> {
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
         self.ready = None;
         self.make(slot);
-        self.slots[slot].visible.load(self.machine.visible(), rows, which);
+        self.slots[slot].visible.load(self.lowered.visible(), rows, which);
         self.slots[slot].waiting = false;
         self.slots[slot].kept = None;
     }
@@ -229,17 +229,17 @@ impl<T: Real> Backend<T> for Cpu<T> {
 
     fn put_hidden(&mut self, slot: Slot, rows: &States<T>) {
         self.make(slot);
-        self.slots[slot].hidden.load(self.machine.hidden(), rows, None);
+        self.slots[slot].hidden.load(self.lowered.hidden(), rows, None);
         self.slots[slot].waiting = true;
     }
 
     fn get(&self, slot: Slot) -> States<T> {
-        self.slots[slot].visible.states(self.machine.visible())
+        self.slots[slot].visible.states(self.lowered.visible())
     }
 
     fn hidden(&self, slot: Slot) -> Option<States<T>> {
         let chains = &self.slots[slot];
-        chains.waiting.then(|| chains.hidden.states(self.machine.hidden()))
+        chains.waiting.then(|| chains.hidden.states(self.lowered.hidden()))
     }
 
     fn gibbs(&mut self, slot: Slot, sweeps: Sweeps<T>) {
@@ -276,13 +276,13 @@ impl<T: Real> Backend<T> for Cpu<T> {
     fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
         self.ready = None;
         let mut chains = Chains::default();
-        chains.visible.load(self.machine.visible(), rows, None);
+        chains.visible.load(self.lowered.visible(), rows, None);
         -marginal::log_marginals(self, &mut chains, &[None], None).remove_axis(ndarray::Axis(1))
     }
 }
 
 /// The values of a layer's bits; numbers are their own bits.
-fn bit_values<T: Real>(side: &Side<T>) -> [T; 2] {
+fn bit_values<T: Real>(side: &LoweredLayer<T>) -> [T; 2] {
     side.two_values().unwrap_or([T::zero(), T::one()])
 }
 

@@ -23,9 +23,9 @@ impl Product {
     /// Rows of states times `rows.sites()` × `columns` numbers, or integers of 16 bits.
     pub fn new(level: Level, kind: Kind, states: &States<f32>, columns: usize, short: bool) -> Result<Product> {
         let (rows, sites) = (states.rows(), states.sites());
-        let machine = Rbm::<f32>::new(kind.clone(), sites, Kind::new("bernoulli", &Default::default())?, 1)?.lower();
+        let lowered = Rbm::<f32>::new(kind.clone(), sites, Kind::new("bernoulli", &Default::default())?, 1)?.lower();
         let (mut loaded, mut factor, mut panels) = (Rows::default(), Operand::default(), Panels::default());
-        loaded.load(machine.visible(), states, None);
+        loaded.load(lowered.visible(), states, None);
         factor.short = short;
         factor.load(level, false, &loaded, &(0..rows), kind.unit::<f32>().width());
         let matrix: Vec<f32> = (0..sites * columns).map(|i| (i as f32 * 0.37).sin()).collect();

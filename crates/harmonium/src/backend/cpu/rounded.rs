@@ -1,10 +1,10 @@
-//! A machine whose weights are integers of 16 bits times a step, for the road to the one whose weights are not.
+//! A model whose weights are integers of 16 bits times a step, for the road to the one whose weights are not.
 //!
-//! Annealing may pass any distributions between its base and the machine, if its weights count the last step from them to the
-//! machine too. Registers hold twice as many integers of 16 bits as numbers of 32, tables of them are half as large, and sums
+//! Annealing may pass any distributions between its base and the model, if its weights count the last step from them to the
+//! model too. Registers hold twice as many integers of 16 bits as numbers of 32, tables of them are half as large, and sums
 //! of [`RUN`] of them are exact.
 
-use crate::natural::Natural;
+use crate::lowered::LoweredModel;
 use crate::real::Real;
 use ndarray::ArrayView2;
 
@@ -15,9 +15,9 @@ const LEAST: usize = 4096;
 /// Largest variance of the roundings' sum if all units were on. Log weights of annealing vary by about 1.
 const VARIANCE: f64 = 0.2;
 
-/// The machine with rounded weights, and their step; none if that is not worth it or not close.
-pub fn rounded<T: Real>(machine: &Natural<T>) -> Option<(Natural<T>, T)> {
-    let weights = machine.weights();
+/// The model with rounded weights, and their step; none if that is not worth it or not close.
+pub fn rounded<T: Real>(lowered: &LoweredModel<T>) -> Option<(LoweredModel<T>, T)> {
+    let weights = lowered.weights();
     // Half a step for each rounding is kept free.
     let step = T::of(largest_sum(weights) / (f64::from(i16::MAX) - 0.5 * RUN as f64 - 1.0));
     // A rounding is uniform within a step.
@@ -25,9 +25,9 @@ pub fn rounded<T: Real>(machine: &Natural<T>) -> Option<(Natural<T>, T)> {
     if weights.len() < LEAST || !step.is_normal() || variance > VARIANCE {
         return None;
     }
-    let mut machine = machine.clone();
-    machine.parts_mut().2.mapv_inplace(|w| step * T::of_short(nearest(w / step)));
-    Some((machine, step))
+    let mut lowered = lowered.clone();
+    lowered.parts_mut().2.mapv_inplace(|w| step * T::of_short(nearest(w / step)));
+    Some((lowered, step))
 }
 
 /// The nearest integer to a number that has 16 bits, as those have whose sums do.
@@ -63,8 +63,8 @@ mod tests {
     use crate::{Layer, Rbm};
     use ndarray::Array2;
 
-    /// A machine of some kinds with weights that are x³ of normal x: a few are large.
-    fn machine(kinds: [&str; 2], n: usize, m: usize, size: f64) -> Natural<f32> {
+    /// A model of some kinds with weights that are x³ of normal x: a few are large.
+    fn lowered(kinds: [&str; 2], n: usize, m: usize, size: f64) -> LoweredModel<f32> {
         let number = |i: usize| normal(Key::root(4).uniforms::<f64>(i as u64, 0));
         let layer = |name: &str, sites: usize| {
             let kind = Kind::new(name, &Default::default()).unwrap();
@@ -80,11 +80,11 @@ mod tests {
     #[test]
     fn sums_of_a_run_have_sixteen_bits() {
         for (n, m) in [(700, 12), (12, 700), (90, 91), (401, 33)] {
-            let machine = machine(["bernoulli", "bernoulli"], n, m, 0.02);
-            let (short, step) = rounded(&machine).unwrap();
+            let lowered = lowered(["bernoulli", "bernoulli"], n, m, 0.02);
+            let (short, step) = rounded(&lowered).unwrap();
             let step = f64::from(step);
             let q = short.weights().mapv(|w| f64::from(w) / step);
-            for (q, w) in q.iter().zip(machine.weights()) {
+            for (q, w) in q.iter().zip(lowered.weights()) {
                 assert!((q - q.round()).abs() < 1e-3 && (q - f64::from(*w) / step).abs() < 0.501);
             }
             let mut largest = 0f64;
@@ -96,19 +96,19 @@ mod tests {
             }
             assert!((32_000.0..=32_767.0).contains(&largest), "{largest}");
         }
-        let small = machine(["bernoulli", "bernoulli"], 60, 60, 0.02);
-        let strong = machine(["bernoulli", "bernoulli"], 401, 33, 20.0);
+        let small = lowered(["bernoulli", "bernoulli"], 60, 60, 0.02);
+        let strong = lowered(["bernoulli", "bernoulli"], 401, 33, 20.0);
         assert!(rounded(&small).is_none() && rounded(&strong).is_none());
     }
 
-    /// While weights are rounded log marginals are those of the rounded machine, whatever the product: lists or tables of
-    /// integers; afterwards those of the machine. Both are told apart by far more than the tolerance.
+    /// While weights are rounded log marginals are those of the rounded model, whatever the product: lists or tables of
+    /// integers; afterwards those of the model. Both are told apart by far more than the tolerance.
     #[test]
-    fn a_rounded_backend_is_the_rounded_machine() {
+    fn a_rounded_backend_is_the_rounded_model() {
         for kinds in [["bernoulli", "bernoulli"], ["spin", "bernoulli"], ["bernoulli", "spin"], ["spin", "spin"]] {
-            let machine = machine(kinds, 230, 61, 0.5);
-            let (short, _) = rounded(&machine).unwrap();
-            let [exact, near] = [&machine, &short].map(|m| m.cast::<f64>());
+            let lowered = lowered(kinds, 230, 61, 0.5);
+            let (short, _) = rounded(&lowered).unwrap();
+            let [exact, near] = [&lowered, &short].map(|m| m.cast::<f64>());
             for (density, level) in
                 [0.02, 0.5].into_iter().flat_map(|d| Level::available().into_iter().map(move |l| (d, l)))
             {
@@ -117,8 +117,8 @@ mod tests {
                     rows.push((0..230).map(|i| Key::root(r).uniforms::<f64>(i, 1)[0] < density));
                 }
                 let rows = States::Bits(rows);
-                let x = rows.columns(machine.visible().unit(), 0, 40).mapv(f64::from);
-                let mut cpu = Cpu::with_level(machine.clone(), level);
+                let x = rows.columns(lowered.visible().unit(), 0, 40).mapv(f64::from);
+                let mut cpu = Cpu::with_level(lowered.clone(), level);
                 cpu.put(0, &rows, None);
                 for (on, want) in [(true, &near), (false, &exact)] {
                     assert_eq!(cpu.round(on), on);
@@ -134,28 +134,28 @@ mod tests {
         }
     }
 
-    /// Annealing over three temperatures goes from the machine at the first to the rounded one at the second, and after a sweep
-    /// there to the machine at the third: log weights are two differences of free energies, of machines in double precision. Up
+    /// Annealing over three temperatures goes from the model at the first to the rounded one at the second, and after a sweep
+    /// there to the model at the third: log weights are two differences of free energies, of models in double precision. Up
     /// and down pass the same, as Bennett's estimate wants.
     #[test]
-    fn annealing_counts_the_steps_to_the_rounded_machine_and_back() {
-        let machine = machine(["bernoulli", "spin"], 230, 61, 0.5);
-        let (short, _) = rounded(&machine).unwrap();
-        let (base, key) = (machine.flat(), Key::root(7));
-        let log_p = |machine: &Natural<f32>, beta: f64, states: &States<f32>| {
-            let x = states.columns(machine.visible().unit(), 0, states.rows()).mapv(f64::from);
-            let machine = machine.cast::<f64>();
-            -machine.tempered(&machine.flat(), beta).up().free_energy(x.view())
+    fn annealing_counts_the_steps_to_the_rounded_model_and_back() {
+        let lowered = lowered(["bernoulli", "spin"], 230, 61, 0.5);
+        let (short, _) = rounded(&lowered).unwrap();
+        let (base, key) = (lowered.flat(), Key::root(7));
+        let log_p = |lowered: &LoweredModel<f32>, beta: f64, states: &States<f32>| {
+            let x = states.columns(lowered.visible().unit(), 0, states.rows()).mapv(f64::from);
+            let lowered = lowered.cast::<f64>();
+            -lowered.tempered(&lowered.flat(), beta).up().free_energy(x.view())
         };
-        let backend = Box::new(Cpu::new(machine.clone()).unwrap());
+        let backend = Box::new(Cpu::new(lowered.clone()).unwrap());
         let mut path = crate::sample::path::Path::between(base, backend, 2, &|_| ());
         for betas in [[0.0, 0.6, 1.0], [1.0, 0.7, 0.4]] {
             path.start(0, 30, key);
             let mut states = Vec::new();
             let found = path.anneal(0, &betas, key, |path, _, _| states.push(path.backend.get(0)));
-            let there = log_p(&short, betas[1], &states[0]) - log_p(&machine, betas[0], &states[0]);
-            let back = log_p(&machine, betas[2], &states[1]) - log_p(&short, betas[1], &states[1]);
-            let rounding = log_p(&short, betas[1], &states[1]) - log_p(&machine, betas[1], &states[1]);
+            let there = log_p(&short, betas[1], &states[0]) - log_p(&lowered, betas[0], &states[0]);
+            let back = log_p(&lowered, betas[2], &states[1]) - log_p(&short, betas[1], &states[1]);
+            let rounding = log_p(&short, betas[1], &states[1]) - log_p(&lowered, betas[1], &states[1]);
             assert!(rounding.iter().any(|x| x.abs() > 1e-2), "{rounding}");
             for (found, want) in found.iter().zip(there + back) {
                 assert!((found - want).abs() < 1e-3, "{betas:?}: {found} {want}");

@@ -4,7 +4,7 @@ use super::ROWS;
 use super::panels::{Strip, WIDTH};
 use super::planes::Planes;
 use super::simd::{Level, dispatch};
-use crate::natural::Side;
+use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::states::{Bits, States};
 use crate::threads;
@@ -77,7 +77,7 @@ impl<T: Real> Rows<T> {
     }
 
     /// Takes packed states: the rows with the numbers `which`, or all.
-    pub fn load(&mut self, side: &Side<T>, states: &States<T>, which: Option<&[usize]>) {
+    pub fn load(&mut self, side: &LoweredLayer<T>, states: &States<T>, which: Option<&[usize]>) {
         let pick = |i: usize| which.map_or(i, |w| w[i]);
         self.len = which.map_or(states.rows(), <[usize]>::len);
         match states {
@@ -105,7 +105,7 @@ impl<T: Real> Rows<T> {
     }
 
     /// The rows as packed states.
-    pub fn states(&self, side: &Side<T>) -> States<T> {
+    pub fn states(&self, side: &LoweredLayer<T>) -> States<T> {
         let shape = (self.len, side.sites());
         // The buffers have the shape by construction.
         match self.form {
@@ -143,7 +143,7 @@ impl<T: Real> Rows<T> {
     }
 
     /// Row `r` as columns of the layer.
-    pub fn columns(&self, side: &Side<T>, r: usize, out: &mut [T]) {
+    pub fn columns(&self, side: &LoweredLayer<T>, r: usize, out: &mut [T]) {
         let unit = side.unit();
         match self.form {
             Form::Bits => {
@@ -258,9 +258,9 @@ mod tests {
         for (rows, columns) in [(1, 1), (31, 255), (33, 256), (70, 257), (100, 600)] {
             let x = Array2::from_shape_fn((rows, columns), |_| T::of(r.uniform() - 0.3));
             let weights: Vec<T> = (0..rows).map(|_| T::of(r.uniform())).collect();
-            let machine = crate::Rbm::<T>::new(kind.clone(), columns, kind.clone(), 1).unwrap().lower();
+            let lowered = crate::Rbm::<T>::new(kind.clone(), columns, kind.clone(), 1).unwrap().lower();
             let mut loaded = Rows::default();
-            loaded.load(machine.visible(), &States::Real(x.clone()), None);
+            loaded.load(lowered.visible(), &States::Real(x.clone()), None);
             for (weights, level) in
                 [None, Some(&weights[..])].into_iter().flat_map(|w| Level::available().into_iter().map(move |l| (w, l)))
             {

@@ -10,7 +10,7 @@ use super::simd::Level;
 use super::sweep::inputs;
 use super::{Cpu, ROWS, Scratch, few, gather, row_chunks, worth_threads};
 use crate::backend::Slot;
-use crate::natural::Side;
+use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::stats::{Stats, Take};
@@ -29,11 +29,11 @@ pub fn stats<T: Real>(
     out: &mut Stats<T>,
 ) {
     cpu.make(slot);
-    let (m, len) = (cpu.machine.hidden().columns(), cpu.slots[slot].visible.len());
+    let (m, len) = (cpu.lowered.hidden().columns(), cpu.slots[slot].visible.len());
     let weight = weights.map_or(len as f64, |w| w.iter().map(|w| w.f64()).sum());
     let (factor, add) = take.factor(weight);
     let key = draw.map(|(key, step)| key.of(Purpose::Hidden).step(step));
-    let bits = cpu.machine.hidden().two_values().is_some();
+    let bits = cpu.lowered.hidden().two_values().is_some();
     let mut sums = std::mem::take(&mut cpu.scratch.layers);
     sums.clear(&out.visible, &out.hidden);
     cpu.scratch.sums.clear();
@@ -43,9 +43,9 @@ pub fn stats<T: Real>(
     }
     visible_sums(cpu, slot, weights, &mut sums.visible);
     let mut finish = Finish::new(cpu, T::of(factor), add, T::of(weight), &sums.visible);
-    into_values(cpu.machine.visible(), T::of(weight), &mut sums.visible);
+    into_values(cpu.lowered.visible(), T::of(weight), &mut sums.visible);
     put_sums(T::of(factor), add, &sums.visible, &mut out.visible);
-    let much = worth_threads(len, cpu.machine.visible().columns(), m);
+    let much = worth_threads(len, cpu.lowered.visible().columns(), m);
     let next = few(much, &cpu.slots[slot].visible).map_or(0, |_| len);
     cpu.scratch.meet(cpu.level, add.then_some(next), &mut out.cross);
     // Few rows and none are measured from the origins at the end, all others on their way.
@@ -75,7 +75,7 @@ pub fn stats<T: Real>(
             cpu.slots[slot].hidden.bits_mut(len, m).trim();
         }
     }
-    into_values(cpu.machine.hidden(), T::of(weight), &mut sums.hidden);
+    into_values(cpu.lowered.hidden(), T::of(weight), &mut sums.hidden);
     put_sums(T::of(factor), add, &sums.hidden, &mut out.hidden);
     if let Some(origins) = late {
         out.measure_from(origins);
@@ -131,11 +131,11 @@ impl<T: Real> Chunk<'_, T> {
 
 /// Adds a chunk of rows for two-valued hidden units: one task per panel does everything.
 fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, out: &mut Array2<T>) {
-    let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);
-    let (n, m) = (cpu.machine.visible().columns(), cpu.machine.hidden().columns());
+    let (level, up, scratch) = (cpu.level, &cpu.packed.up, &mut cpu.scratch);
+    let (n, m) = (cpu.lowered.visible().columns(), cpu.lowered.hidden().columns());
     let (range, chains) = (&chunk.range, &mut cpu.slots[chunk.slot]);
     let much = worth_threads(range.len(), n, m);
-    scratch.load_both(level, much, &chains.visible, range, cpu.machine.visible().unit().width(), &up.panels);
+    scratch.load_both(level, much, &chains.visible, range, cpu.lowered.visible().unit().width(), &up.panels);
     let (forward, across) = (&scratch.forward, chunk.across(level, &scratch.across));
     let means = |panel: usize, x: &mut [Strip<T>], sums: &mut Strip<T>, words: Option<&mut [u32]>| {
         let (field, width) = (&up.field[panel], m - panel * WIDTH);
@@ -183,9 +183,9 @@ fn pieces<'a, T: Real>(
 
 /// Adds a chunk of rows for any hidden units: inputs, then means row by row, then their product with the rows.
 fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2<T>, out: &mut Array2<T>) {
-    let (visible, hidden) = (cpu.machine.visible(), cpu.machine.hidden());
+    let (visible, hidden) = (cpu.lowered.visible(), cpu.lowered.hidden());
     let (n, m, rows) = (visible.columns(), hidden.columns(), chunk.range.len());
-    let (level, up, scratch) = (cpu.level, &cpu.lowered.up, &mut cpu.scratch);
+    let (level, up, scratch) = (cpu.level, &cpu.packed.up, &mut cpu.scratch);
     let much = worth_threads(rows, n, m);
     let from = &cpu.slots[chunk.slot].visible;
     scratch.load_both(level, much, from, &chunk.range, visible.unit().width(), &up.panels);
@@ -245,7 +245,7 @@ impl<T: Real> Scratch<T> {
 
 /// Σ w T(v), from zero; of two-valued units, how often each is in its high state.
 fn visible_sums<T: Real>(cpu: &Cpu<T>, slot: Slot, weights: Option<&[T]>, out: &mut Array2<T>) {
-    let (side, rows) = (cpu.machine.visible(), &cpu.slots[slot].visible);
+    let (side, rows) = (cpu.lowered.visible(), &cpu.slots[slot].visible);
     let n_sums = if side.unit().quadratic() { 2 } else { 1 };
     if side.two_values().is_some() || n_sums == 2 {
         let much = worth_threads(rows.len() / 8, side.columns(), WIDTH);
@@ -265,7 +265,7 @@ fn visible_sums<T: Real>(cpu: &Cpu<T>, slot: Slot, weights: Option<&[T]>, out: &
 }
 
 /// From sums of bits to those of values: Σ w T(x) = T(low) Σ w + (T(high) − T(low)) Σ w b.
-fn into_values<T: Real>(side: &Side<T>, weight: T, sums: &mut Array2<T>) {
+fn into_values<T: Real>(side: &LoweredLayer<T>, weight: T, sums: &mut Array2<T>) {
     let Some(values) = side.two_values().filter(|v| *v != [T::zero(), T::one()]) else { return };
     let ones = sums.row(0).to_owned();
     let [low, high] = values.map(|x| {

@@ -1,14 +1,14 @@
 //! A half-step of many chains: the given layer's rows times the weights, then a draw of the other layer.
 
 use super::epilogue::{self, Draw};
-use super::lowered::Direction;
 use super::normals::{self, Spread};
+use super::packed::Direction;
 use super::panels::{Panel, Strip, WIDTH};
 use super::rows::Rows;
 use super::simd::Level;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, worth_threads};
 use crate::backend::{Slot, Sweeps};
-use crate::natural::Side;
+use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::threads;
@@ -19,18 +19,18 @@ use std::ops::Range;
 pub fn run<T: Real>(cpu: &mut Cpu<T>, slot: Slot, sweeps: Sweeps<T>) {
     cpu.make(slot);
     let mut ready = cpu.ready.take() == Some(slot);
-    let (visible, hidden) = (cpu.machine.visible(), cpu.machine.hidden());
+    let (visible, hidden) = (cpu.lowered.visible(), cpu.lowered.hidden());
     let chains = &mut cpu.slots[slot];
     let beta = sweeps.beta;
     for step in sweeps.first..sweeps.first + sweeps.steps {
         if !chains.waiting {
             let key = sweeps.key.of(Purpose::Hidden).step(step);
-            let up = Half { level: cpu.level, direction: &cpu.lowered.up, from: visible, to: hidden, key, beta };
+            let up = Half { level: cpu.level, direction: &cpu.packed.up, from: visible, to: hidden, key, beta };
             up.run(&chains.visible, &mut chains.hidden, &mut cpu.scratch, ready);
         }
         ready = false;
         let key = sweeps.key.of(Purpose::Visible).step(step);
-        let down = Half { level: cpu.level, direction: &cpu.lowered.down, from: hidden, to: visible, key, beta };
+        let down = Half { level: cpu.level, direction: &cpu.packed.down, from: hidden, to: visible, key, beta };
         down.run(&chains.hidden, &mut chains.visible, &mut cpu.scratch, false);
         if let Some(kept) = &chains.kept {
             chains.visible.keep(kept);
@@ -43,8 +43,8 @@ pub fn run<T: Real>(cpu: &mut Cpu<T>, slot: Slot, sweeps: Sweeps<T>) {
 struct Half<'a, T> {
     level: Level,
     direction: &'a Direction<T>,
-    from: &'a Side<T>,
-    to: &'a Side<T>,
+    from: &'a LoweredLayer<T>,
+    to: &'a LoweredLayer<T>,
     key: Key,
     beta: Option<&'a [T]>,
 }

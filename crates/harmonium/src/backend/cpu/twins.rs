@@ -343,9 +343,9 @@ fn factors_of_any_density_give_the_product() {
         let mut packed = crate::Bits::new(100);
         bits.iter().for_each(|row| packed.push(row.iter().copied()));
         let kind = crate::units::Kind::new("bernoulli", &Default::default()).unwrap();
-        let machine = crate::Rbm::<f64>::new(kind.clone(), 100, kind, 1).unwrap().lower();
+        let lowered = crate::Rbm::<f64>::new(kind.clone(), 100, kind, 1).unwrap().lower();
         let (mut rows, mut factor) = (Rows::default(), Operand::default());
-        rows.load(machine.visible(), &crate::States::Bits(packed), None);
+        rows.load(lowered.visible(), &crate::States::Bits(packed), None);
         factor.load(Level::available()[0], false, &rows, &(20..90), 1);
         let panel: Vec<Strip<f64>> = r.strips(100, 0);
         let mut out = vec![Strip::zero(); 70];

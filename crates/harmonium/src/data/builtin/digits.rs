@@ -1,7 +1,7 @@
 //! scikit-learn's digits: 1,797 images of 8 × 8 pixels, counts from 0 to 16 divided by 16; see assets/README.md.
 
 use super::super::bytes::{Bytes, gunzip};
-use super::super::text::{Lines, Table};
+use super::super::text::{Lines, TextTable};
 use super::super::{ReadOptions, Source};
 use super::Memory;
 
@@ -16,7 +16,7 @@ pub fn make(argument: Option<&str>) -> Result<Memory, String> {
     let reader = gunzip(FILE, FILE.len() as u64);
     let lines = Lines::new(Bytes { path: "builtin:digits".into(), reader, plain: None });
     let options = ReadOptions { label_column: Some("last".into()), ..ReadOptions::default() };
-    let table = Table::new(lines, &options).and_then(|mut table| table.read(ROWS)).map_err(|e| e.to_string())?;
+    let table = TextTable::new(lines, &options).and_then(|mut table| table.read(ROWS)).map_err(|e| e.to_string())?;
     let table = table.ok_or("the embedded file is empty")?;
     Ok(Memory::new(table / 16.0, Some((8, 8))))
 }

@@ -23,11 +23,11 @@ use std::path::Path;
 
 /// Opens a text file.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
-    Ok(Box::new(Table::new(Lines::new(Bytes::open(path)?), options)?))
+    Ok(Box::new(TextTable::new(Lines::new(Bytes::open(path)?), options)?))
 }
 
 /// A text table being read.
-pub(super) struct Table {
+pub(super) struct TextTable {
     lines: Lines,
     separator: Separator,
     /// Lines read to learn about the table and not yet given out: number and text, the next one last.
@@ -44,9 +44,9 @@ pub(super) struct Table {
     done: u64,
 }
 
-impl Table {
+impl TextTable {
     /// Reads two lines to learn the separator, whether there is a header, and the columns.
-    pub fn new(mut lines: Lines, options: &ReadOptions) -> Result<Table> {
+    pub fn new(mut lines: Lines, options: &ReadOptions) -> Result<TextTable> {
         lines.skip(options.skip_rows)?;
         let Some(first) = lines.next()? else {
             let left =
@@ -70,7 +70,7 @@ impl Table {
         let columns = places.as_ref().map_or(cells, |p| p.iter().flatten().count());
         let names: Option<Vec<String>> = header.map(|(_, line)| separator.cells(&line).map(name).collect());
         let names = names.filter(|names| names.len() == cells).map(|names| arranged(names, places.as_deref()));
-        Ok(Table { lines, separator, pending, cells, places, columns, names, missing: options.missing, done: 0 })
+        Ok(TextTable { lines, separator, pending, cells, places, columns, names, missing: options.missing, done: 0 })
     }
 
     /// Appends the numbers of a line.
@@ -99,7 +99,7 @@ impl Table {
     }
 }
 
-impl Source for Table {
+impl Source for TextTable {
     fn columns(&self) -> usize {
         self.columns
     }

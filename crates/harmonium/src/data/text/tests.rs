@@ -2,8 +2,8 @@ use super::*;
 use ndarray::array;
 use std::io::{self, BufRead, BufReader, Read};
 
-fn table(text: impl BufRead + Send + 'static, options: &ReadOptions) -> Result<Table> {
-    Table::new(Lines::new(Bytes { path: "x.csv".into(), reader: Box::new(text), plain: None }), options)
+fn table(text: impl BufRead + Send + 'static, options: &ReadOptions) -> Result<TextTable> {
+    TextTable::new(Lines::new(Bytes { path: "x.csv".into(), reader: Box::new(text), plain: None }), options)
 }
 
 fn read_with(text: &[u8], options: &ReadOptions) -> Result<Array2<f64>> {

@@ -1,6 +1,6 @@
 //! Text: numbers between commas, as short as they can be without loss; a header if the columns have names.
 
-use super::{Outcome, Table, Writer};
+use super::{Outcome, TableHead, Writer};
 use ndarray::ArrayView2;
 use std::io::Write;
 
@@ -14,7 +14,7 @@ pub(super) const WRITER: Writer = Writer {
     rows,
 };
 
-fn head(table: &Table, _: u64, out: &mut Vec<u8>) -> Outcome {
+fn head(table: &TableHead, _: u64, out: &mut Vec<u8>) -> Outcome {
     let Some(names) = table.names.filter(|names| names.len() == table.columns) else { return Ok(()) };
     let cells: Vec<String> = names.iter().map(|name| cell(name)).collect();
     out.extend(cells.join(",").bytes().chain([b'\n']));
@@ -29,7 +29,7 @@ fn cell(name: &str) -> String {
     }
 }
 
-fn rows(_: &Table, block: ArrayView2<f64>, _: u64, out: &mut Vec<u8>) -> Outcome {
+fn rows(_: &TableHead, block: ArrayView2<f64>, _: u64, out: &mut Vec<u8>) -> Outcome {
     for row in block.rows() {
         for (c, x) in row.iter().enumerate() {
             let comma = if c > 0 { "," } else { "" };

@@ -1,26 +1,26 @@
 //! FASTA: every row a sequence, its codes as letters, called by its number.
 
-use super::{Outcome, Table, Writer};
+use super::{Outcome, TableHead, Writer};
 use ndarray::ArrayView2;
 
 pub(super) const WRITER: Writer = Writer {
     name: "FASTA",
     extensions: &["fasta", "fa", "faa", "fas", "afa"],
-    about: "sequences, from a machine that was trained on sequences",
+    about: "sequences, from a model that was trained on sequences",
     counts_rows: false,
     check,
     head: |_, _, _| Ok(()),
     rows,
 };
 
-fn check(table: &Table) -> Outcome {
+fn check(table: &TableHead) -> Outcome {
     match table.alphabet {
         Some(_) => Ok(()),
-        None => Err("only the codes of a machine that was trained on sequences have letters; write .npy".into()),
+        None => Err("only the codes of a model that was trained on sequences have letters; write .npy".into()),
     }
 }
 
-fn rows(table: &Table, block: ArrayView2<f64>, first: u64, out: &mut Vec<u8>) -> Outcome {
+fn rows(table: &TableHead, block: ArrayView2<f64>, first: u64, out: &mut Vec<u8>) -> Outcome {
     let letters = table.alphabet.unwrap_or_default().as_bytes();
     for (r, row) in block.rows().into_iter().enumerate() {
         out.extend(format!(">{}\n", first + r as u64).bytes());

@@ -1,6 +1,6 @@
 //! IDX, the format of MNIST: values from 0 to 1 as bytes from 0 to 255, images if the rows are.
 
-use super::{Outcome, Table, Writer};
+use super::{Outcome, TableHead, Writer};
 use ndarray::ArrayView2;
 
 pub(super) const WRITER: Writer = Writer {
@@ -13,7 +13,7 @@ pub(super) const WRITER: Writer = Writer {
     rows,
 };
 
-fn head(table: &Table, rows: u64, out: &mut Vec<u8>) -> Outcome {
+fn head(table: &TableHead, rows: u64, out: &mut Vec<u8>) -> Outcome {
     let shape = match table.image.filter(|(h, w)| h.checked_mul(*w) == Some(table.columns)) {
         Some((h, w)) => vec![rows, h as u64, w as u64],
         None => vec![rows, table.columns as u64],
@@ -26,7 +26,7 @@ fn head(table: &Table, rows: u64, out: &mut Vec<u8>) -> Outcome {
     Ok(())
 }
 
-fn rows(_: &Table, block: ArrayView2<f64>, first: u64, out: &mut Vec<u8>) -> Outcome {
+fn rows(_: &TableHead, block: ArrayView2<f64>, first: u64, out: &mut Vec<u8>) -> Outcome {
     if let Some(((r, c), x)) = block.indexed_iter().find(|(_, x)| !(0.0..=1.0).contains(*x)) {
         let (row, column) = (first + r as u64, c + 1);
         return Err(format!("row {row}, column {column}: {x} is not from 0 to 1, the range of IDX bytes; write .npy"));

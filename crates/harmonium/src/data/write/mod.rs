@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// What is known of a table before its rows are.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Table<'a> {
+pub struct TableHead<'a> {
     /// Numbers per row.
     pub columns: usize,
     /// Number of rows, if it is known.
@@ -42,11 +42,11 @@ pub struct Writer {
     /// Whether its head says how many rows there are.
     counts_rows: bool,
     /// Refuses tables that it cannot hold, before any row is made.
-    check: fn(&Table) -> Outcome,
+    check: fn(&TableHead) -> Outcome,
     /// What stands before the rows.
-    head: fn(&Table, rows: u64, &mut Vec<u8>) -> Outcome,
+    head: fn(&TableHead, rows: u64, &mut Vec<u8>) -> Outcome,
     /// Appends rows; the first of them has this number, counted from 1.
-    rows: fn(&Table, ArrayView2<f64>, first: u64, &mut Vec<u8>) -> Outcome,
+    rows: fn(&TableHead, ArrayView2<f64>, first: u64, &mut Vec<u8>) -> Outcome,
 }
 
 /// A refusal is a sentence.
@@ -77,7 +77,7 @@ impl Writer {
 /// Writes a table as `next` gives its blocks and returns the number of rows. If `next` fails, nothing is left.
 ///
 /// If the head of the file says how many rows there are and that is not known, they are kept in memory until the last.
-pub fn write_table(path: &Path, table: &Table, next: Blocks) -> Result<u64> {
+pub fn write_table(path: &Path, table: &TableHead, next: Blocks) -> Result<u64> {
     let writer = Writer::of(path)?;
     (writer.check)(table).map_err(|problem| Error::Data { path: path.into(), problem })?;
     if writer.counts_rows && table.rows.is_none() {
@@ -87,7 +87,7 @@ pub fn write_table(path: &Path, table: &Table, next: Blocks) -> Result<u64> {
         }
         let rows = Some(blocks.iter().map(|b| b.nrows() as u64).sum());
         let mut blocks = blocks.into_iter();
-        return write_table(path, &Table { rows, ..*table }, &mut || Ok(blocks.next()));
+        return write_table(path, &TableHead { rows, ..*table }, &mut || Ok(blocks.next()));
     }
     // The atomic writer knows only I/O errors: any other waits here while the file is thrown away.
     let (mut failure, mut done) = (None, 0);
@@ -115,7 +115,7 @@ enum Failure {
 struct Streamed<'a> {
     path: &'a Path,
     writer: &'static Writer,
-    table: &'a Table<'a>,
+    table: &'a TableHead<'a>,
 }
 
 impl Streamed<'_> {

@@ -1,6 +1,6 @@
 //! NumPy's .npy: f64 in C order, to the bit.
 
-use super::{Outcome, Table, Writer};
+use super::{Outcome, TableHead, Writer};
 use crate::data::npy::header;
 use ndarray::ArrayView2;
 
@@ -14,13 +14,13 @@ pub(super) const WRITER: Writer = Writer {
     rows,
 };
 
-fn head(table: &Table, rows: u64, out: &mut Vec<u8>) -> Outcome {
+fn head(table: &TableHead, rows: u64, out: &mut Vec<u8>) -> Outcome {
     let shape = if table.vector { vec![rows] } else { vec![rows, table.columns as u64] };
     out.extend(header::to_bytes(&shape));
     Ok(())
 }
 
-fn rows(_: &Table, block: ArrayView2<f64>, _: u64, out: &mut Vec<u8>) -> Outcome {
+fn rows(_: &TableHead, block: ArrayView2<f64>, _: u64, out: &mut Vec<u8>) -> Outcome {
     out.extend(block.iter().flat_map(|x| x.to_le_bytes()));
     Ok(())
 }

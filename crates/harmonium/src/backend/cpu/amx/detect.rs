@@ -1,6 +1,6 @@
 //! Whether tiles of bytes can be used: the processor says so, the system saves them, permits them, and they compute.
 //!
-//! Virtual machines may pass on some of this and not the rest, and leaf 1DH, which describes the tiles, may read zero in one
+//! Virtual models may pass on some of this and not the rest, and leaf 1DH, which describes the tiles, may read zero in one
 //! that has them; so nothing is believed that is not needed, and at last a product is compared with plain Rust.
 
 use super::tiles::{SIDE, Sums, Tile, Tiles, plain};

@@ -9,8 +9,8 @@
 //! | `digits` | numbers as digits in tiles, and sums of digits as numbers |
 //! | `bytes` | bits as bytes in tiles |
 //! | `tiles` | the instructions, and what they compute in plain Rust |
-//! | `detect` | whether processor, system and virtual machine have them |
-//! | `emulator` | for tests on other machines: the instructions, carried out when they trap |
+//! | `detect` | whether processor, system and virtual model have them |
+//! | `emulator` | for tests on other models: the instructions, carried out when they trap |
 
 mod bytes;
 #[cfg(target_arch = "x86_64")]

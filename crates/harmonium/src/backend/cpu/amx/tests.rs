@@ -178,8 +178,8 @@ fn panels_have_digits_where_there_are_tiles() {
     assert!(plain.panel(0).digits.is_none());
 }
 
-/// A machine and rows of bits, a part `density` of them set.
-fn machine_and_rows(units: [&str; 2], (n, m, rows): (usize, usize, usize), density: f64) -> (Rbm<f64>, States<f32>) {
+/// A model and rows of bits, a part `density` of them set.
+fn model_and_rows(units: [&str; 2], (n, m, rows): (usize, usize, usize), density: f64) -> (Rbm<f64>, States<f32>) {
     let kind = |name| Kind::new(name, &Default::default()).unwrap();
     let mut r = Numbers(30);
     let weights = ndarray::Array2::from_shape_fn((n, m), |_| 0.2 * (r.uniform() - 0.5));
@@ -192,9 +192,9 @@ fn machine_and_rows(units: [&str; 2], (n, m, rows): (usize, usize, usize), densi
 
 /// What a backend says of these rows: statistics, free energies, rows after two sweeps.
 fn ask(rbm: &Rbm<f64>, level: Level, rows: &States<f32>) -> (Stats<f32>, Vec<f64>, States<f32>) {
-    let machine = rbm.cast::<f32>().lower();
-    let mut stats = Stats::zeros(&machine);
-    let mut cpu = Cpu::with_level(machine, level);
+    let lowered = rbm.cast::<f32>().lower();
+    let mut stats = Stats::zeros(&lowered);
+    let mut cpu = Cpu::with_level(lowered, level);
     let weights: Vec<f32> = (0..rows.rows()).map(|r| 0.5 + (r % 3) as f32).collect();
     cpu.put(0, rows, None);
     cpu.stats(0, Some(&weights), None, Take::Sums, &mut stats);
@@ -209,7 +209,7 @@ fn ask(rbm: &Rbm<f64>, level: Level, rows: &States<f32>) -> (Stats<f32>, Vec<f64
 fn a_backend_with_tiles_computes_what_the_others_do() {
     let units = [["bernoulli", "bernoulli"], ["spin", "bernoulli"], ["bernoulli", "spin"]];
     for (units, shape) in units.into_iter().zip([(300, 130, 130), (65, 40, 1100), (40, 33, 67)]) {
-        let (rbm, rows) = machine_and_rows(units, shape, 0.5);
+        let (rbm, rows) = model_and_rows(units, shape, 0.5);
         let plain = ask(&rbm, Level::available()[0], &rows);
         let (exact, free) = exactly(&rbm, &rows);
         let mut first = None;
@@ -233,21 +233,21 @@ fn a_backend_with_tiles_computes_what_the_others_do() {
 
 /// Statistics and free energies by the definitions, in f64.
 fn exactly(rbm: &Rbm<f64>, rows: &States<f32>) -> (Stats<f64>, Vec<f64>) {
-    let machine = rbm.lower();
+    let lowered = rbm.lower();
     let unit = rbm.visible().kind().unit::<f32>();
     let x = rows.columns(unit, 0, rows.rows()).mapv(f64::from);
     let weights = ndarray::Array1::from_shape_fn(rows.rows(), |r| 0.5 + (r % 3) as f64);
-    (machine.up().stats(x.view(), weights.view()), machine.up().free_energy(x.view()).to_vec())
+    (lowered.up().stats(x.view(), weights.view()), lowered.up().free_energy(x.view()).to_vec())
 }
 
 /// Sparse rows are lists at every level, and f64 has no tiles: the same bits as without.
 #[test]
 fn sparse_rows_and_f64_do_not_use_tiles() {
     let level = Level::with_tiles()[0];
-    let (rbm, rows) = machine_and_rows(["bernoulli", "bernoulli"], (300, 40, 130), 0.02);
+    let (rbm, rows) = model_and_rows(["bernoulli", "bernoulli"], (300, 40, 130), 0.02);
     let (found, plain) = (ask(&rbm, level, &rows), ask(&rbm, Level::available()[0], &rows));
     assert_eq!((found.0, found.1), (plain.0, plain.1));
-    let (rbm, rows) = machine_and_rows(["bernoulli", "bernoulli"], (300, 40, 130), 0.5);
+    let (rbm, rows) = model_and_rows(["bernoulli", "bernoulli"], (300, 40, 130), 0.5);
     let States::Bits(bits) = rows else { unreachable!() };
     let free = |level| Cpu::with_level(rbm.lower(), level).free_energy(&States::Bits(bits.clone()));
     assert_eq!(free(level), free(Level::available()[0]));

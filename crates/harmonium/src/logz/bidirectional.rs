@@ -1,7 +1,7 @@
-//! Both directions: annealed importance sampling from the base up (below log Z on average) and from samples of the machine
+//! Both directions: annealed importance sampling from the base up (below log Z on average) and from samples of the model
 //! down (above it on average), and Bennett's ratio of the two.
 //!
-//! Samples of the machine are the coldest chains of parallel tempering. Their ladders begin at annealed chains, and at data
+//! Samples of the model are the coldest chains of parallel tempering. Their ladders begin at annealed chains, and at data
 //! rows if there are some; if these groups do not lead to the same log Z, chains have not mixed and nobody knows how much each
 //! of the places counts.
 
@@ -26,7 +26,7 @@ const CHAINS: Slot = 2;
 pub struct Effort {
     /// Chains from the base up.
     pub chains: usize,
-    /// Chains from the machine down, each from a ladder of its own.
+    /// Chains from the model down, each from a ladder of its own.
     pub ladders: usize,
     /// Inverse temperatures passed.
     pub temperatures: usize,
@@ -36,7 +36,7 @@ pub struct Effort {
 
 /// What both directions found; estimates of log Z, not of a ratio.
 #[derive(Clone, Debug)]
-pub struct Sandwich {
+pub struct Bidirectional {
     pub effort: Effort,
     pub forward: Estimate,
     pub backward: Estimate,
@@ -59,7 +59,7 @@ pub struct Meetings {
     pub swaps: f64,
 }
 
-/// A machine with its path, and where ladders may begin.
+/// A model with its path, and where ladders may begin.
 pub struct Both<'a, T: Real> {
     path: Path<'a, T>,
     data: Option<&'a States<T>>,
@@ -103,7 +103,7 @@ impl<'a, T: Real> Both<'a, T> {
     }
 
     /// Both ways.
-    pub fn run(&mut self, effort: Effort, round: u64) -> Sandwich {
+    pub fn run(&mut self, effort: Effort, round: u64) -> Bidirectional {
         let schedule = self.path.schedule(effort.temperatures);
         let at = self.places(&effort);
         let (up, mut starts) = self.up(&effort, &schedule, &at, round);
@@ -115,7 +115,7 @@ impl<'a, T: Real> Both<'a, T> {
         let both = shifted(bennett(&up, &down), z0);
         let key = self.key.of(Purpose::Far).step(round);
         let missed = missed(&mut self.path, &schedule, &down, effort.sweeps, key);
-        Sandwich {
+        Bidirectional {
             forward: shifted(log_mean_exp(&up), z0),
             backward: shifted(negated(&down), z0),
             both,
@@ -172,7 +172,7 @@ impl<'a, T: Real> Both<'a, T> {
         let key = self.key.of(Purpose::Chains).step(round);
         let pick = |r: usize| (key.uniforms::<f64>(r as u64, 0)[0] * rows.rows() as f64) as usize;
         let chosen: Vec<usize> = (half..effort.ladders).map(|r| pick(r).min(rows.rows() - 1)).collect();
-        let unit = self.path.backend.machine().visible().unit();
+        let unit = self.path.backend.lowered().visible().unit();
         last.slice_mut(s![half.., ..]).assign(&rows.select(&chosen).columns(unit, 0, chosen.len()));
         groups[half..].fill(1);
         groups
@@ -213,7 +213,7 @@ impl<'a, T: Real> Both<'a, T> {
 /// The first rows of the forward chains.
 fn columns<T: Real>(path: &Path<T>, rows: usize) -> Array2<T> {
     let states = path.backend.get(FORWARD);
-    states.columns(path.backend.machine().visible().unit(), 0, rows.min(states.rows()))
+    states.columns(path.backend.lowered().visible().unit(), 0, rows.min(states.rows()))
 }
 
 fn shifted(e: Estimate, by: f64) -> Estimate {

@@ -1,8 +1,8 @@
-//! What measures look at: rows with what the machine makes of them, and chains with the free energies they passed through.
+//! What measures look at: rows with what the model makes of them, and chains with the free energies they passed through.
 
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::dataset::Dataset;
-use crate::natural::Natural;
+use crate::lowered::LoweredModel;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::States;
@@ -11,9 +11,9 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 /// States kept of every watched chain at most.
 const KEPT: u64 = 8;
 
-/// Rows of data: free energies of all, and of the first of them everything else.
+/// MeasuredRows of data: free energies of all, and of the first of them everything else.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct MeasuredRows {
     /// F(v) of every row.
     pub free_energies: Array1<f64>,
     /// Weight of every row.
@@ -26,16 +26,16 @@ pub struct Rows {
     pub again: Array2<f64>,
 }
 
-impl Rows {
+impl MeasuredRows {
     /// Looks at all rows, and at the first `few` in full.
-    pub fn new<T: Real>(backend: &mut dyn Backend<T>, data: &Dataset<T>, few: usize) -> Rows {
+    pub fn new<T: Real>(backend: &mut dyn Backend<T>, data: &Dataset<T>, few: usize) -> MeasuredRows {
         let free_energies = backend.free_energy(data.states());
-        let machine = backend.machine();
-        let x = data.states().columns(machine.visible().unit(), 0, data.len().min(few));
-        let hidden = machine.up().means(x.view());
-        let again = machine.down().means(hidden.view());
+        let lowered = backend.lowered();
+        let x = data.states().columns(lowered.visible().unit(), 0, data.len().min(few));
+        let hidden = lowered.up().means(x.view());
+        let again = lowered.down().means(hidden.view());
         let [x, hidden, again] = [x, hidden, again].map(|m| m.mapv(T::f64));
-        Rows { free_energies, weights: data.weights().iter().map(|w| w.f64()).collect(), x, hidden, again }
+        MeasuredRows { free_energies, weights: data.weights().iter().map(|w| w.f64()).collect(), x, hidden, again }
     }
 }
 
@@ -52,8 +52,8 @@ pub struct Chains {
 
 impl Chains {
     /// Chains as they stand.
-    pub fn still<T: Real>(machine: &Natural<T>, states: &States<T>) -> Chains {
-        let x = states.columns(machine.visible().unit(), 0, states.rows()).mapv(T::f64);
+    pub fn still<T: Real>(lowered: &LoweredModel<T>, states: &States<T>) -> Chains {
+        let x = states.columns(lowered.visible().unit(), 0, states.rows()).mapv(T::f64);
         Chains { x, states_per_chain: 1, trace: Array2::zeros((0, states.rows())) }
     }
 
@@ -74,12 +74,12 @@ impl Chains {
             energies.assign(&backend.free_energy(&now));
             let left = sweeps - first - 1;
             if left.is_multiple_of(apart) && left / apart < KEPT {
-                kept.push(now.columns(backend.machine().visible().unit(), 0, now.rows()));
+                kept.push(now.columns(backend.lowered().visible().unit(), 0, now.rows()));
             }
         }
         let n = kept.len().max(1);
         let rows = if kept.is_empty() { 0 } else { states.rows() * n };
-        let columns = backend.machine().visible().columns();
+        let columns = backend.lowered().visible().columns();
         let x = Array2::from_shape_fn((rows, columns), |(r, c)| kept[r % n][[r / n, c]].f64());
         Chains { x, states_per_chain: n, trace }
     }

@@ -1,12 +1,12 @@
 //! p(v_A | v_B) of every pair of layers: means, sums and gradients equal brute force, and chains hold fast what is given.
 
-use crate::common::{Numbers, all_close, all_states, close, derivative, direction, flat, machine, pairs, random_rows};
+use crate::common::{Numbers, all_close, all_states, close, derivative, direction, flat, lowered, pairs, random_rows};
 use harmonium::backend::{Backend, Cpu, Sweeps};
-use harmonium::conditional::{self, Conditional, Method, Settings};
+use harmonium::conditional::{self, Conditional, ConditionalOptions, Method};
 use harmonium::math::log_sum_exp;
 use harmonium::rng::Key;
 use harmonium::units::Kind;
-use harmonium::{Bits, Dataset, Exact, Natural, Rbm};
+use harmonium::{Bits, Dataset, Exact, LoweredModel, Rbm};
 use ndarray::{Array1, Array2, ArrayView1};
 
 /// Rows × sites; about two of three cells are known, in the first row all, in the second none.
@@ -20,8 +20,8 @@ fn mask(rows: usize, sites: usize, r: &mut Numbers) -> Bits {
 
 /// Every state of the unknown cells of a row with its weight in the sum: all states, or the nodes of a fine grid (for Gaussian
 /// units the trapezoid rule is exact to the last digits).
-fn completions(machine: &Natural<f64>, x: ArrayView1<f64>, known: impl Fn(usize) -> bool) -> (Array2<f64>, f64) {
-    let (side, width) = (machine.visible(), machine.visible().unit().width());
+fn completions(lowered: &LoweredModel<f64>, x: ArrayView1<f64>, known: impl Fn(usize) -> bool) -> (Array2<f64>, f64) {
+    let (side, width) = (lowered.visible(), lowered.visible().unit().width());
     let free: Vec<usize> = (0..side.sites()).filter(|i| !known(*i)).collect();
     let (grid, log_cell) = match side.unit().n_states() {
         Some(_) if free.is_empty() => (Array2::zeros((1, 0)), 0.0),
@@ -48,9 +48,9 @@ fn completions(machine: &Natural<f64>, x: ArrayView1<f64>, known: impl Fn(usize)
 }
 
 /// log Σ_{v_A} p*(v) and ⟨v⟩ by brute force over the visible layer.
-fn brute(machine: &Natural<f64>, x: ArrayView1<f64>, known: impl Fn(usize) -> bool) -> (f64, Array1<f64>) {
-    let (all, log_cell) = completions(machine, x, known);
-    let log_p: Vec<f64> = machine.up().free_energy(all.view()).iter().map(|f| -f).collect();
+fn brute(lowered: &LoweredModel<f64>, x: ArrayView1<f64>, known: impl Fn(usize) -> bool) -> (f64, Array1<f64>) {
+    let (all, log_cell) = completions(lowered, x, known);
+    let log_p: Vec<f64> = lowered.up().free_energy(all.view()).iter().map(|f| -f).collect();
     let sum = log_sum_exp(log_p.iter().copied());
     let p: Array1<f64> = log_p.iter().map(|l| (l - sum).exp()).collect();
     (sum + log_cell, p.dot(&all))
@@ -60,7 +60,7 @@ fn brute(machine: &Natural<f64>, x: ArrayView1<f64>, known: impl Fn(usize) -> bo
 fn cases() -> impl Iterator<Item = (Rbm<f64>, Array2<f64>, Bits)> {
     pairs().into_iter().enumerate().map(|(k, (v, h))| {
         let mut r = Numbers::new(k as u64 + 50);
-        let rbm = machine(&v, &h, k % 2 == 0, k as u64);
+        let rbm = lowered(&v, &h, k % 2 == 0, k as u64);
         let rows = random_rows(rbm.visible(), 6, &mut r);
         let x = rbm.lower().visible().encode(rows.view(), 1).unwrap();
         let mut known = mask(6, 3, &mut r);
@@ -79,16 +79,18 @@ fn cases() -> impl Iterator<Item = (Rbm<f64>, Array2<f64>, Bits)> {
 fn means_and_likelihoods_of_cells_equal_brute_force() {
     for (rbm, x, known) in cases() {
         let what = format!("{} {}", rbm.visible().kind(), rbm.hidden().kind());
-        let machine = rbm.lower();
-        let mut ask = Conditional::new(&rbm, Settings { method: Method::Exact, ..Settings::default() }).unwrap();
+        let lowered = rbm.lower();
+        let mut ask =
+            Conditional::new(&rbm, ConditionalOptions { method: Method::Exact, ..ConditionalOptions::default() })
+                .unwrap();
         let filled = ask.fill(x.view(), &known, 0).unwrap();
         let scores = ask.scores(x.view(), &known, 0).unwrap();
         assert_eq!((filled.exact, scores.exact), (6, 6), "{what}");
         for (r, row) in x.rows().into_iter().enumerate() {
-            let (log_p, means) = brute(&machine, row, |site| known.get(r, site));
+            let (log_p, means) = brute(&lowered, row, |site| known.get(r, site));
             let tolerance = 1e-9;
             close(scores.rows[r].value, log_p, tolerance, &what);
-            let values = machine.visible().decode(means.insert_axis(ndarray::Axis(0)).view());
+            let values = lowered.visible().decode(means.insert_axis(ndarray::Axis(0)).view());
             all_close(filled.values.row(r), values.row(0), tolerance, &what);
         }
     }
@@ -98,8 +100,8 @@ fn means_and_likelihoods_of_cells_equal_brute_force() {
 #[test]
 fn clamped_sweeps_draw_the_free_cells_and_no_others() {
     for (rbm, x, _) in cases() {
-        let machine = rbm.lower();
-        let side = machine.visible();
+        let lowered = rbm.lower();
+        let side = lowered.visible();
         let rows = 70;
         let x = Array2::from_shape_fn((rows, x.ncols()), |(r, c)| x[[r % 6, c]]);
         let known = mask(rows, side.sites(), &mut Numbers::new(9));
@@ -107,7 +109,7 @@ fn clamped_sweeps_draw_the_free_cells_and_no_others() {
         data.push(side, x.view());
         let sweeps = Sweeps { steps: 1, key: Key::root(4), first: 3, beta: None };
         let run = |known: Option<&Bits>| {
-            let mut backend = Cpu::new(machine.clone()).unwrap();
+            let mut backend = Cpu::new(lowered.clone()).unwrap();
             backend.put(0, data.states(), None);
             backend.clamp(0, known);
             backend.gibbs(0, sweeps);
@@ -118,7 +120,7 @@ fn clamped_sweeps_draw_the_free_cells_and_no_others() {
             let want = if known.get(r, i) { start[[r, i]] } else { free[[r, i]] };
             assert_eq!(*value, want, "{} row {r} site {i}", side.kind());
         }
-        let mut backend = Cpu::new(machine.clone()).unwrap();
+        let mut backend = Cpu::new(lowered.clone()).unwrap();
         backend.put(0, data.states(), None);
         backend.clamp(0, Some(&known));
         backend.put(0, data.states(), None);
@@ -131,15 +133,15 @@ fn clamped_sweeps_draw_the_free_cells_and_no_others() {
 #[test]
 fn grey_values_can_be_held_fast() {
     let bernoulli = Kind::new("bernoulli", &Default::default()).unwrap();
-    let rbm = machine(&bernoulli, &bernoulli, true, 3);
-    let machine = rbm.lower();
-    let side = machine.visible();
+    let rbm = lowered(&bernoulli, &bernoulli, true, 3);
+    let lowered = rbm.lower();
+    let side = lowered.visible();
     let mut data = Dataset::new(side);
     data.push(side, ndarray::arr2(&[[0.3, 1.0, 0.0], [0.0, 0.6, 1.0]]).view());
     let mut known = Bits::new(3);
     known.push([true, false, true].into_iter());
     known.push([false, true, false].into_iter());
-    let mut backend = Cpu::new(machine.clone()).unwrap();
+    let mut backend = Cpu::new(lowered.clone()).unwrap();
     backend.put(0, data.states(), None);
     backend.clamp(0, Some(&known));
     for first in 0..20 {
@@ -157,7 +159,7 @@ fn chains_agree_with_what_is_exact() {
     for (rbm, x, known) in cases() {
         let what = format!("{} {}", rbm.visible().kind(), rbm.hidden().kind());
         let ask = |method| {
-            let settings = Settings { method, chains: 40, steps: 400, ..Settings::default() };
+            let settings = ConditionalOptions { method, chains: 40, steps: 400, ..ConditionalOptions::default() };
             let mut ask = Conditional::new(&rbm, settings).unwrap();
             (ask.fill(x.view(), &known, 1).unwrap(), ask.scores(x.view(), &known, 1).unwrap())
         };
@@ -182,18 +184,19 @@ fn chains_agree_with_what_is_exact() {
 #[test]
 fn intervals_hold_what_they_say() {
     let kinds = ["gaussian", "bernoulli"].map(|k| Kind::new(k, &Default::default()).unwrap());
-    let rbm = machine(&kinds[0], &kinds[1], true, 8);
-    let machine = rbm.lower();
+    let rbm = lowered(&kinds[0], &kinds[1], true, 8);
+    let lowered = rbm.lower();
     let x = ndarray::arr2(&[[0.4, -0.7, 0.2]]);
     let mut known = Bits::new(3);
     known.push([true, false, true].into_iter());
     for method in [Method::Exact, Method::Chains] {
-        let settings = Settings { method, interval: Some(0.9), chains: 50, steps: 800, ..Settings::default() };
+        let settings =
+            ConditionalOptions { method, interval: Some(0.9), chains: 50, steps: 800, ..ConditionalOptions::default() };
         let filled = Conditional::new(&rbm, settings).unwrap().fill(x.view(), &known, 0).unwrap();
         let [low, high] = filled.interval.unwrap();
         assert_eq!((low[[0, 0]], high[[0, 0]]), (0.4, 0.4), "a known cell has no width");
-        let (all, _) = completions(&machine, x.row(0), |site| site != 1);
-        let log_p: Vec<f64> = machine.up().free_energy(all.view()).iter().map(|f| -f).collect();
+        let (all, _) = completions(&lowered, x.row(0), |site| site != 1);
+        let log_p: Vec<f64> = lowered.up().free_energy(all.view()).iter().map(|f| -f).collect();
         let sum = log_sum_exp(log_p.iter().copied());
         let inside: f64 = all
             .column(1)
@@ -204,7 +207,7 @@ fn intervals_hold_what_they_say() {
             .sum();
         // The grid's cells at the ends count for up to 0.04, the draws for as much.
         assert!((inside - 0.9).abs() < 0.08, "{method:?}: {inside}");
-        let (_, mean) = brute(&machine, x.row(0), |site| site != 1);
+        let (_, mean) = brute(&lowered, x.row(0), |site| site != 1);
         let square: f64 = all.column(1).iter().zip(&log_p).map(|(v, l)| v * v * (l - sum).exp()).sum();
         let spread = (square - mean[1] * mean[1]).sqrt();
         close(filled.spread.unwrap()[[0, 1]], spread, 0.1, "spread");
@@ -218,14 +221,16 @@ fn gradients_of_what_is_known_are_derivatives() {
         let what = format!("{} {}", rbm.visible().kind(), rbm.hidden().kind());
         let weights: Vec<f64> = (0..x.nrows()).map(|r| 1.0 + r as f64 / 3.0).collect();
         let log_likelihood = |rbm: &Rbm<f64>| {
-            let mut ask = Conditional::new(rbm, Settings { method: Method::Exact, ..Settings::default() }).unwrap();
+            let mut ask =
+                Conditional::new(rbm, ConditionalOptions { method: Method::Exact, ..ConditionalOptions::default() })
+                    .unwrap();
             let scores = ask.scores(x.view(), &known, 0).unwrap();
             let sum: f64 = scores.rows.iter().zip(&weights).map(|(s, w)| s.value * w).sum();
             sum / weights.iter().sum::<f64>() - Exact::new(rbm).unwrap().log_z()
         };
-        let machine = rbm.lower();
-        let data = conditional::stats(&machine, x.view(), &known, &weights).unwrap();
-        let gradient = rbm.gradient(&machine, &data.minus(&Exact::new(&rbm).unwrap().stats()));
+        let lowered = rbm.lower();
+        let data = conditional::stats(&lowered, x.view(), &known, &weights).unwrap();
+        let gradient = rbm.gradient(&lowered, &data.minus(&Exact::new(&rbm).unwrap().stats()));
         for (k, g) in flat(&gradient).into_iter().enumerate() {
             let step = direction(&gradient, k);
             let moved = |t: f64| {

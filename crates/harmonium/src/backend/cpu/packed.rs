@@ -1,4 +1,4 @@
-//! A machine as the kernels want it: two-valued units as bits, weights in panels for both directions.
+//! A model as the kernels want it: two-valued units as bits, weights in panels for both directions.
 //!
 //! A two-valued unit is x = low + d·b with a bit b. Its value enters the other layer's input as low·ΣW + d·Σ b W, and
 //! the odds of its own bit are exp(d·I + ⟨η, T(high) − T(low)⟩). So spins are bits with other weights and fields, and no
@@ -9,19 +9,19 @@ use super::epilogue::{Heat, Odds};
 use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of};
 use super::rounded::rounded;
 use super::simd::Level;
-use crate::coupling::{Block, ROWS, Stepping};
+use crate::lowered::{LoweredLayer, LoweredModel, Pass};
 use crate::math::add_times;
 use crate::model::Rbm;
-use crate::natural::{Natural, Pass, Side};
 use crate::real::Real;
+use crate::scaled_weights::{Block, ROWS, Stepping};
 use ndarray::{Array1, Array2, ArrayView2};
 
 // Blocks of a stepping W are those of panels.
 const _: () = assert!(ROWS == WIDTH);
 
-/// Both directions of a machine.
+/// Both directions of a model.
 #[derive(Default)]
-pub struct Lowered<T> {
+pub struct PackedModel<T> {
     pub up: Direction<T>,
     pub down: Direction<T>,
     /// Made when first asked for.
@@ -44,11 +44,11 @@ impl<T: Real> Tail<T> {
         Some(Panel::from(self.panels.get(p.checked_sub(self.first)?)?.as_slice()))
     }
 
-    fn new(up: &Direction<T>, base: Option<&Array2<T>>, machine: &Natural<T>) -> Tail<T> {
-        let (n, m) = machine.weights().dim();
-        let [low, high] = bit_values(machine.visible());
-        let none = Array2::zeros(machine.visible().eta().dim());
-        let fields = [machine.visible().eta(), base.unwrap_or(&none).view()];
+    fn new(up: &Direction<T>, base: Option<&Array2<T>>, lowered: &LoweredModel<T>) -> Tail<T> {
+        let (n, m) = lowered.weights().dim();
+        let [low, high] = bit_values(lowered.visible());
+        let none = Array2::zeros(lowered.visible().eta().dim());
+        let fields = [lowered.visible().eta(), base.unwrap_or(&none).view()];
         let first = m / WIDTH;
         let mut panels: Vec<_> = (first..panels_of(m + 2)).map(|_| vec![Strip::zero(); n]).collect();
         if m % WIDTH > 0 {
@@ -70,7 +70,7 @@ pub struct Direction<T> {
     pub panels: Panels<T>,
     /// Log odds of the other layer's bits at input zero; empty if they are not bits.
     pub field: Vec<Strip<T>>,
-    /// Natural parameters of the other layer, the low values of the given one absorbed.
+    /// LoweredModel parameters of the other layer, the low values of the given one absorbed.
     pub eta: Array2<T>,
     /// The other layer's natural parameters and log odds at inverse temperature 0, if they were set.
     pub base: Option<(Array2<T>, Vec<Strip<T>>)>,
@@ -78,39 +78,45 @@ pub struct Direction<T> {
     pub gain: T,
 }
 
-impl<T: Real> Lowered<T> {
-    /// Takes a machine's numbers.
-    pub fn set(&mut self, level: Level, machine: &Natural<T>) {
-        // A machine's weights are in standard layout.
-        let weights = machine.weights().to_slice().unwrap_or(&[]);
-        let blocks = weights.chunks(WIDTH * machine.hidden().columns());
-        self.set_panels(level, machine.visible(), machine.hidden(), blocks, |w| w);
-        self.set_fields(machine);
+impl<T: Real> PackedModel<T> {
+    /// Takes a model's numbers.
+    pub fn set(&mut self, level: Level, lowered: &LoweredModel<T>) {
+        // A model's weights are in standard layout.
+        let weights = lowered.weights().to_slice().unwrap_or(&[]);
+        let blocks = weights.chunks(WIDTH * lowered.hidden().columns());
+        self.set_panels(level, lowered.visible(), lowered.hidden(), blocks, |w| w);
+        self.set_fields(lowered);
     }
 
-    /// Takes the numbers of a machine that becomes `rbm` lowered, after a step of its weights.
-    pub fn follow(&mut self, level: Level, rbm: &mut Rbm<T>, step: Option<(T, &Array2<T>)>, machine: &mut Natural<T>) {
+    /// Takes the numbers of a model that becomes `rbm` lowered, after a step of its weights.
+    pub fn follow(
+        &mut self,
+        level: Level,
+        rbm: &mut Rbm<T>,
+        step: Option<(T, &Array2<T>)>,
+        lowered: &mut LoweredModel<T>,
+    ) {
         let mut products = None;
         // Panels of a W that has not changed stay as they are.
-        if step.is_some() || !rbm.shares_weights(machine) {
-            let (visible, hidden, weights, _) = machine.parts_mut();
+        if step.is_some() || !rbm.shares_weights(lowered) {
+            let (visible, hidden, weights, _) = lowered.parts_mut();
             let mut stepping = Stepping::new(rbm, step, weights);
             self.set_panels(level, visible, hidden, stepping.blocks(), Block::stepped);
             products = stepping.finish();
             if stepping.is_plain() {
-                rbm.share_weights(machine);
+                rbm.share_weights(lowered);
             }
         }
-        rbm.lower_layers(products, machine);
-        self.set_fields(machine);
+        rbm.lower_layers(products, lowered);
+        self.set_fields(lowered);
     }
 
     /// Takes weights, of which `rows` makes 32 rows at a time.
     fn set_panels<'a, P: Send>(
         &mut self,
         level: Level,
-        visible: &Side<T>,
-        hidden: &Side<T>,
+        visible: &LoweredLayer<T>,
+        hidden: &LoweredLayer<T>,
         blocks: impl Iterator<Item = P>,
         rows: impl Fn(P) -> &'a [T] + Sync + Send,
     ) {
@@ -121,26 +127,26 @@ impl<T: Real> Lowered<T> {
     }
 
     /// Takes everything else.
-    fn set_fields(&mut self, machine: &Natural<T>) {
+    fn set_fields(&mut self, lowered: &LoweredModel<T>) {
         self.tail = None;
-        self.up.set(&machine.up());
-        self.down.set(&machine.down());
+        self.up.set(&lowered.up());
+        self.down.set(&lowered.down());
     }
 
-    /// Both directions of a machine whose weights are rounded to 16 bits, if its units are bits and it pays.
-    pub fn rounded(level: Level, machine: &Natural<T>, base: Option<[Array2<T>; 2]>) -> Option<Lowered<T>> {
-        let d = |side: &Side<T>| side.two_values().map(|[low, high]| high - low);
-        let gain = d(machine.visible())? * d(machine.hidden())?;
-        let (short, step) = rounded(machine)?;
-        let mut lowered = Lowered::default();
-        lowered.set(level, &short);
+    /// Both directions of a model whose weights are rounded to 16 bits, if its units are bits and it pays.
+    pub fn rounded(level: Level, lowered: &LoweredModel<T>, base: Option<[Array2<T>; 2]>) -> Option<PackedModel<T>> {
+        let d = |side: &LoweredLayer<T>| side.two_values().map(|[low, high]| high - low);
+        let gain = d(lowered.visible())? * d(lowered.hidden())?;
+        let (short, step) = rounded(lowered)?;
+        let mut packed = PackedModel::default();
+        packed.set(level, &short);
         if let Some(base) = base {
-            lowered.set_base(&short, base);
+            packed.set_base(&short, base);
         }
-        for direction in [&mut lowered.up, &mut lowered.down] {
+        for direction in [&mut packed.up, &mut packed.down] {
             direction.panels.shorten(gain * step);
         }
-        Some(lowered)
+        Some(packed)
     }
 
     /// The natural parameters at inverse temperature 0, visible and hidden, if they were set.
@@ -150,13 +156,13 @@ impl<T: Real> Lowered<T> {
     }
 
     /// The panels that give the hidden inputs and, for visible units with one statistic, ⟨η, v⟩ and ⟨base, v⟩ beside them.
-    pub fn make_tail(&mut self, machine: &Natural<T>) {
-        if self.tail.is_none() && machine.visible().unit().n_stats() == 1 {
-            self.tail = Some(Tail::new(&self.up, self.down.base.as_ref().map(|b| &b.0), machine));
+    pub fn make_tail(&mut self, lowered: &LoweredModel<T>) {
+        if self.tail.is_none() && lowered.visible().unit().n_stats() == 1 {
+            self.tail = Some(Tail::new(&self.up, self.down.base.as_ref().map(|b| &b.0), lowered));
         }
     }
 
-    /// What [`Lowered::make_tail`] made.
+    /// What [`PackedModel::make_tail`] made.
     pub fn tail(&self) -> Option<&Tail<T>> {
         self.tail.as_ref()
     }
@@ -167,15 +173,15 @@ impl<T: Real> Lowered<T> {
     }
 
     /// Takes the natural parameters at inverse temperature 0.
-    pub fn set_base(&mut self, machine: &Natural<T>, [visible, hidden]: [Array2<T>; 2]) {
+    pub fn set_base(&mut self, lowered: &LoweredModel<T>, [visible, hidden]: [Array2<T>; 2]) {
         self.tail = None;
-        self.up.set_base(machine.hidden(), hidden);
-        self.down.set_base(machine.visible(), visible);
+        self.up.set_base(lowered.hidden(), hidden);
+        self.down.set_base(lowered.visible(), visible);
     }
 }
 
 impl<T: Real> Direction<T> {
-    /// Natural parameters at inverse temperature β.
+    /// LoweredModel parameters at inverse temperature β.
     pub fn tempered(&self, beta: T, out: &mut Array2<T>) {
         out.assign(&self.eta);
         match &self.base {
@@ -190,7 +196,7 @@ impl<T: Real> Direction<T> {
         Odds { field: &self.field[panel], heat: beta.map(|beta| Heat { beta, base }) }
     }
 
-    fn set_base(&mut self, to: &Side<T>, base: Array2<T>) {
+    fn set_base(&mut self, to: &LoweredLayer<T>, base: Array2<T>) {
         let mut odds = Vec::new();
         if let Some(values) = to.two_values() {
             log_odds(values, &base, &mut odds);
@@ -220,7 +226,7 @@ impl<T: Real> Direction<T> {
 }
 
 /// What weights are multiplied by in panels from one layer to the other.
-fn scale<T: Real>(from: &Side<T>, to: &Side<T>) -> T {
+fn scale<T: Real>(from: &LoweredLayer<T>, to: &LoweredLayer<T>) -> T {
     let ([low, high], [bottom, top]) = (bit_values(from), bit_values(to));
     (top - bottom) * (high - low)
 }

@@ -6,37 +6,37 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
 
 /// The answer of a command.
-pub struct Report {
+pub struct CommandOutput {
     title: String,
     lines: Vec<(String, String)>,
     json: Map<String, Value>,
 }
 
-impl Report {
-    pub fn new(title: String) -> Report {
-        Report { title, lines: Vec::new(), json: Map::new() }
+impl CommandOutput {
+    pub fn new(title: String) -> CommandOutput {
+        CommandOutput { title, lines: Vec::new(), json: Map::new() }
     }
 
     /// Adds a field of the JSON object. Numbers that are not finite become null.
-    pub fn field(mut self, name: &str, value: impl Into<Value>) -> Report {
+    pub fn field(mut self, name: &str, value: impl Into<Value>) -> CommandOutput {
         self.json.insert(name.into(), value.into());
         self
     }
 
     /// Adds all fields of another object.
-    pub fn fields(mut self, fields: Map<String, Value>) -> Report {
+    pub fn fields(mut self, fields: Map<String, Value>) -> CommandOutput {
         self.json.extend(fields);
         self
     }
 
     /// Adds a line for people.
-    pub fn line(mut self, label: &str, text: impl Into<String>) -> Report {
+    pub fn line(mut self, label: &str, text: impl Into<String>) -> CommandOutput {
         self.lines.push((label.into(), text.into()));
         self
     }
 
     /// Adds a line if there is something to say.
-    pub fn maybe(self, label: &str, text: Option<String>) -> Report {
+    pub fn maybe(self, label: &str, text: Option<String>) -> CommandOutput {
         match text {
             Some(text) => self.line(label, text),
             None => self,

@@ -1,6 +1,6 @@
-//! Packed rows are the rows, and a backend's words are the machine's formulas, for every pair of layers.
+//! Packed rows are the rows, and a backend's words are the model's formulas, for every pair of layers.
 
-use crate::common::{Numbers, close, machine, pairs, random_rbm, random_rows};
+use crate::common::{Numbers, close, lowered, pairs, random_rbm, random_rows};
 use harmonium::backend::cpu::Level;
 use harmonium::backend::{Backend, Cpu, Sweeps};
 use harmonium::rng::{Key, Purpose};
@@ -10,7 +10,7 @@ use ndarray::{Array1, Array2};
 
 /// 150 rows: more than a few shards, and a ragged end.
 fn rows_of(v: &Kind, h: &Kind, seed: u64) -> (harmonium::Rbm<f64>, Array2<f64>) {
-    let rbm = machine(v, h, true, seed);
+    let rbm = lowered(v, h, true, seed);
     let rows = random_rows(rbm.visible(), 150, &mut Numbers::new(seed));
     (rbm, rows)
 }
@@ -49,13 +49,13 @@ fn grey_values_move_the_rows_to_numbers() {
     assert_eq!(all.row(150), ndarray::arr1(&[0.0, 0.25, 1.0]));
 }
 
-/// Machines of every pair: 3 × 2 sites, sizes with ragged last panels, planes, code words and lists, with more rows than a
+/// Models of every pair: 3 × 2 sites, sizes with ragged last panels, planes, code words and lists, with more rows than a
 /// chunk, and with few rows.
 fn cases() -> Vec<(Rbm<f64>, usize)> {
     let mut all = Vec::new();
     for (k, (v, h)) in pairs().into_iter().enumerate() {
         let mut r = Numbers::new(k as u64);
-        all.push((machine(&v, &h, true, k as u64), 150));
+        all.push((lowered(&v, &h, true, k as u64), 150));
         let (n, m) = [(45, 37), (70, 33), (300, 5)][k % 3];
         all.push((random_rbm(&v, n, &h, m, k % 2 == 0, 0.05, &mut r), [67, 1, 1100][k % 3]));
         all.push((random_rbm(&v, 41, &h, 70, k % 2 == 1, 0.05, &mut r), 13));
@@ -68,19 +68,19 @@ fn what(rbm: &Rbm<f64>, level: Level) -> String {
 }
 
 #[test]
-fn statistics_and_free_energies_are_those_of_the_machine() {
+fn statistics_and_free_energies_are_those_of_the_model() {
     for (k, (rbm, n)) in cases().into_iter().enumerate() {
         let mut r = Numbers::new(k as u64);
-        let machine = rbm.lower();
+        let lowered = rbm.lower();
         let rows = random_rows(rbm.visible(), n, &mut r);
-        let data = Dataset::from_values(machine.visible(), rows.view()).unwrap();
+        let data = Dataset::from_values(lowered.visible(), rows.view()).unwrap();
         let weights: Vec<f64> = (0..n).map(|_| r.uniform()).collect();
-        let x = machine.visible().encode(rows.view(), 1).unwrap();
-        let want = machine.up().stats(x.view(), Array1::from(weights.clone()).view());
-        let once = machine.up().stats(x.view(), Array1::ones(n).view());
+        let x = lowered.visible().encode(rows.view(), 1).unwrap();
+        let want = lowered.up().stats(x.view(), Array1::from(weights.clone()).view());
+        let once = lowered.up().stats(x.view(), Array1::ones(n).view());
         for level in Level::available() {
-            let mut cpu = Cpu::with_level(machine.clone(), level);
-            let mut ours = Stats::zeros(&machine);
+            let mut cpu = Cpu::with_level(lowered.clone(), level);
+            let mut ours = Stats::zeros(&lowered);
             cpu.put(0, data.states(), None);
             let mut less = want.clone();
             less.add_scaled(-1.0, &once);
@@ -99,7 +99,7 @@ fn statistics_and_free_energies_are_those_of_the_machine() {
                 }
                 close(ours.weight, want.weight, 1e-13, "weight");
             }
-            for (a, b) in cpu.free_energy(data.states()).iter().zip(&machine.up().free_energy(x.view())) {
+            for (a, b) in cpu.free_energy(data.states()).iter().zip(&lowered.up().free_energy(x.view())) {
                 close(*a, *b, 1e-13, &what(&rbm, level));
             }
         }
@@ -111,18 +111,18 @@ fn statistics_and_free_energies_are_those_of_the_machine() {
 fn means_that_come_first_are_those_that_others_are_taken_from() {
     for (k, (rbm, n)) in cases().into_iter().enumerate() {
         let mut r = Numbers::new(k as u64);
-        let machine = rbm.lower();
-        let encode = |rows: &Array2<f64>| machine.visible().encode(rows.view(), 1).unwrap();
-        let pack = |rows: &Array2<f64>| Dataset::from_values(machine.visible(), rows.view()).unwrap();
+        let lowered = rbm.lower();
+        let encode = |rows: &Array2<f64>| lowered.visible().encode(rows.view(), 1).unwrap();
+        let pack = |rows: &Array2<f64>| Dataset::from_values(lowered.visible(), rows.view()).unwrap();
         let rows = random_rows(rbm.visible(), n, &mut r);
         let weights: Vec<f64> = (0..n).map(|_| r.uniform()).collect();
-        let first = machine.up().stats(encode(&rows).view(), Array1::from(weights.clone()).view());
+        let first = lowered.up().stats(encode(&rows).view(), Array1::from(weights.clone()).view());
         for (others, level) in [3, 9, 30].into_iter().flat_map(|o| Level::available().into_iter().map(move |l| (o, l)))
         {
             let rest = random_rows(rbm.visible(), others, &mut r);
-            let want = first.minus(&machine.up().stats(encode(&rest).view(), Array1::ones(others).view()));
-            let mut cpu = Cpu::with_level(machine.clone(), level);
-            let mut ours = Stats::zeros(&machine);
+            let want = first.minus(&lowered.up().stats(encode(&rest).view(), Array1::ones(others).view()));
+            let mut cpu = Cpu::with_level(lowered.clone(), level);
+            let mut ours = Stats::zeros(&lowered);
             cpu.put(0, pack(&rows).states(), None);
             cpu.put(1, pack(&rest).states(), None);
             cpu.put(2, pack(&rest).states(), None);
@@ -146,18 +146,18 @@ fn means_that_come_first_are_those_that_others_are_taken_from() {
 fn differences_may_be_measured_from_a_point_on_their_way() {
     for (k, (rbm, n)) in cases().into_iter().enumerate() {
         let mut r = Numbers::new(k as u64);
-        let machine = rbm.lower();
+        let lowered = rbm.lower();
         let origins =
             [rbm.visible(), rbm.hidden()].map(|layer| (0..layer.columns()).map(|_| r.normal()).collect::<Vec<_>>());
         for (others, level) in [n, 9, 30].into_iter().flat_map(|o| Level::available().into_iter().map(move |l| (o, l)))
         {
-            let mut cpu = Cpu::with_level(machine.clone(), level);
+            let mut cpu = Cpu::with_level(lowered.clone(), level);
             for (slot, rows) in [n, others].into_iter().enumerate() {
                 let rows = random_rows(rbm.visible(), rows, &mut r);
-                cpu.put(slot, Dataset::from_values(machine.visible(), rows.view()).unwrap().states(), None);
+                cpu.put(slot, Dataset::from_values(lowered.visible(), rows.view()).unwrap().states(), None);
             }
             let weights: Vec<f64> = (0..others).map(|_| r.uniform()).collect();
-            let (mut want, mut ours) = (Stats::zeros(&machine), Stats::zeros(&machine));
+            let (mut want, mut ours) = (Stats::zeros(&lowered), Stats::zeros(&lowered));
             cpu.stats(0, None, None, Take::MeansFirst, &mut want);
             cpu.stats(1, Some(&weights), None, Take::LessMeans, &mut want);
             want.measure_from(&origins);
@@ -169,9 +169,9 @@ fn differences_may_be_measured_from_a_point_on_their_way() {
 }
 
 /// A step of the weights on the way to the backend is the step, and what the backend then computes is to the bit what one made
-/// of the new machine computes.
+/// of the new model computes.
 #[test]
-fn a_backend_that_follows_a_step_is_the_new_machine() {
+fn a_backend_that_follows_a_step_is_the_new_model() {
     for (k, (mut rbm, n)) in cases().into_iter().enumerate() {
         let mut r = Numbers::new(k as u64);
         let mut step = Gradient::zeros(&rbm);
@@ -183,7 +183,7 @@ fn a_backend_that_follows_a_step_is_the_new_machine() {
             want.step(0.01, &step);
             let mut follower = Cpu::with_level(rbm.lower(), level);
             follower.follow(&mut rbm, Some((0.01, &step.weights)));
-            assert_eq!((&rbm, follower.machine()), (&want, &want.lower()), "{}", what(&rbm, level));
+            assert_eq!((&rbm, follower.lowered()), (&want, &want.lower()), "{}", what(&rbm, level));
             let mut fresh = Cpu::with_level(want.lower(), level);
             let found = [&mut follower, &mut fresh].map(|cpu| {
                 let mut stats = Stats::zeros(&old);
@@ -201,24 +201,24 @@ fn a_backend_that_follows_a_step_is_the_new_machine() {
 #[test]
 fn gibbs_sweeps_are_the_conditionals_in_turn() {
     for (k, (rbm, n)) in cases().into_iter().enumerate() {
-        let machine = rbm.lower();
+        let lowered = rbm.lower();
         let rows = random_rows(rbm.visible(), n, &mut Numbers::new(k as u64));
-        let data = Dataset::from_values(machine.visible(), rows.view()).unwrap();
+        let data = Dataset::from_values(lowered.visible(), rows.view()).unwrap();
         let key = Key::root(4);
         let beta: Vec<f64> = (0..n).map(|r| if r % 2 == 0 { 0.3 } else { 1.0 }).collect();
         for (beta, level) in
             [None, Some(&beta[..])].into_iter().flat_map(|b| Level::available().into_iter().map(move |l| (b, l)))
         {
-            let mut cpu = Cpu::with_level(machine.clone(), level);
+            let mut cpu = Cpu::with_level(lowered.clone(), level);
             cpu.put(1, data.states(), None);
             cpu.gibbs(1, Sweeps { steps: 3, key, first: 10, beta });
-            let found = cpu.get(1).columns(machine.visible().unit(), 0, n);
+            let found = cpu.get(1).columns(lowered.visible().unit(), 0, n);
             for (parity, b) in [0.3, 1.0].into_iter().enumerate() {
-                let machine = machine.tempered(&machine.flat(), if beta.is_some() { b } else { 1.0 });
-                let mut x = machine.visible().encode(rows.view(), 1).unwrap();
+                let lowered = lowered.tempered(&lowered.flat(), if beta.is_some() { b } else { 1.0 });
+                let mut x = lowered.visible().encode(rows.view(), 1).unwrap();
                 for step in 10..13 {
-                    let y = machine.up().sample(x.view(), key.of(Purpose::Hidden).step(step), 0);
-                    x = machine.down().sample(y.view(), key.of(Purpose::Visible).step(step), 0);
+                    let y = lowered.up().sample(x.view(), key.of(Purpose::Hidden).step(step), 0);
+                    x = lowered.down().sample(y.view(), key.of(Purpose::Visible).step(step), 0);
                 }
                 // Sums in another order round differently; only continuous states show it.
                 for r in (parity..n).step_by(2) {
@@ -230,43 +230,43 @@ fn gibbs_sweeps_are_the_conditionals_in_turn() {
     }
 }
 
-/// log Σ_h exp(−E_β) from a given machine or the default one at β = 0, and sweeps there, are those of the machine in
+/// log Σ_h exp(−E_β) from a given model or the default one at β = 0, and sweeps there, are those of the model in
 /// between; hidden rows drawn beside them are those of the sweep.
 #[test]
-fn marginals_and_sweeps_at_any_temperature_are_those_of_the_machine_in_between() {
+fn marginals_and_sweeps_at_any_temperature_are_those_of_the_model_in_between() {
     for (k, (rbm, n)) in cases().into_iter().enumerate() {
         let mut r = Numbers::new(k as u64);
-        let (machine, key) = (rbm.lower(), Key::root(6));
+        let (lowered, key) = (rbm.lower(), Key::root(6));
         let rows = random_rows(rbm.visible(), n, &mut r);
-        let x = machine.visible().encode(rows.view(), 1).unwrap();
-        let data = Dataset::from_values(machine.visible(), rows.view()).unwrap();
-        // At 0 and 1 rows and columns of one machine, in between of another of the same kinds.
-        let other = machine
+        let x = lowered.visible().encode(rows.view(), 1).unwrap();
+        let data = Dataset::from_values(lowered.visible(), rows.view()).unwrap();
+        // At 0 and 1 rows and columns of one model, in between of another of the same kinds.
+        let other = lowered
             .flat()
             .map(|eta| &eta * 1.5 + Array2::from_shape_fn(eta.dim(), |(s, _)| if s == 0 { 0.3 } else { 0.0 }));
         for (base, level) in
             [None, Some(other)].iter().flat_map(|b| Level::available().into_iter().map(move |l| (b, l)))
         {
-            let mut cpu = Cpu::with_level(machine.clone(), level);
+            let mut cpu = Cpu::with_level(lowered.clone(), level);
             if let Some(base) = base {
                 cpu.set_base(base.clone());
             }
-            let base = base.clone().unwrap_or_else(|| machine.flat());
+            let base = base.clone().unwrap_or_else(|| lowered.flat());
             let betas: Vec<f64> = (0..n).map(|r| [0.0, 0.4, 1.0][r % 3]).collect();
             let (cold, step) = (vec![0.7; n], 3);
             cpu.put(2, data.states(), None);
             let found = cpu.log_marginals(2, &[None, Some(&betas), Some(&cold)], Some((key, step)));
             cpu.gibbs(2, Sweeps { steps: 1, key, first: step, beta: Some(&cold) });
-            let moved = cpu.get(2).columns(machine.visible().unit(), 0, n);
+            let moved = cpu.get(2).columns(lowered.visible().unit(), 0, n);
             for (column, beta) in [(0, 1.0), (1, 0.0), (1, 0.4), (1, 1.0), (2, 0.7)] {
-                let want = machine.tempered(&base, beta).up().free_energy(x.view());
+                let want = lowered.tempered(&base, beta).up().free_energy(x.view());
                 for r in (0..n).filter(|r| column != 1 || betas[*r] == beta) {
                     close(found[[r, column]], -want[r], 1e-12, &format!("{} at {beta}", what(&rbm, level)));
                 }
             }
-            let machine = machine.tempered(&base, 0.7);
-            let y = machine.up().sample(x.view(), key.of(Purpose::Hidden).step(step), 0);
-            let want = machine.down().sample(y.view(), key.of(Purpose::Visible).step(step), 0);
+            let lowered = lowered.tempered(&base, 0.7);
+            let y = lowered.up().sample(x.view(), key.of(Purpose::Hidden).step(step), 0);
+            let want = lowered.down().sample(y.view(), key.of(Purpose::Visible).step(step), 0);
             assert!(moved.iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-9), "{}", what(&rbm, level));
         }
     }
@@ -284,22 +284,22 @@ fn sweeps_after_marginals_are_those_without() {
             cpu.gibbs(1, Sweeps { steps: 1, key: Key::root(3), first: 0, beta: None });
         }),
         ("statistics", |cpu, _, _| {
-            let mut stats = Stats::zeros(&cpu.machine().clone());
+            let mut stats = Stats::zeros(&cpu.lowered().clone());
             cpu.stats(1, None, None, Take::Sums, &mut stats);
         }),
         ("free energies", |cpu, _, other| drop(cpu.free_energy(other.states()))),
-        ("another machine", |cpu, _, _| cpu.update(&mut |m| *m = m.tempered(&m.flat(), 0.5))),
+        ("another model", |cpu, _, _| cpu.update(&mut |m| *m = m.tempered(&m.flat(), 0.5))),
         ("marginals elsewhere", |cpu, _, _| drop(cpu.log_marginals(1, &[None], None))),
     ];
     for (k, (rbm, n)) in cases().into_iter().enumerate() {
-        let (machine, mut r) = (rbm.lower(), Numbers::new(k as u64));
+        let (lowered, mut r) = (rbm.lower(), Numbers::new(k as u64));
         let mut data =
-            || Dataset::from_values(machine.visible(), random_rows(rbm.visible(), n, &mut r).view()).unwrap();
+            || Dataset::from_values(lowered.visible(), random_rows(rbm.visible(), n, &mut r).view()).unwrap();
         let (rows, other) = (data(), data());
         let beta: Vec<f64> = (0..n).map(|r| [0.3, 1.0][r % 2]).collect();
         for (name, between) in between {
             let run = |asked: bool| {
-                let mut cpu = Cpu::new(machine.clone()).unwrap();
+                let mut cpu = Cpu::new(lowered.clone()).unwrap();
                 cpu.put(0, rows.states(), None);
                 cpu.put(1, other.states(), None);
                 if asked {
@@ -318,11 +318,11 @@ fn sweeps_after_marginals_are_those_without() {
 #[test]
 fn hidden_rows_that_wait_are_those_the_sweep_would_draw() {
     for (k, (rbm, n)) in cases().into_iter().enumerate() {
-        let machine = rbm.lower();
+        let lowered = rbm.lower();
         let rows = random_rows(rbm.visible(), n, &mut Numbers::new(k as u64));
-        let data = Dataset::from_values(machine.visible(), rows.view()).unwrap();
-        let (key, mut stats) = (Key::root(5), Stats::zeros(&machine));
-        let mut cpu = Cpu::new(machine.clone()).unwrap();
+        let data = Dataset::from_values(lowered.visible(), rows.view()).unwrap();
+        let (key, mut stats) = (Key::root(5), Stats::zeros(&lowered));
+        let mut cpu = Cpu::new(lowered.clone()).unwrap();
         let sweeps = Sweeps { steps: 1, key, first: 7, beta: None };
         cpu.put(0, data.states(), None);
         cpu.gibbs(0, sweeps);
@@ -338,7 +338,7 @@ fn hidden_rows_that_wait_are_those_the_sweep_would_draw() {
             rbm.hidden().kind()
         );
         if let Some(hidden) = waiting {
-            let mut other = Cpu::new(machine.clone()).unwrap();
+            let mut other = Cpu::new(lowered.clone()).unwrap();
             other.put(0, data.states(), None);
             other.put_hidden(0, &hidden);
             other.gibbs(0, sweeps);

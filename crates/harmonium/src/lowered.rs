@@ -1,4 +1,4 @@
-//! The lowered machine: −E(v,h) = ⟨η_v, T(v)⟩ + ⟨η_h, T(h)⟩ + vᵀW̃h − constant.
+//! The lowered model: −E(v,h) = ⟨η_v, T(v)⟩ + ⟨η_h, T(h)⟩ + vᵀW̃h − constant.
 //!
 //! No charts, no offsets: what samplers, estimators and log Z see. Both sides are alike, so everything is written once,
 //! for a [`Pass`] from one layer to the other.
@@ -12,14 +12,14 @@ use ndarray::{ArcArray2, Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, 
 
 /// One layer in natural parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Side<T> {
+pub struct LoweredLayer<T> {
     kind: Kind,
     eta: Array2<T>,
     two_values: Option<[T; 2]>,
 }
 
-impl<T: Real> Side<T> {
-    pub(crate) fn new(kind: Kind, eta: Array2<T>) -> Side<T> {
+impl<T: Real> LoweredLayer<T> {
+    pub(crate) fn new(kind: Kind, eta: Array2<T>) -> LoweredLayer<T> {
         let unit = kind.unit::<T>();
         let value = |state| {
             let mut x = [T::zero()];
@@ -27,7 +27,7 @@ impl<T: Real> Side<T> {
             x[0]
         };
         let two_values = (unit.n_states() == Some(2) && unit.width() == 1).then(|| [0, 1].map(value));
-        Side { kind, eta, two_values }
+        LoweredLayer { kind, eta, two_values }
     }
 
     /// What the units are.
@@ -45,7 +45,7 @@ impl<T: Real> Side<T> {
         self.two_values
     }
 
-    /// Natural parameters: statistics × columns.
+    /// LoweredModel parameters: statistics × columns.
     pub fn eta(&self) -> ArrayView2<'_, T> {
         self.eta.view()
     }
@@ -109,32 +109,32 @@ impl<T: Real> Side<T> {
     }
 }
 
-/// A machine in natural parameters.
+/// A model in natural parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Natural<T> {
-    visible: Side<T>,
-    hidden: Side<T>,
+pub struct LoweredModel<T> {
+    visible: LoweredLayer<T>,
+    hidden: LoweredLayer<T>,
     weights: ArcArray2<T>,
     constant: f64,
 }
 
-impl<T: Real> Natural<T> {
+impl<T: Real> LoweredModel<T> {
     pub(crate) fn new(
-        visible: Side<T>,
-        hidden: Side<T>,
+        visible: LoweredLayer<T>,
+        hidden: LoweredLayer<T>,
         weights: impl Into<ArcArray2<T>>,
         constant: f64,
-    ) -> Natural<T> {
-        Natural { visible, hidden, weights: weights.into(), constant }
+    ) -> LoweredModel<T> {
+        LoweredModel { visible, hidden, weights: weights.into(), constant }
     }
 
     /// The visible layer.
-    pub fn visible(&self) -> &Side<T> {
+    pub fn visible(&self) -> &LoweredLayer<T> {
         &self.visible
     }
 
     /// The hidden layer.
-    pub fn hidden(&self) -> &Side<T> {
+    pub fn hidden(&self) -> &LoweredLayer<T> {
         &self.hidden
     }
 
@@ -143,17 +143,17 @@ impl<T: Real> Natural<T> {
         self.weights.view()
     }
 
-    pub(crate) fn parts_mut(&mut self) -> (&mut Side<T>, &mut Side<T>, &mut ArcArray2<T>, &mut f64) {
+    pub(crate) fn parts_mut(&mut self) -> (&mut LoweredLayer<T>, &mut LoweredLayer<T>, &mut ArcArray2<T>, &mut f64) {
         (&mut self.visible, &mut self.hidden, &mut self.weights, &mut self.constant)
     }
 
-    /// What is added to every energy; it makes log Z the one of the machine in its own coordinates.
+    /// What is added to every energy; it makes log Z the one of the model in its own coordinates.
     pub fn constant(&self) -> f64 {
         self.constant
     }
 
-    /// What the machine is at inverse temperature 0 if nothing else is said: fields 0, quadratic terms as they are, so
-    /// that it stays a machine. Natural parameters, visible and hidden.
+    /// What the model is at inverse temperature 0 if nothing else is said: fields 0, quadratic terms as they are, so
+    /// that it stays a model. LoweredModel parameters, visible and hidden.
     pub fn flat(&self) -> [Array2<T>; 2] {
         [&self.visible, &self.hidden].map(|side| {
             let mut eta = side.eta.clone();
@@ -162,21 +162,21 @@ impl<T: Real> Natural<T> {
         })
     }
 
-    /// The machine at inverse temperature `beta`, which is independent units with natural parameters `base` at 0 and this
-    /// machine at 1: everything that enters the energy is interpolated.
-    pub fn tempered(&self, base: &[Array2<T>; 2], beta: T) -> Natural<T> {
-        let mut machine = self.clone();
-        for (side, base) in [&mut machine.visible, &mut machine.hidden].into_iter().zip(base) {
+    /// The model at inverse temperature `beta`, which is independent units with natural parameters `base` at 0 and this
+    /// model at 1: everything that enters the energy is interpolated.
+    pub fn tempered(&self, base: &[Array2<T>; 2], beta: T) -> LoweredModel<T> {
+        let mut lowered = self.clone();
+        for (side, base) in [&mut lowered.visible, &mut lowered.hidden].into_iter().zip(base) {
             side.eta.zip_mut_with(base, |x, b| *x = *b + beta * (*x - *b));
         }
-        machine.weights.mapv_inplace(|w| beta * w);
-        machine.constant *= beta.f64();
-        machine
+        lowered.weights.mapv_inplace(|w| beta * w);
+        lowered.constant *= beta.f64();
+        lowered
     }
 
-    /// Given some visible sites of a row of columns, the machine of the others: what is given becomes a field of the hidden
+    /// Clamped some visible sites of a row of columns, the model of the others: what is given becomes a field of the hidden
     /// layer and a constant, so that log Z of the result is log Σ exp(−E) over everything that is not given.
-    pub fn given(&self, x: &[T], known: impl Fn(usize) -> bool) -> Natural<T> {
+    pub fn clamped(&self, x: &[T], known: impl Fn(usize) -> bool) -> LoweredModel<T> {
         let width = self.visible.unit().width();
         let (given, free): (Vec<usize>, Vec<usize>) = (0..self.visible.columns()).partition(|c| known(c / width));
         let mut t = Array2::zeros(self.visible.eta.dim());
@@ -186,18 +186,18 @@ impl<T: Real> Natural<T> {
             constant -= self.visible.eta.column(c).iter().zip(t.column(c)).map(|(e, t)| e.f64() * t.f64()).sum::<f64>();
             hidden.eta.row_mut(0).scaled_add(x[c], &self.weights.row(c));
         }
-        let visible = Side::new(self.visible.kind.clone(), self.visible.eta.select(Axis(1), &free));
-        Natural::new(visible, hidden, self.weights.select(Axis(0), &free), constant)
+        let visible = LoweredLayer::new(self.visible.kind.clone(), self.visible.eta.select(Axis(1), &free));
+        LoweredModel::new(visible, hidden, self.weights.select(Axis(0), &free), constant)
     }
 
-    /// The same machine with its layers exchanged.
-    pub(crate) fn turned(&self) -> Natural<T> {
+    /// The same model with its layers exchanged.
+    pub(crate) fn turned(&self) -> LoweredModel<T> {
         let weights = self.weights.t().as_standard_layout().into_owned();
-        Natural::new(self.hidden.clone(), self.visible.clone(), weights, self.constant)
+        LoweredModel::new(self.hidden.clone(), self.visible.clone(), weights, self.constant)
     }
 
-    /// Becomes the machine that is `part` of the way from `a` to `b`, which have its kinds and sizes.
-    pub(crate) fn set_between(&mut self, a: &Natural<T>, b: &Natural<T>, part: T) {
+    /// Becomes the model that is `part` of the way from `a` to `b`, which have its kinds and sizes.
+    pub(crate) fn set_between(&mut self, a: &LoweredModel<T>, b: &LoweredModel<T>, part: T) {
         let mix = |out: ArrayViewMut2<T>, a: ArrayView2<T>, b: ArrayView2<T>| {
             ndarray::Zip::from(out).and(a).and(b).for_each(|out, a, b| *out = *a + part * (*b - *a));
         };
@@ -207,16 +207,16 @@ impl<T: Real> Natural<T> {
         self.constant = a.constant + part.f64() * (b.constant - a.constant);
     }
 
-    /// The same machine in f64.
-    pub fn widen(&self) -> Natural<f64> {
+    /// The same model in f64.
+    pub fn widen(&self) -> LoweredModel<f64> {
         self.cast()
     }
 
-    /// The machine in another number type, rounded to nearest.
-    pub fn cast<S: Real>(&self) -> Natural<S> {
+    /// The model in another number type, rounded to nearest.
+    pub fn cast<S: Real>(&self) -> LoweredModel<S> {
         let to = |x: T| S::of(x.f64());
-        let side = |s: &Side<T>| Side::new(s.kind.clone(), s.eta.mapv(to));
-        Natural::new(side(&self.visible), side(&self.hidden), self.weights.mapv(to), self.constant)
+        let side = |s: &LoweredLayer<T>| LoweredLayer::new(s.kind.clone(), s.eta.mapv(to));
+        LoweredModel::new(side(&self.visible), side(&self.hidden), self.weights.mapv(to), self.constant)
     }
 
     /// From visible to hidden.
@@ -240,14 +240,14 @@ impl<T: Real> Natural<T> {
     }
 }
 
-/// One direction through a machine: the layer that is given and the layer that is asked about.
-/// States are rows of columns, see [`Side::encode`].
+/// One direction through a model: the layer that is given and the layer that is asked about.
+/// States are rows of columns, see [`LoweredLayer::encode`].
 #[derive(Clone, Copy)]
 pub struct Pass<'a, T> {
     /// The given layer.
-    pub from: &'a Side<T>,
+    pub from: &'a LoweredLayer<T>,
     /// The layer asked about.
-    pub to: &'a Side<T>,
+    pub to: &'a LoweredLayer<T>,
     /// From-columns × to-columns.
     pub weights: ArrayView2<'a, T>,
     constant: f64,

@@ -1,7 +1,7 @@
-//! A machine as Python holds it: what stands in a model file, never changed; and its log Z.
+//! A model as Python holds it: what stands in a model file, never changed; and its log Z.
 
 use crate::errors::exception;
-use crate::table::{Table, vector};
+use crate::table::{ArrayTable, vector};
 use crate::work;
 use harmonium::file::{ModelFile, Precision};
 use harmonium::logz::{self, LogZ};
@@ -14,28 +14,28 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// A trained machine: the content of a model file, which never changes.
+/// A trained model: the content of a model file, which never changes.
 #[pyclass(frozen, module = "harmonium._harmonium")]
-pub struct Machine {
+pub struct Model {
     /// What stands in the file.
     pub file: ModelFile,
     /// log Z by what was asked.
     solved: Mutex<BTreeMap<String, LogZ>>,
 }
 
-impl Machine {
-    /// A machine from a file.
-    pub fn new(file: ModelFile) -> Machine {
-        Machine { file, solved: Mutex::default() }
+impl Model {
+    /// A model from a file.
+    pub fn new(file: ModelFile) -> Model {
+        Model { file, solved: Mutex::default() }
     }
 }
 
 #[pymethods]
-impl Machine {
-    /// The machine of the bytes of a model file.
+impl Model {
+    /// The model of the bytes of a model file.
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Machine> {
-        ModelFile::from_bytes(bytes).map(Machine::new).map_err(exception)
+    fn from_bytes(bytes: &[u8]) -> PyResult<Model> {
+        ModelFile::from_bytes(bytes).map(Model::new).map_err(exception)
     }
 
     /// The bytes of its model file.
@@ -43,10 +43,10 @@ impl Machine {
         PyBytes::new(py, &self.file.to_bytes())
     }
 
-    /// The machine of a model file.
+    /// The model of a model file.
     #[staticmethod]
-    fn read(path: PathBuf) -> PyResult<Machine> {
-        ModelFile::read(path).map(Machine::new).map_err(exception)
+    fn read(path: PathBuf) -> PyResult<Model> {
+        ModelFile::read(path).map(Model::new).map_err(exception)
     }
 
     /// Writes its model file; there is the old one or the new one, never half of either.
@@ -54,20 +54,20 @@ impl Machine {
         self.file.write(path).map_err(exception)
     }
 
-    /// The machine with these metadata and tensors, by their names in a model file.
+    /// The model with these metadata and tensors, by their names in a model file.
     #[staticmethod]
     fn from_tensors(
         metadata: BTreeMap<String, String>,
         tensors: BTreeMap<String, PyReadonlyArrayDyn<f64>>,
         single: bool,
-    ) -> PyResult<Machine> {
+    ) -> PyResult<Model> {
         let plain = |(name, array): (String, PyReadonlyArrayDyn<f64>)| {
             let array = array.as_array();
             (name, (array.shape().to_vec(), array.iter().copied().collect()))
         };
         let tensors = tensors.into_iter().map(plain).collect();
         let precision = if single { Precision::F32 } else { Precision::F64 };
-        ModelFile::from_tensors(metadata, &tensors, precision).map(Machine::new).map_err(exception)
+        ModelFile::from_tensors(metadata, &tensors, precision).map(Model::new).map_err(exception)
     }
 
     /// Its tensors, by their names in a model file and in its precision.
@@ -104,48 +104,48 @@ impl Machine {
         &self,
         visible: Option<PyReadonlyArray1<f64>>,
         hidden: Option<PyReadonlyArray1<f64>>,
-    ) -> PyResult<Machine> {
+    ) -> PyResult<Model> {
         let mut file = self.file.clone();
         let alpha = vector(visible).unwrap_or_else(|| file.rbm.visible().offset().to_owned());
         let beta = vector(hidden).unwrap_or_else(|| file.rbm.hidden().offset().to_owned());
         file.rbm.recenter(alpha.view(), beta.view()).map_err(exception)?;
-        Ok(Machine::new(file))
+        Ok(Model::new(file))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((py.get_type::<Machine>().getattr("from_bytes")?, (self.to_bytes(py),)))
+        Ok((py.get_type::<Model>().getattr("from_bytes")?, (self.to_bytes(py),)))
     }
 
     fn __eq__(&self, other: &Bound<PyAny>) -> bool {
-        other.cast::<Machine>().is_ok_and(|other| other.get().file == self.file)
+        other.cast::<Model>().is_ok_and(|other| other.get().file == self.file)
     }
 }
 
-/// log Z of a machine, computed once for every question.
+/// log Z of a model, computed once for every question.
 #[pyfunction]
-#[pyo3(signature = (machine, method, tolerance, chains, temperatures, budget, seed, data, threads))]
+#[pyo3(signature = (model, method, tolerance, chains, temperatures, budget, seed, data, threads))]
 #[allow(clippy::too_many_arguments)] // As Python asks it, all by name.
 pub fn log_z<'py>(
     py: Python<'py>,
-    machine: &Machine,
+    model: &Model,
     method: &str,
     tolerance: f64,
     chains: Option<usize>,
     temperatures: Option<usize>,
     budget: Option<f64>,
     seed: u64,
-    data: Option<Table>,
+    data: Option<ArrayTable>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let asked = format!("{method} {tolerance} {chains:?} {temperatures:?} {budget:?} {seed}");
-    let known = || machine.solved.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = || model.solved.lock().unwrap_or_else(PoisonError::into_inner);
     let before = if data.is_none() { known().get(&asked).cloned() } else { None };
     let found = match before {
         Some(found) => found,
         None => work::run(py, threads, f64::INFINITY, |stop| {
-            let rows = data.map(|table| columns(machine, &table)).transpose()?;
+            let rows = data.map(|table| columns(model, &table)).transpose()?;
             let budget = budget.unwrap_or(logz::BUDGET);
-            let settings = logz::Settings {
+            let settings = logz::LogZOptions {
                 seed,
                 chains,
                 temperatures,
@@ -154,7 +154,7 @@ pub fn log_z<'py>(
                 data: rows.as_ref(),
                 ..Default::default()
             };
-            logz::log_z(&machine.file.rbm, method, settings, &|_, _| stop.leave()).map_err(exception)
+            logz::log_z(&model.file.rbm, method, settings, &|_, _| stop.leave()).map_err(exception)
         })?,
     };
     known().insert(asked, found.clone());
@@ -162,8 +162,8 @@ pub fn log_z<'py>(
 }
 
 /// All rows of a table as rows of columns.
-pub fn columns(machine: &Machine, table: &Table) -> PyResult<Array2<f64>> {
-    let (lowered, file) = (machine.file.rbm.lower(), &machine.file);
+pub fn columns(model: &Model, table: &ArrayTable) -> PyResult<Array2<f64>> {
+    let (lowered, file) = (model.file.rbm.lower(), &model.file);
     let side = lowered.visible();
     let mut all = Array2::zeros((0, side.columns()));
     let mut read = || {

@@ -1,41 +1,41 @@
-//! A machine of some cells of a row, the others being given; rows of it with the given cells put in.
+//! A model of some cells of a row, the others being given; rows of it with the given cells put in.
 
 use crate::data::Preprocess;
-use crate::natural::Natural;
+use crate::lowered::LoweredModel;
 use ndarray::{Array2, Axis};
 
-/// A machine, and the cells of a row that it is about if it is not about all.
-pub struct Given {
-    machine: Natural<f64>,
+/// A model, and the cells of a row that it is about if it is not about all.
+pub struct Clamped {
+    lowered: LoweredModel<f64>,
     /// Values as they stand in the data, and which of them are given.
     known: Option<(Vec<f64>, Vec<bool>)>,
 }
 
-impl Given {
-    /// The whole machine.
-    pub fn nothing(machine: &Natural<f64>) -> Given {
-        Given { machine: machine.clone(), known: None }
+impl Clamped {
+    /// The whole model.
+    pub fn nothing(lowered: &LoweredModel<f64>) -> Clamped {
+        Clamped { lowered: lowered.clone(), known: None }
     }
 
-    /// The machine of the cells that are not `known`, given a row of columns `x` whose values in the data are `raw`.
-    pub fn cells(machine: &Natural<f64>, x: &[f64], raw: Vec<f64>, known: Vec<bool>) -> Given {
-        Given { machine: machine.given(x, |site| known[site]), known: Some((raw, known)) }
+    /// The model of the cells that are not `known`, given a row of columns `x` whose values in the data are `raw`.
+    pub fn cells(lowered: &LoweredModel<f64>, x: &[f64], raw: Vec<f64>, known: Vec<bool>) -> Clamped {
+        Clamped { lowered: lowered.clamped(x, |site| known[site]), known: Some((raw, known)) }
     }
 
-    /// The machine to draw from.
-    pub fn machine(&self) -> &Natural<f64> {
-        &self.machine
+    /// The model to draw from.
+    pub fn lowered(&self) -> &LoweredModel<f64> {
+        &self.lowered
     }
 
-    /// The columns of whole rows that the machine is about.
+    /// The columns of whole rows that the model is about.
     pub fn free_columns(&self, rows: &Array2<f64>) -> Array2<f64> {
         let Some((_, known)) = &self.known else { return rows.clone() };
-        let width = self.machine.visible().unit().width();
+        let width = self.lowered.visible().unit().width();
         let free: Vec<usize> = (0..rows.ncols()).filter(|c| !known[c / width]).collect();
         rows.select(Axis(1), &free)
     }
 
-    /// Rows of the machine with the given cells put in, in the units of the data.
+    /// Rows of the model with the given cells put in, in the units of the data.
     pub fn whole(&self, preprocess: &Preprocess, mut rows: Array2<f64>) -> Array2<f64> {
         let Some((raw, known)) = &self.known else {
             preprocess.restore(&mut rows);

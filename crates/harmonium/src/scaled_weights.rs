@@ -183,7 +183,7 @@ impl<'a, T: Real> Stepping<'a, T> {
         })
     }
 
-    /// W̃o_h and W̃ᵀo_v when all blocks have stepped; none for a machine without offsets and scales.
+    /// W̃o_h and W̃ᵀo_v when all blocks have stepped; none for a model without offsets and scales.
     pub fn finish(&self) -> Option<(Array1<f64>, Array1<f64>)> {
         self.products.as_ref().map(|products| products.finish(&self.scales))
     }
@@ -208,15 +208,15 @@ impl<'a, T: Real> Block<'a, T> {
     }
 }
 
-/// The coupling of a machine.
-pub(crate) struct Coupling<'a, T> {
+/// The coupling of a model.
+pub(crate) struct ScaledWeights<'a, T> {
     weights: ArrayView2<'a, T>,
     scales: Scales,
 }
 
-impl<'a, T: Real> Coupling<'a, T> {
-    pub fn new(rbm: &'a Rbm<T>) -> Coupling<'a, T> {
-        Coupling { weights: rbm.weights(), scales: Scales::new(rbm) }
+impl<'a, T: Real> ScaledWeights<'a, T> {
+    pub fn new(rbm: &'a Rbm<T>) -> ScaledWeights<'a, T> {
+        ScaledWeights { weights: rbm.weights(), scales: Scales::new(rbm) }
     }
 
     /// Whether W̃ is W.
@@ -272,7 +272,7 @@ mod tests {
             let rbm = Rbm::from_parts(visible, hidden, weights.clone()).unwrap();
             let vector = |len: usize, row: usize| Array1::from_shape_fn(len, |k| T::of(1e3 * number(row, k)).f64());
             let (x, y) = (vector(m, 5000), vector(n, 6000));
-            let (forward, backward) = Coupling::new(&rbm).products(&x, &y);
+            let (forward, backward) = ScaledWeights::new(&rbm).products(&x, &y);
             let near = |found: f64, terms: &mut dyn Iterator<Item = f64>| {
                 let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), t| (sum + t, size + t.abs()));
                 assert!((found - sum).abs() <= most * size, "{found} for {sum}, of {size}");
