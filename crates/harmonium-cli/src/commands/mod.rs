@@ -38,6 +38,8 @@ commands! {
     free_energy::FreeEnergy,
     impute::Impute,
     convert::Convert,
+    completions::Completions,
+    man::Man,
 }
 
 /// Nothing typed is the demo.
