@@ -47,6 +47,9 @@ pub struct Global {
     /// Print one JSON object on stdout
     #[arg(long, global = true)]
     pub json: bool,
+    /// Print no notes and no progress; warnings and errors stay
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
     /// Seed of everything random [default: 0]
     #[arg(long, global = true, value_name = "N")]
     pub seed: Option<u64>,

@@ -20,6 +20,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = args::Cli::parse();
+    output::set_quiet(cli.global.quiet);
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

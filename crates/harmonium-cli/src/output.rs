@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The answer of a command.
 pub struct CommandOutput {
@@ -68,9 +69,23 @@ impl CommandOutput {
     }
 }
 
-/// One line on stderr, `kind: text`. A closed stderr is nobody to tell.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// With `--quiet`, only warnings and errors go to stderr.
+pub fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Whether `--quiet` was given.
+pub fn quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints one line on stderr, `kind: text`. A closed stderr is no failure.
 pub fn say(kind: &str, text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{kind}: {text}");
+    if !quiet() || ["warning", "error"].contains(&kind) {
+        let _ = writeln!(std::io::stderr().lock(), "{kind}: {text}");
+    }
 }
 
 /// The chain of causes on one line; a cause that the text before it already tells is left out.

@@ -20,7 +20,7 @@ fn every_shell_completes_every_command() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let run = folder.run(&format!("completions {shell}"));
         assert_eq!((run.code, run.err.as_str()), (0, ""), "{shell}");
-        for word in commands.iter().map(String::as_str).chain(["n-hidden", "likelihood"]) {
+        for word in commands.iter().map(String::as_str).chain(["n-hidden", "likelihood", "quiet"]) {
             assert!(run.out.contains(word), "{shell} does not complete {word}");
         }
         let json = folder.json(&format!("completions {shell}"));
