@@ -88,6 +88,27 @@ pub fn say(kind: &str, text: &str) {
     }
 }
 
+/// How this program was started, as words to begin a command with that works as printed.
+pub fn program() -> String {
+    let argv0 = std::env::args().next().unwrap_or_default();
+    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
+    started_as(&argv0, package == env!("CARGO_PKG_NAME"), cfg!(debug_assertions))
+}
+
+/// `cargo run` sets the package's name; a program that is not in the search path is called by its path.
+fn started_as(argv0: &str, by_cargo: bool, debug: bool) -> String {
+    if by_cargo {
+        return if debug { "cargo run --" } else { "cargo run --release --" }.into();
+    }
+    if argv0.contains(['/', '\\']) { shell_word(argv0) } else { "harmonium".into() }
+}
+
+/// A word as it can be typed into a shell.
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:+,=@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
 /// The chain of causes on one line; a cause that the text before it already tells is left out.
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
@@ -99,4 +120,31 @@ pub fn one_line(error: &anyhow::Error) -> String {
         }
     }
     text.replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_to_run_next_begin_as_this_one_did() {
+        for (argv0, by_cargo, debug, words) in [
+            ("target/release/harmonium", true, false, "cargo run --release --"),
+            ("/work/target/debug/harmonium", true, true, "cargo run --"),
+            ("target/release/harmonium", false, false, "target/release/harmonium"),
+            ("/home/me/my tools/harmonium", false, false, "'/home/me/my tools/harmonium'"),
+            ("harmonium", false, false, "harmonium"),
+            ("", false, false, "harmonium"),
+        ] {
+            assert_eq!(started_as(argv0, by_cargo, debug), words, "{argv0}");
+        }
+    }
+
+    #[test]
+    fn words_for_a_shell_are_quoted_where_they_must_be() {
+        assert_eq!(shell_word("run-1/model.safetensors"), "run-1/model.safetensors");
+        assert_eq!(shell_word("my run"), "'my run'");
+        assert_eq!(shell_word("it's"), "'it'\\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
 }

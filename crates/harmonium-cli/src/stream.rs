@@ -2,7 +2,7 @@
 
 use crate::args::{DataOptions, Global};
 use crate::model::Model;
-use crate::output::say;
+use crate::output::{program, say};
 use crate::progress::Meter;
 use harmonium::data::{self, Binarize, Block, PreparedRows, Preprocess};
 use harmonium::{Error, LoweredLayer, Result};
@@ -93,7 +93,7 @@ fn locate(path: &Path, hint: &dyn Fn() -> String, error: Error) -> Error {
     let hint = match &error {
         Error::Domain { value, .. } if value.is_finite() => hint(),
         Error::Domain { value, .. } if value.is_nan() => {
-            "; --missing takes such cells for unknown where a command has it, and harmonium impute fills them".into()
+            format!("; train and evaluate take missing cells with --missing, and `{} impute` fills them", program())
         }
         Error::Columns { .. } | Error::Domain { .. } => String::new(),
         _ => return error,
