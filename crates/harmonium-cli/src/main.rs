@@ -1,12 +1,14 @@
 //! The `harmonium` command: what was typed becomes one call of the library and one report.
 //!
 //! Exit code 0: done. 1: the work failed, one line on stderr says why, and no output file was touched. 2: usage.
+//! 130: interrupted.
 
 #![forbid(unsafe_code)]
 
 mod args;
 mod cells;
 mod commands;
+mod interrupt;
 mod measured;
 mod model;
 mod notes;
@@ -16,6 +18,7 @@ mod stream;
 mod train;
 
 use clap::Parser;
+use interrupt::Interrupted;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -25,12 +28,13 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::say("error", &output::one_line(&error));
-            ExitCode::FAILURE
+            if error.is::<Interrupted>() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
         }
     }
 }
 
 fn run(cli: &args::Cli) -> anyhow::Result<()> {
+    interrupt::install()?;
     // This thread is one of the workers: handing it a piece of work needs no other thread to wake.
     let threads = cli.global.threads.map_or(0, Into::into);
     rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global()?;

@@ -8,6 +8,7 @@ use super::page::Page;
 use super::settings::{Found, Settings};
 use super::watch::Watch;
 use super::{Request, config_file, interrupt, shell_word};
+use crate::interrupt::Interrupted;
 use crate::notes::Notes;
 use crate::output::{CommandOutput, one_line, say};
 use anyhow::{Context, Result, bail};
@@ -78,7 +79,7 @@ impl Run {
         })?;
         watch.log.finish().map_err(|e| advised(e, &format!("stopped after update {update}, {again}")))?;
         if reason == Reason::Interrupted {
-            bail!("interrupted at update {update}; {again}");
+            return Err(Interrupted(format!("interrupted at update {update}; {again}")).into());
         }
         self.finish().map_err(|e| advised(e, &format!("all {update} updates are done, {again}")))
     }
