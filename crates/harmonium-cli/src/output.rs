@@ -1,6 +1,7 @@
 //! What a command says: one JSON object, or a title and labelled lines; everything else goes to stderr.
 
 use anyhow::{Context, Result};
+use harmonium::error::system_reason;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
@@ -109,15 +110,20 @@ pub fn shell_word(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-/// The chain of causes on one line; a cause that the text before it already tells is left out.
+/// The chain of causes on one line; a cause that the text before it already contains is left out.
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string) {
+    let mut worded = false;
+    for cause in error.chain() {
+        let system = cause.downcast_ref::<std::io::Error>();
+        let words = system.map_or_else(|| cause.to_string(), system_reason);
         if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
-            let _ = write!(text, ": {cause}");
+            text = words;
+        } else if !text.contains(&words) && !(worded && system.is_some()) {
+            let _ = write!(text, ": {words}");
         }
+        // The library's errors contain the system's reason in their own words.
+        worded = cause.is::<harmonium::Error>();
     }
     text.replace(['\n', '\r'], " ")
 }

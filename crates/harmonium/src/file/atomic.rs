@@ -16,12 +16,12 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let failed = |action| move |source| Error::Io { path: path.into(), action, source };
     if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        let mut file = OpenOptions::new().write(true).open(path).map_err(failed("opening"))?;
-        return fill(&mut file).map_err(failed("writing"));
+        let mut file = OpenOptions::new().write(true).open(path).map_err(failed("open"))?;
+        return fill(&mut file).map_err(failed("write"));
     }
     let temporary = temporary_beside(path).ok_or_else(|| Error::Io {
         path: path.into(),
-        action: "writing",
+        action: "write",
         source: io::Error::new(io::ErrorKind::IsADirectory, "not a file name"),
     })?;
     unfinished(|all| all.push(temporary.clone()));
@@ -30,7 +30,7 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
         let _ = fs::remove_file(&temporary);
     }
     unfinished(|all| all.retain(|t| *t != temporary));
-    done.map_err(failed("writing"))
+    done.map_err(failed("write"))
 }
 
 /// Removes the temporary files of unfinished writes: for a program that is about to end.
@@ -55,7 +55,7 @@ fn fill_and_rename(
     fill(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     if path.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
     }
     fs::rename(temporary, path)?;
     sync_directory(path)
