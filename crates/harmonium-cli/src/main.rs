@@ -16,13 +16,14 @@ mod output;
 mod progress;
 mod stream;
 mod train;
+mod usage;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use interrupt::Interrupted;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let cli = parse();
     output::set_quiet(cli.global.quiet);
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
@@ -31,6 +32,13 @@ fn main() -> ExitCode {
             if error.is::<Interrupted>() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
         }
     }
+}
+
+/// What was typed; help, the version and usage errors end the program here.
+fn parse() -> args::Cli {
+    let parsed = args::command().try_get_matches();
+    let cli = parsed.and_then(|matches| args::Cli::from_arg_matches(&matches));
+    cli.unwrap_or_else(|error| usage::plain(error).exit())
 }
 
 fn run(cli: &args::Cli) -> anyhow::Result<()> {

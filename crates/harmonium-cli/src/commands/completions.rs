@@ -1,9 +1,9 @@
 //! `completions`: a script that completes commands, options and their values in a shell.
 
-use crate::args::{Cli, Global};
+use crate::args::{Global, command};
 use crate::output::CommandOutput;
 use anyhow::Result;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::{Shell, generate};
 
 /// Print shell completions
@@ -24,7 +24,7 @@ pub struct Completions {
 impl Completions {
     pub fn run(&self, _: &Global) -> Result<CommandOutput> {
         let mut script = Vec::new();
-        generate(self.shell, &mut Cli::command(), "harmonium", &mut script);
+        generate(self.shell, &mut command(), "harmonium", &mut script);
         let script = String::from_utf8(script)?;
         Ok(CommandOutput::new(script.trim_end().into()).field("shell", self.shell.to_string()).field("script", script))
     }

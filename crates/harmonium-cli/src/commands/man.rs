@@ -1,9 +1,9 @@
 //! `man`: a manual page for every command, from the same definitions as its help.
 
-use crate::args::{Cli, Global};
+use crate::args::{Global, command};
 use crate::output::CommandOutput;
 use anyhow::{Context, Result};
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_mangen::Man as Page;
 use clap_mangen::roff::{Roff, roman};
 use harmonium::file::atomic;
@@ -24,7 +24,7 @@ pub struct Man {
 
 impl Man {
     pub fn run(&self, _: &Global) -> Result<CommandOutput> {
-        let mut root = Cli::command().disable_help_subcommand(true);
+        let mut root = command().disable_help_subcommand(true);
         root.build();
         let shown = self.output.display().to_string();
         std::fs::create_dir_all(&self.output).with_context(|| format!("cannot create the directory {shown}"))?;
