@@ -1,9 +1,11 @@
-//! What can be typed: the options every command has, and those of every command that takes DATA.
+//! Options that commands share: those of every command, of commands that take DATA, and of log Z.
 
 use crate::commands::{Command, help_template};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, Parser};
 use harmonium::data::{self, Binarize, ReadOptions, Source, Writer};
+use harmonium::units::Kind;
+use harmonium::units::gaussian::{Coupling, Gaussian};
 use harmonium::{Error, logz, sample};
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -31,7 +33,8 @@ pub fn command() -> clap::Command {
 
 const EXAMPLES: &str = "Examples:
   harmonium train builtin:bars:2 -o bars --updates 1000
-  harmonium inspect bars/model.safetensors";
+  harmonium evaluate bars
+  harmonium sample bars -n 100 -o samples.npy";
 
 fn after_long_help() -> String {
     let format = |f: &data::Format| format!("  {} ({}): {}", f.name, extensions(f).join(" "), f.about);
@@ -47,61 +50,64 @@ fn extensions(format: &data::Format) -> Vec<String> {
 
 /// What DATA can be, for help.
 pub fn data_help() -> String {
-    let files = data::FORMATS.iter().flat_map(extensions).collect::<Vec<_>>().join(", ");
-    format!("Data: a file ({files}) or builtin:NAME")
+    "Data file or builtin:NAME; `harmonium --help` lists both".into()
 }
 
 /// Options of every command.
 #[derive(Args)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// Print one JSON object on stdout
+    /// Print the answer as one JSON object
     #[arg(long, global = true)]
     pub json: bool,
     /// Print no notes and no progress; warnings and errors stay
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// Seed of everything random [default: 0]
+    /// Random seed [default: 0]
     #[arg(long, global = true, value_name = "N")]
     pub seed: Option<u64>,
-    /// Threads to use [default: all cores]
+    /// Number of threads [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 }
 
-/// Options of every command that takes DATA; what the model file remembers applies by default.
+/// Options of every command that takes DATA; what the model file records applies by default.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Data options")]
 pub struct DataOptions {
-    /// How values between 0 and 1 become 0 or 1: auto, none, threshold, threshold:T or sample [default: auto]
+    /// How to turn grey values into 0 or 1: auto, none, threshold:T, sample
     ///
-    /// auto: as the model file remembers; otherwise, for Bernoulli units, threshold:0.5 as soon as there is a value
-    /// strictly between 0 and 1. none: values are probabilities of a 1. threshold:T: 1 above T. sample: 1 with the
-    /// value as its probability, by --seed.
+    /// auto (the default): as recorded in the model; otherwise threshold:0.5 if the visible units are Bernoulli and some value
+    /// lies strictly between 0 and 1. none: keep values as probabilities of a 1. threshold:T: 1 above T, otherwise 0; plain
+    /// threshold means threshold:0.5. sample: draw a 1 with the value as its probability, using --seed.
     #[arg(long, value_name = "HOW", value_parser = parse_binarize)]
     pub binarize: Option<BinarizeArg>,
-    /// Lines of a text file to skip at the top
+    /// Skip the first N lines of a text file
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 62))]
     pub skip_rows: Option<u64>,
-    /// Columns of a text or Parquet file to take: numbers and ranges from 1, such as 1-4,7, or names
+    /// Columns to read: numbers from 1 and ranges (1-4,7), or names
+    ///
+    /// For text and Parquet files.
     #[arg(long, value_name = "LIST")]
     pub columns: Option<String>,
-    /// Column of a text or Parquet file to leave out: first, last, a number from 1, or a name
+    /// Column to leave out: first, last, a number from 1, or a name
+    ///
+    /// For text and Parquet files.
     #[arg(long, value_name = "COLUMN")]
     pub label_column: Option<String>,
-    /// The letters of sequences: those of the model, or what `train` was asked for.
+    /// The letters of sequences: those of the model, or of `train --alphabet`.
     #[arg(skip)]
     pub alphabet: Option<String>,
-    /// Whether cells may be unknown.
+    /// Whether cells may be missing.
     #[arg(skip)]
     pub missing: bool,
 }
 
-/// Option of commands that can do with rows of which some cells are not known.
+/// Option of commands that can use rows with missing cells.
 #[derive(Args, Clone, Copy, Default)]
 #[command(next_help_heading = "Data options")]
 pub struct Missing {
-    /// Cells that are empty or no numbers (NaN, NA, ?) are unknown; without this they are refused
+    /// Treat empty, NaN, NA or ? cells as missing (otherwise an error)
     #[arg(long)]
     pub missing: bool,
 }
@@ -114,12 +120,12 @@ impl Global {
 }
 
 impl DataOptions {
-    /// The same for rows of which some cells may be unknown.
+    /// The same options for rows that may have missing cells.
     pub fn with_missing(&self, missing: bool) -> DataOptions {
         DataOptions { missing, ..self.clone() }
     }
 
-    /// The binarisation asked for; none for `auto`.
+    /// The binarisation that was asked for; none for `auto`.
     pub fn binarize(&self) -> Option<Binarize> {
         self.binarize.and_then(|asked| asked.0)
     }
@@ -144,7 +150,7 @@ fn perhaps_builtin(spec: &str, error: Error) -> Error {
     error
 }
 
-/// The binarisation asked for; none for `auto`.
+/// The binarisation that was asked for; none for `auto`.
 #[derive(Clone, Copy)]
 pub struct BinarizeArg(pub Option<Binarize>);
 
@@ -167,7 +173,7 @@ pub fn parse_binarize(text: &str) -> Result<BinarizeArg, String> {
     }
 }
 
-/// A table to write; a name that promises another format is refused rather than broken.
+/// A table to write; an extension that no writer has is refused.
 pub fn parse_output(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     Writer::of(&path).map(|_| path.clone()).map_err(|e| e.to_string())
@@ -176,20 +182,22 @@ pub fn parse_output(text: &str) -> Result<PathBuf, String> {
 /// What a table can be written as, for help.
 pub fn output_help() -> String {
     let files = data::WRITERS.iter().map(|w| format!(".{}", w.extensions[0])).collect::<Vec<_>>().join(", ");
-    format!("File to write ({files})")
+    format!("Output file ({files})")
 }
 
 /// Options of every command that may have to estimate log Z.
 #[derive(Args, Clone)]
-#[command(next_help_heading = "Options of an estimated log Z")]
+#[command(next_help_heading = "Options for estimating log Z")]
 pub struct LogZArgs {
-    /// Width of the interval that is narrow enough, in nats
+    /// Stop when the interval is this narrow, in nats
     #[arg(long, value_name = "NATS", default_value_t = 0.5, value_parser = positive)]
     pub tolerance: f64,
-    /// Chains that are annealed [default: as many as the tolerance needs]
+    /// Number of annealed chains [default: as the tolerance needs]
     #[arg(long, value_name = "N")]
     pub chains: Option<usize>,
-    /// Inverse temperatures they pass; with this there is one round, whatever the tolerance [default: as many as needed]
+    /// Number of inverse temperatures [default: as the tolerance needs]
+    ///
+    /// With this option there is a single round, whatever the tolerance.
     #[arg(long, value_name = "N")]
     pub temperatures: Option<usize>,
 }
@@ -202,16 +210,60 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Every coupling of Gaussian visible units.
+pub fn couplings() -> PossibleValuesParser {
+    PossibleValuesParser::new(Coupling::LIST.map(|c| c.0))
+}
+
+/// Every coupling of Gaussian hidden units.
+pub fn hidden_couplings() -> PossibleValuesParser {
+    let fits = |coupling| !Kind::Gaussian(Gaussian { coupling }).visible_only();
+    PossibleValuesParser::new(Coupling::LIST.into_iter().filter(|c| fits(c.1)).map(|c| c.0))
+}
+
 /// `auto` and every sampler of the library.
 pub fn samplers() -> PossibleValuesParser {
-    let auto = PossibleValue::new("auto").help("exact where that takes seconds, else tempering");
+    let auto = PossibleValue::new("auto").help("exact where that takes seconds, otherwise tempering");
     let listed = sample::SAMPLERS.iter().map(|s| PossibleValue::new(s.name).help(s.about));
     PossibleValuesParser::new(std::iter::once(auto).chain(listed))
 }
 
 /// `auto` and every log Z method of the library.
 pub fn log_z_methods() -> PossibleValuesParser {
-    let auto = PossibleValue::new("auto").help("exact where that takes less than a minute, else bar");
+    let auto = PossibleValue::new("auto").help("exact where that takes less than a minute, otherwise bar");
     let listed = logz::METHODS.iter().map(|m| PossibleValue::new(m.name).help(m.about));
     PossibleValuesParser::new(std::iter::once(auto).chain(listed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `[default: …]` at the end is not counted.
+    #[test]
+    fn help_lines_are_short() {
+        let short = |text: Option<String>, of: &str| {
+            let text = text.unwrap_or_default();
+            let line = text.split(" [default").next().unwrap_or_default();
+            assert!(!line.is_empty() && line.chars().count() < 70, "{of}: '{line}'");
+            assert!(!line.ends_with('.'), "{of}: '{line}'");
+        };
+        for command in command().get_subcommands().filter(|c| c.get_name() != "train") {
+            let name = command.get_name();
+            short(command.get_about().map(ToString::to_string), name);
+            for arg in command.get_arguments().filter(|a| !a.is_hide_set()) {
+                short(arg.get_help().map(ToString::to_string), &format!("{name} {}", arg.get_id()));
+            }
+        }
+    }
+
+    #[test]
+    fn hidden_units_are_offered_only_the_couplings_they_take() {
+        let names = |parser: PossibleValuesParser| {
+            let values = clap::builder::TypedValueParser::possible_values(&parser).unwrap();
+            values.map(|v| v.get_name().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(couplings()), ["cho", "krizhevsky", "goodfellow"]);
+        assert_eq!(names(hidden_couplings()), ["cho", "krizhevsky"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! Which cells are known: those that are numbers, without the columns and cells that were named.
+//! Which cells are missing: those that are not numbers, and those that --free and --mask name.
 
 use clap::Args;
 use harmonium::data::{self, Block, ReadOptions, Source};
@@ -6,14 +6,14 @@ use harmonium::{Bits, Error, Result};
 use ndarray::{Array2, Axis};
 use std::path::PathBuf;
 
-/// Options that name unknown cells.
+/// Options that name missing cells.
 #[derive(Args, Clone, Default)]
-#[command(next_help_heading = "Unknown cells, besides those that are no numbers")]
+#[command(next_help_heading = "Missing cells, besides empty, NaN, NA and ?")]
 pub struct CellOptions {
-    /// Columns that are unknown in every row: numbers and ranges from 1, such as 1-4,7
+    /// Columns to treat as missing: numbers from 1 and ranges (1-4,7)
     #[arg(long, value_name = "LIST")]
     free: Option<String>,
-    /// A table of 1 (known) and 0 (unknown): one row for all rows, or one for each
+    /// Table of 1 (known) and 0 (missing): one row, or one per data row
     #[arg(long, value_name = "FILE")]
     mask: Option<String>,
 }
@@ -28,10 +28,10 @@ pub struct Cells {
 struct Mask {
     path: PathBuf,
     source: Box<dyn Source>,
-    /// Whether it has one row, which is for all.
-    only: bool,
-    /// Rows that were read and are yet to be used.
-    waiting: Vec<Array2<f64>>,
+    /// Whether it has a single row, which is for all rows of the data.
+    single: bool,
+    /// Rows that were read but not used yet.
+    pending: Vec<Array2<f64>>,
 }
 
 impl CellOptions {
@@ -68,11 +68,11 @@ impl Cells {
 
     /// Refuses a mask with more rows than the data, which has `rows`.
     pub fn finish(&mut self, rows: u64) -> Result<()> {
-        let Some(mask) = self.mask.as_mut().filter(|m| !m.only) else { return Ok(()) };
-        match mask.waiting.is_empty() && mask.source.read(1)?.is_none() {
-            true => Ok(()),
-            false => Err(mask.wrong(format!("has more rows than the data, which has {rows}"))),
+        let Some(mask) = self.mask.as_mut().filter(|m| !m.single) else { return Ok(()) };
+        if mask.pending.is_empty() && mask.source.read(1)?.is_none() {
+            return Ok(());
         }
+        Err(mask.wrong(format!("has more rows than the data, which has {rows}")))
     }
 }
 
@@ -81,40 +81,40 @@ impl Mask {
         let mut source = data::open_with(path, &ReadOptions::default())?;
         let columns = source.columns();
         let (first, second) = (source.read(1)?, source.read(1)?);
-        let only = second.is_none();
-        let waiting = [first, second].into_iter().flatten().collect();
-        let mask = Mask { path: path.into(), source, only, waiting };
+        let single = second.is_none();
+        let pending = [first, second].into_iter().flatten().collect();
+        let mask = Mask { path: path.into(), source, single, pending };
         if columns != sites {
             return Err(mask.wrong(format!("has {columns} columns, but the model has {sites} visible sites")));
         }
-        mask.waiting.iter().try_for_each(|rows| mask.check(rows))?;
+        mask.pending.iter().try_for_each(|rows| mask.check(rows))?;
         Ok(mask)
     }
 
-    /// The next rows, one for each of the data, or the only one.
+    /// The next rows, one per data row, or the single one.
     fn read(&mut self, rows: usize) -> Result<Array2<f64>> {
-        let have = |waiting: &[Array2<f64>]| waiting.iter().map(Array2::nrows).sum::<usize>();
-        while !self.only && have(&self.waiting) < rows {
+        let have = |pending: &[Array2<f64>]| pending.iter().map(Array2::nrows).sum::<usize>();
+        while !self.single && have(&self.pending) < rows {
             let Some(more) = self.source.read(rows)? else {
-                return Err(self.wrong("has fewer rows than the data, and more than one".into()));
+                return Err(self.wrong("has fewer rows than the data; it needs one row, or one per data row".into()));
             };
             self.check(&more)?;
-            self.waiting.push(more);
+            self.pending.push(more);
         }
-        let views: Vec<_> = self.waiting.iter().map(|w| w.view()).collect();
+        let views: Vec<_> = self.pending.iter().map(|w| w.view()).collect();
         // All have the same number of columns.
         let all = ndarray::concatenate(Axis(0), &views).unwrap_or_default();
-        if self.only {
+        if self.single {
             return Ok(all);
         }
         let (now, later) = all.view().split_at(Axis(0), rows);
-        self.waiting = if later.nrows() > 0 { vec![later.to_owned()] } else { Vec::new() };
+        self.pending = if later.nrows() > 0 { vec![later.to_owned()] } else { Vec::new() };
         Ok(now.to_owned())
     }
 
     fn check(&self, rows: &Array2<f64>) -> Result<()> {
         match rows.iter().find(|x| **x != 0.0 && **x != 1.0) {
-            Some(x) => Err(self.wrong(format!("has the value {x}, but a mask has 1 (known) and 0 (unknown)"))),
+            Some(x) => Err(self.wrong(format!("has the value {x}, but must hold 1 (known) or 0 (missing)"))),
             None => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! The `harmonium` command: what was typed becomes one call of the library and one report.
+//! The `harmonium` command: one call of the library and one answer.
 //!
 //! Exit code 0: done. 1: the work failed, one line on stderr says why, and no output file was touched. 2: usage.
 //! 130: interrupted.
@@ -8,6 +8,7 @@
 mod args;
 mod cells;
 mod commands;
+mod data_pass;
 mod interrupt;
 mod measured;
 mod model;

@@ -1,7 +1,7 @@
-//! Every measure of the library's list, on data that flow by: some rows are kept, and chains begin at them.
+//! Every measure of the library, on data that is read once: a sample of the rows is kept, and chains start there.
 
 use crate::model::Model;
-use crate::output::CommandOutput;
+use crate::output::{CommandOutput, with_error};
 use harmonium::backend::Cpu;
 use harmonium::measure::{Chains, Context, MEASURES, Measure, MeasuredRows, Needs, Quantity, Value, measure};
 use harmonium::rng::{Key, Purpose};
@@ -9,12 +9,12 @@ use harmonium::{Dataset, Result};
 use ndarray::Array2;
 use serde_json::{Map, Value as Json};
 
-/// Rows kept at most, and numbers in them.
+/// Most rows that are kept, and most numbers in them.
 const ROWS: usize = 1000;
 const NUMBERS: usize = 20_000_000;
 /// Exponentials that a measure may take: below a second.
 const TERMS: f64 = 3e8;
-/// Chains, and sweeps they are watched for: at most, and with so many multiplications that it takes some seconds.
+/// Most chains, most sweeps, and most multiplications: a few seconds.
 const CHAINS: usize = 200;
 const SWEEPS: f64 = 400.0;
 const PRODUCTS: f64 = 1e11;
@@ -42,10 +42,10 @@ impl Sample {
         for row in columns.rows() {
             self.seen += 1;
             let place = (self.key.uniforms::<f64>(self.seen, 0)[0] * self.seen as f64) as usize;
-            match self.rows.len() < self.most {
-                true => self.rows.push(row.to_vec()),
-                false if place < self.most => self.rows[place] = row.to_vec(),
-                false => (),
+            if self.rows.len() < self.most {
+                self.rows.push(row.to_vec());
+            } else if place < self.most {
+                self.rows[place] = row.to_vec();
             }
         }
     }
@@ -62,8 +62,8 @@ impl Sample {
         data
     }
 
-    /// What the model makes of the rows; free energies are of all of them.
-    fn look(&self, backend: &mut Cpu<f64>, data: &Dataset<f64>) -> MeasuredRows {
+    /// The measures' view of the rows; free energies are of all of them.
+    fn measured_rows(&self, backend: &mut Cpu<f64>, data: &Dataset<f64>) -> MeasuredRows {
         let rows = MeasuredRows::new(backend, data, usize::MAX);
         MeasuredRows { free_energies: self.energies.clone().into(), weights: vec![1.0; self.energies.len()], ..rows }
     }
@@ -76,7 +76,7 @@ pub struct Measured(Vec<(&'static Measure, Vec<Value>)>);
 pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64) -> Result<Measured> {
     let mut backend = Cpu::new(model.lowered.clone())?;
     let data = rows.data(model);
-    let shown = rows.look(&mut backend, &data);
+    let shown = rows.measured_rows(&mut backend, &data);
     let some: Vec<usize> = (0..data.len().min(CHAINS)).collect();
     let work = (some.len() * model.lowered.weights().len()).max(1) as f64;
     let sweeps = (PRODUCTS / work).clamp(50.0, SWEEPS) as u64;
@@ -93,7 +93,7 @@ pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64)
     };
     let mut all = measure(&cx, &[Needs::Rows, Needs::Chains, Needs::Trace, Needs::Model]);
     if let Some(train) = train {
-        let train = train.look(&mut backend, &train.data(model));
+        let train = train.measured_rows(&mut backend, &train.data(model));
         all.extend(measure(&Context { rows: Some(&train), held_out: Some(&shown), ..cx }, &[Needs::HeldOut]));
     }
     Ok(Measured(all))
@@ -104,12 +104,12 @@ impl Measured {
     pub fn lines(&self, mut report: CommandOutput) -> CommandOutput {
         for (measure, values) in &self.0 {
             for family in measure.families() {
-                let told: Vec<(&Quantity, &Value)> =
+                let known: Vec<(&Quantity, &Value)> =
                     family.iter().filter_map(|q| Some((*q, values.iter().find(|v| v.name == q.name)?))).collect();
-                let Some(first) = told.first() else { continue };
+                let Some(first) = known.first() else { continue };
                 let text = match family.len() {
                     1 => number(first.1),
-                    _ => told.iter().map(|(q, v)| format!("{} {}", q.title, number(v))).collect::<Vec<_>>().join(", "),
+                    _ => known.iter().map(|(q, v)| format!("{} {}", q.title, number(v))).collect::<Vec<_>>().join(", "),
                 };
                 report = report.line(first.0.family, format!("{text} {}", first.0.unit));
             }
@@ -133,10 +133,6 @@ impl Measured {
     }
 }
 
-/// A number with its error bar.
 fn number(value: &Value) -> String {
-    match value.std_err {
-        Some(error) if error > 0.0 => format!("{:.4} ± {error:.4}", value.value),
-        _ => format!("{:.4}", value.value),
-    }
+    with_error(value.value, value.std_err.unwrap_or(0.0))
 }

@@ -1,4 +1,4 @@
-//! What a command says: one JSON object, or a title and labelled lines; everything else goes to stderr.
+//! What a command prints: one JSON object, or a title and labelled lines. Everything else goes to stderr.
 
 use anyhow::{Context, Result};
 use harmonium::error::system_reason;
@@ -37,7 +37,7 @@ impl CommandOutput {
         self
     }
 
-    /// Adds a line if there is something to say.
+    /// Adds a line if there is a text for it.
     pub fn maybe(self, label: &str, text: Option<String>) -> CommandOutput {
         match text {
             Some(text) => self.line(label, text),
@@ -50,7 +50,7 @@ impl CommandOutput {
         Value::Object(self.json.clone())
     }
 
-    /// Prints to stdout. A reader that has gone away (`| head`) is no failure.
+    /// Prints to stdout. A reader that has gone away (`| head`) is not a failure.
     pub fn print(self, json: bool) -> Result<()> {
         let text = if json { Value::Object(self.json).to_string() + "\n" } else { self.text() };
         let mut out = std::io::stdout().lock();
@@ -82,11 +82,21 @@ pub fn quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints one line on stderr, `kind: text`. A closed stderr is no failure.
+/// Prints one line on stderr, `kind: text`. A closed stderr is not a failure.
 pub fn say(kind: &str, text: &str) {
     if !quiet() || ["warning", "error"].contains(&kind) {
         let _ = writeln!(std::io::stderr().lock(), "{kind}: {text}");
     }
+}
+
+/// A number with its standard error, in as many digits as the error allows; four decimals if there is no error.
+pub fn with_error(value: f64, error: f64) -> String {
+    if !(error > 0.0 && error.is_finite()) {
+        return format!("{value:.4}");
+    }
+    // Two digits of the error.
+    let decimals = (1.0 - error.log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{value:.decimals$} ± {error:.decimals$}")
 }
 
 /// How this program was started, as words to begin a command with that works as printed.
@@ -119,7 +129,7 @@ pub fn one_line(error: &anyhow::Error) -> String {
         let words = system.map_or_else(|| cause.to_string(), system_reason);
         if text.is_empty() {
             text = words;
-        } else if !text.contains(&words) && !(worded && system.is_some()) {
+        } else if !(text.contains(&words) || worded && system.is_some()) {
             let _ = write!(text, ": {words}");
         }
         // The library's errors contain the system's reason in their own words.
@@ -144,6 +154,15 @@ mod tests {
         ] {
             assert_eq!(started_as(argv0, by_cargo, debug), words, "{argv0}");
         }
+    }
+
+    #[test]
+    fn numbers_have_as_many_digits_as_their_error_allows() {
+        assert_eq!(with_error(-78.93214, 1.6696), "-78.9 ± 1.7");
+        assert_eq!(with_error(-16.69312, 0.0123), "-16.693 ± 0.012");
+        assert_eq!(with_error(1234.5, 98.7), "1234 ± 99");
+        assert_eq!(with_error(-16.69312, 0.0), "-16.6931");
+        assert_eq!(with_error(2.0, f64::NAN), "2.0000");
     }
 
     #[test]

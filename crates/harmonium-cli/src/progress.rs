@@ -50,7 +50,11 @@ impl Meter {
     fn line(&self, seconds: u64, done: u64, all: Option<u64>) {
         let due = self.next_line.load(Ordering::Relaxed);
         let next = seconds + LINE_EVERY;
-        if seconds >= due && self.next_line.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        let unfinished = all.is_none_or(|all| done < all);
+        if unfinished
+            && seconds >= due
+            && self.next_line.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        {
             let share = all.map_or(format!("{done} done"), |all| format!("{} %", 100 * done / all.max(1)));
             say(self.what, &format!("{share} after {seconds} s"));
         }

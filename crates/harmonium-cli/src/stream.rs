@@ -1,4 +1,4 @@
-//! Data flowing through a model block by block, with progress, notes and messages that name the file.
+//! The rows of DATA, block by block, with progress, notes and error messages that name the file.
 
 use crate::args::{DataOptions, Global};
 use crate::model::Model;
@@ -15,15 +15,15 @@ pub struct Stream<'a> {
     path: PathBuf,
     hint: Box<dyn Fn() -> String + 'a>,
     meter: Meter,
-    told: bool,
+    noted: bool,
 }
 
 impl<'a> Stream<'a> {
     pub fn open(model: &'a Model, data: &str, options: &DataOptions, global: &Global) -> Result<Stream<'a>> {
         let side = model.lowered.visible();
-        let hint = || match data::takes_probabilities(side.unit()) {
-            true => "; --binarize threshold:T makes values 0 or 1".into(),
-            false => String::new(),
+        let hint = || {
+            let grey = data::takes_probabilities(side.unit());
+            if grey { "; --binarize threshold:T turns values into 0 or 1".into() } else { String::new() }
         };
         let options = DataOptions { alphabet: model.notes.alphabet.clone(), ..options.clone() };
         Self::new(side, &model.file.preprocess, data, &options, global.seed(), Box::new(hint))
@@ -46,10 +46,10 @@ impl<'a> Stream<'a> {
         let rows = PreparedRows::new(source, side, preprocess, options.binarize(), seed);
         let rows = rows.map_err(|e| locate(&path, &String::new, e))?;
         let rows = rows.with_missing(options.missing);
-        Ok(Stream { rows, path, hint, meter: Meter::new("rows"), told: false })
+        Ok(Stream { rows, path, hint, meter: Meter::new("rows"), noted: false })
     }
 
-    /// The binarisation that the data itself has brought about so far.
+    /// The binarisation chosen because of the rows read so far.
     pub fn decided_by_data(&self) -> Option<Binarize> {
         self.rows.decided_by_data()
     }
@@ -62,11 +62,13 @@ impl<'a> Stream<'a> {
     /// The next block; `None` at the end.
     pub fn read(&mut self) -> Result<Option<Block>> {
         let block = self.rows.read().map_err(|e| locate(&self.path, &self.hint, e))?;
-        if let Some(rule) = self.rows.decided_by_data().filter(|_| !self.told) {
-            self.told = true;
-            let path = self.path.display();
-            let text =
-                format!("{path} has values between 0 and 1: binarised by {rule} (--binarize chooses another way)");
+        if let Some(rule) = self.rows.decided_by_data().filter(|_| !self.noted) {
+            self.noted = true;
+            let how = match rule {
+                Binarize::Threshold(t) => format!("thresholded at {t}"),
+                other => format!("binarised by {other}"),
+            };
+            let text = format!("{}: grey values were {how}; see --binarize", self.path.display());
             self.meter.suspend(|| say("note", &text));
         }
         self.meter.tell(self.rows.done(), self.rows.rows());
@@ -82,7 +84,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// A block and what became of it.
+/// A block and the result for it.
 pub struct Mapped {
     pub block: Block,
     pub result: Array2<f64>,

@@ -1,48 +1,48 @@
-//! `convert`: the same distribution in other coordinates: another coupling, other offsets. Only log Z moves, by a number.
+//! `convert`: the same distribution in other coordinates: another coupling, other offsets. Only log Z changes.
 
-use crate::args::{DataOptions, Global};
+use crate::args::{DataOptions, Global, couplings, hidden_couplings};
 use crate::model::{MODEL_HELP, Model};
 use crate::output::{CommandOutput, say};
 use crate::stream::Stream;
 use anyhow::Result;
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use harmonium::Rbm;
 use harmonium::file::{ModelFile, Precision};
 use harmonium::units::Kind;
-use harmonium::units::gaussian::Coupling;
 use ndarray::{Array1, Axis};
 use std::path::PathBuf;
 
-/// Change coupling, offsets or precision without changing the distribution
+/// Change the coupling, offsets or precision of a model file
+///
+/// The distribution stays the same. Only log Z changes, by the number that is printed.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  harmonium convert model.safetensors -o plain.safetensors --offsets zero
-  harmonium convert model.safetensors -o centred.safetensors --offsets data:data.npy
-  harmonium convert gaussian.safetensors -o krizhevsky.safetensors --coupling krizhevsky")]
+  harmonium convert model.safetensors -o new.safetensors --offsets zero
+  harmonium convert model.safetensors -o new.safetensors --offsets data:data.npy
+  harmonium convert gaussian.safetensors -o k.safetensors --coupling krizhevsky")]
 pub struct Convert {
     #[arg(help = MODEL_HELP)]
     model: PathBuf,
-    /// File to write (.safetensors)
+    /// Model file to write (.safetensors)
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Coupling of the Gaussian visible units
+    /// Coupling of Gaussian visible units
     #[arg(long, value_name = "NAME", value_parser = couplings())]
     coupling: Option<String>,
-    /// Coupling of the Gaussian hidden units
-    #[arg(long, value_name = "NAME", value_parser = couplings())]
+    /// Coupling of Gaussian hidden units
+    #[arg(long, value_name = "NAME", value_parser = hidden_couplings())]
     hidden_coupling: Option<String>,
-    /// New offsets: zero, or data:FILE for the means of both layers over the rows of FILE
+    /// New offsets: zero, or the means of both layers over data:FILE
     #[arg(long, value_name = "zero|data:FILE", value_parser = parse_offsets)]
     offsets: Option<Offsets>,
-    /// Number type of the file that is written [default: that of MODEL]
+    /// Number type of the output [default: that of MODEL]
     #[arg(long)]
     precision: Option<Numbers>,
     #[command(flatten)]
     options: DataOptions,
 }
 
-/// The offsets asked for.
+/// The offsets that were asked for.
 #[derive(Clone)]
 enum Offsets {
     Zero,
@@ -53,10 +53,6 @@ enum Offsets {
 enum Numbers {
     F32,
     F64,
-}
-
-fn couplings() -> PossibleValuesParser {
-    PossibleValuesParser::new(Coupling::LIST.map(|c| c.0))
 }
 
 fn parse_offsets(text: &str) -> Result<Offsets, String> {
@@ -75,14 +71,14 @@ impl Convert {
         let kind_h = with_coupling(model.file.rbm.hidden().kind(), self.hidden_coupling.as_deref())?;
         let mut rbm = model.file.rbm.clone();
         rbm.rechart(kind_v, kind_h, offset_v.view(), offset_h.view())?;
-        // Both models are one distribution, so all that moves log Z is the constant in the energy.
+        // Both models are the same distribution, so that only the constant in the energy changes log Z.
         let shift = model.lowered.constant() - rbm.lower().constant();
         let file = ModelFile { rbm, precision: self.precision(&model.file), ..model.file.clone() };
         warn(&model.file.rbm, &file);
         file.write(&self.output)?;
         let path = self.output.display().to_string();
         Ok(CommandOutput::new(format!("{path}: {} × {}", file.rbm.visible().kind(), file.rbm.hidden().kind()))
-            .line("log Z", format!("moved by {shift:.6} nats"))
+            .line("log Z", if shift == 0.0 { "unchanged".into() } else { format!("changes by {shift:.6} nats") })
             .field("output", path)
             .field("log_z_shift", shift))
     }
@@ -125,10 +121,10 @@ fn means(model: &Model, mut stream: Stream) -> Result<(Array1<f64>, Array1<f64>)
     Ok((v / rows as f64, h / rows as f64))
 }
 
-/// Says where single precision would lose digits of a large offset.
+/// Warns where single precision would lose digits of a large offset.
 fn warn(old: &Rbm<f64>, new: &ModelFile) {
-    let digits_are_few = new.precision == Precision::F32;
-    if let Some(text) = old.offset_warning().or_else(|| new.rbm.offset_warning()).filter(|_| digits_are_few) {
+    let single = new.precision == Precision::F32;
+    if let Some(text) = old.offset_warning().or_else(|| new.rbm.offset_warning()).filter(|_| single) {
         say("warning", &text);
     }
 }

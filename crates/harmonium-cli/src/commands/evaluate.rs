@@ -1,61 +1,53 @@
 //! `evaluate`: the mean log likelihood ⟨log p(v)⟩ = −⟨F(v)⟩ − log Z − Σ log scale of data, in nats per row.
 
-use crate::args::{DataOptions, Global, LogZArgs, Missing, command, data_help, log_z_methods, parse_output};
-use crate::measured::{Measured, Sample, measured};
+use crate::args::{DataOptions, Global, LogZArgs, Missing, command, log_z_methods, parse_output};
+use crate::data_pass::{DataPass, MissingCells};
+use crate::measured::{Measured, measured};
 use crate::model::Model;
-use crate::output::{CommandOutput, say};
-use crate::progress::Meter;
+use crate::output::{CommandOutput, say, with_error};
 use crate::run_model;
-use crate::stream::{Mapped, Stream};
+use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::error::ErrorKind;
-use harmonium::backend::Cpu;
-use harmonium::conditional::{self, Conditional};
-use harmonium::data::{Block, RowCounts, TableHead, write_table};
+use harmonium::data::{TableHead, write_table};
 use harmonium::logz::LogZ;
-use harmonium::rng::{Key, Purpose};
-use harmonium::{Bits, Dataset};
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// Rows whose unknown cells are summed over at a time.
-const PIECE: usize = 100;
-/// Sweeps that fill unknown cells.
-const FILL: u64 = 40;
-
-/// Mean log likelihood of data, in nats per row
+/// Compute the mean log likelihood of data
 ///
-/// Likelihoods are probabilities, or densities in the units of the data. Several models are compared on the same data.
+/// In nats per row: logarithms of probabilities, or of densities in the units of the data. Several models are compared on the
+/// same rows. Without DATA, a run directory is judged by the data of its run.
 #[derive(Args)]
 #[command(override_usage = "harmonium evaluate [OPTIONS] <MODEL>... [DATA]")]
 #[command(after_help = "Examples:
-  harmonium evaluate model.safetensors data.npy
-  harmonium evaluate model.safetensors other.safetensors data.npy --per-row rows.npy --json")]
+  harmonium evaluate model.safetensors data.npy --per-row rows.npy
+  harmonium evaluate model.safetensors other.safetensors data.npy --json")]
 pub struct Evaluate {
-    #[arg(required = true, value_name = "MODEL", help = inputs_help())]
+    /// Model files (.safetensors) or run directories, then DATA
+    ///
+    /// DATA is a file or builtin:NAME; `harmonium --help` lists both.
+    #[arg(required = true, value_name = "MODEL")]
     inputs: Vec<PathBuf>,
-    /// How log Z is computed
+    /// How to compute log Z
     #[arg(long, default_value = "auto", value_name = "METHOD", value_parser = log_z_methods())]
     log_z: String,
-    /// Also write the log likelihood of every row (.npy or .csv; several models: one column each)
+    /// Also write the log likelihood of every row to this file
+    ///
+    /// With several models, one column each.
     #[arg(long, value_name = "FILE", value_parser = parse_output)]
     per_row: Option<PathBuf>,
-    #[command(flatten)]
-    estimate: LogZArgs,
-    /// The rows the model was trained on, for the free energy gap of DATA
+    /// Training rows, to print the free energy gap of DATA
     #[arg(long, value_name = "DATA")]
     train: Option<String>,
     #[command(flatten)]
+    estimate: LogZArgs,
+    #[command(flatten)]
     options: DataOptions,
-    /// With unknown cells the likelihood is that of the known ones
     #[command(flatten)]
     missing: Missing,
-}
-
-fn inputs_help() -> String {
-    format!("Model files (.safetensors) or run directories, then DATA\n\n{}.", data_help())
 }
 
 /// The rows to judge by.
@@ -124,10 +116,10 @@ impl Evaluate {
         let measured = measured(&model, &rows.sample, train.as_ref().map(|t| &t.sample), global.seed())?;
         let sample = rows.sample.columns(&model);
         let log_z = model.log_z(&self.log_z, &self.estimate, Some(&sample), global.seed())?;
-        let entropy = rows.entropy.filter(|_| log_z.method == "exact" && rows.unknown.cells == 0);
+        let entropy = rows.entropy.filter(|_| log_z.method == "exact" && rows.missing.cells == 0);
         let energies = rows.sample.energies.iter();
         let log_likelihoods = energies.zip(&rows.jacobians).map(|(f, j)| j - f - log_z.value).collect();
-        Ok(Score { model: model.path, measured, log_likelihoods, entropy, log_z, unknown: rows.unknown })
+        Ok(Score { model: model.path, measured, log_likelihoods, entropy, log_z, missing: rows.missing })
     }
 }
 
@@ -135,12 +127,15 @@ fn one(data: &str, score: &Score) -> CommandOutput {
     let title = format!("{} on {}", score.model.display(), data);
     let report = CommandOutput::new(title)
         .line("rows", score.log_likelihoods.len().to_string())
-        .line("log likelihood", format!("{} nats per row (rows spread by {:.4})", score.mean_words(), score.spread()))
-        .maybe("unknown cells", score.unknown.in_words())
+        .line(
+            "log likelihood",
+            format!("{} nats per row (standard deviation over rows {:.4})", score.mean_words(), score.spread()),
+        )
+        .maybe("missing cells", score.missing.in_words())
         .line("log Z", score.log_z.to_string())
         .maybe("verdict", score.log_z.explanation())
-        .maybe("entropy of rows", score.entropy.map(|h| format!("{h:.6} nats")))
-        .maybe("KL divergence", score.divergence().map(|kl| format!("{kl:.6} nats from the data")));
+        .maybe("entropy of the rows", score.entropy.map(|h| format!("{h:.4} nats")))
+        .maybe("KL divergence", score.divergence().map(|kl| format!("{kl:.4} nats, of the model from the rows")));
     score.measured.lines(report).fields(score.json())
 }
 
@@ -155,102 +150,6 @@ fn several(data: &str, scores: &[Score]) -> CommandOutput {
     })
 }
 
-/// What one pass over the data gives.
-struct DataPass {
-    sample: Sample,
-    entropy: Option<f64>,
-    /// What the units of the data add to the log density of each row.
-    jacobians: Vec<f64>,
-    unknown: Unknown,
-}
-
-/// Cells that are not known, and what became of them.
-#[derive(Clone, Copy, Default)]
-struct Unknown {
-    cells: u64,
-    rows: usize,
-    /// Rows whose unknown cells were summed over exactly.
-    exact: usize,
-    /// Sum of the squared standard errors of the rows.
-    squares: f64,
-}
-
-impl Unknown {
-    fn in_words(&self) -> Option<String> {
-        let Unknown { cells, rows, exact, .. } = *self;
-        let how = match exact == rows {
-            true => "summed over exactly".into(),
-            false => format!("annealed in {} rows, a little low on average, else summed over exactly", rows - exact),
-        };
-        let what = "the likelihood is that of the known ones, measures take draws in their place";
-        (cells > 0).then(|| format!("{cells} in {rows} rows, {how}: {what}"))
-    }
-}
-
-impl DataPass {
-    fn run(model: &Model, mut stream: Stream, seed: u64) -> Result<DataPass> {
-        let (up, unit) = (model.lowered.up(), model.lowered.visible().unit());
-        let (mut counts, mut sample) = (RowCounts::new(unit), Sample::new(model, seed));
-        let (mut jacobians, mut unknown) = (Vec::new(), Unknown::default());
-        let mut ask =
-            Conditional::new(&model.file.rbm, conditional::ConditionalOptions { seed, ..Default::default() })?;
-        let kind = model.file.rbm.visible().kind();
-        while let Some(Mapped { block, mut result }) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
-            counts.add(block.values.view());
-            let rows = block.values.nrows();
-            jacobians.extend(model.file.preprocess.log_jacobians(kind, rows, block.known.as_ref()));
-            match &block.known {
-                None => sample.add(&block.columns, result),
-                Some(known) => {
-                    unknown.sum_over(&mut ask, &block, known, &mut result)?;
-                    sample.add(&filled(model, &block, known, seed)?, result);
-                }
-            }
-        }
-        if unit.n_states().is_some() && !counts.all_states() {
-            say("note", "grey values are taken as probabilities: log likelihoods are -F(v) - log Z, not probabilities");
-        }
-        Ok(DataPass { sample, entropy: counts.entropy(), jacobians, unknown })
-    }
-}
-
-/// The columns of a block with unknown cells drawn given the others, for measures that need whole rows.
-fn filled(model: &Model, block: &Block, known: &Bits, seed: u64) -> harmonium::Result<Array2<f64>> {
-    let side = model.lowered.visible();
-    let mut rows = Dataset::new(side);
-    rows.push_known(side, block.columns.view(), Some(known));
-    let key = Key::root(seed).of(Purpose::Missing).step(block.first);
-    let rows = conditional::filled(&mut Cpu::new(model.lowered.clone())?, 0, &rows, FILL, key);
-    Ok(rows.states().columns(side.unit(), 0, rows.len()))
-}
-
-impl Unknown {
-    /// Puts −log p*(v_B) in the place of the free energies of rows with unknown cells.
-    fn sum_over(
-        &mut self,
-        ask: &mut Conditional,
-        block: &Block,
-        known: &Bits,
-        energies: &mut Array2<f64>,
-    ) -> harmonium::Result<()> {
-        let rows: Vec<usize> = (0..known.rows()).filter(|r| known.ones(*r) < known.sites()).collect();
-        let meter = Meter::new("unknown cells");
-        for (done, some) in rows.chunks(PIECE).enumerate() {
-            let x = block.columns.select(Axis(0), some);
-            let scores = ask.scores(x.view(), &known.select(some), block.first + some[0] as u64)?;
-            for (r, score) in some.iter().zip(&scores.rows) {
-                energies[[*r, 0]] = -score.value;
-                self.squares += score.std_err.powi(2);
-                self.cells += (known.sites() - known.ones(*r)) as u64;
-            }
-            self.exact += scores.exact;
-            meter.tell((done * PIECE) as u64, Some(rows.len() as u64));
-        }
-        self.rows += rows.len();
-        Ok(())
-    }
-}
-
 /// How well one model fits.
 struct Score {
     model: PathBuf,
@@ -258,7 +157,7 @@ struct Score {
     measured: Measured,
     entropy: Option<f64>,
     log_z: LogZ,
-    unknown: Unknown,
+    missing: MissingCells,
 }
 
 impl Score {
@@ -268,15 +167,12 @@ impl Score {
 
     /// The mean with its error, if it has one.
     fn mean_words(&self) -> String {
-        match self.std_err() == 0.0 {
-            true => format!("{:.6}", self.mean()),
-            false => format!("{:.4} ± {:.4}", self.mean(), self.std_err()),
-        }
+        with_error(self.mean(), self.std_err())
     }
 
-    /// The error that log Z and unknown cells bring.
+    /// The error from log Z and from missing cells.
     fn std_err(&self) -> f64 {
-        self.log_z.std_err.hypot(self.unknown.squares.sqrt() / self.log_likelihoods.len() as f64)
+        self.log_z.std_err.hypot(self.missing.squares.sqrt() / self.log_likelihoods.len() as f64)
     }
 
     /// Standard deviation over the rows.
@@ -296,7 +192,7 @@ impl Score {
             "rows": self.log_likelihoods.len(),
             "mean_log_likelihood": self.mean(),
             "std_err": self.std_err(),
-            "unknown_cells": self.unknown.cells,
+            "unknown_cells": self.missing.cells,
             "row_std_dev": self.spread(),
             "log_z": self.log_z.value,
             "log_z_method": self.log_z.method,

@@ -12,7 +12,7 @@ use ndarray::Axis;
 
 /// Write the free energy of every row
 ///
-/// In nats; log p(v) = -F(v) - log Z, with the log Z of the command log-z.
+/// In nats: log p(v) = -F(v) - log Z, where `harmonium log-z` prints log Z.
 #[derive(Args)]
 #[command(after_help = "Example:\n  harmonium free-energy model.safetensors data.npy -o energies.npy")]
 pub struct FreeEnergy {
@@ -38,7 +38,7 @@ impl FreeEnergy {
         Ok(self
             .io
             .report(rows, "free energies")
-            .line("mean", format!("{mean:.6} nats"))
+            .line("mean", format!("{mean:.4} nats"))
             .field("mean_free_energy", mean))
     }
 }

@@ -1,4 +1,4 @@
-//! `impute`: cells that are not known, filled from p(v_A | v_B).
+//! `impute`: missing cells filled from p(missing | known).
 
 use super::RowsToFile;
 use crate::args::{Global, parse_output};
@@ -16,36 +16,34 @@ use harmonium::{Bits, Error};
 use ndarray::{Array2, Axis};
 use std::path::PathBuf;
 
-/// Fill unknown cells with what the known ones of the row say about them
+/// Fill missing cells from the known cells of their row
 ///
-/// Cells that are empty or no numbers (NaN, NA, ?) are unknown, and those that --mask or --free names. They get their conditional
-/// mean: for binary units the probability of a 1, for Potts units the most probable state. Where the values of hidden cells are
-/// there to compare, the error is told, beside that of the column's mean.
+/// Empty, NaN, NA and ? cells are missing, and those that --free and --mask name. They get their conditional mean: for binary
+/// units the probability of a 1, for Potts units the most probable state. Where --free or --mask hides known values, the error
+/// of the filled values is printed, beside that of column means.
 #[derive(Args)]
 #[command(after_help = "Examples:
   harmonium impute model.safetensors data.npy --free 1-2 -o filled.npy
-  harmonium impute model.safetensors data.npy --free 3 -o filled.npy --low low.npy --high high.npy")]
+  harmonium impute model.safetensors data.npy --free 3 -o x.npy --spread s.npy")]
 pub struct Impute {
-    #[command(flatten)]
-    io: RowsToFile,
-    #[command(flatten)]
-    cells: CellOptions,
-    /// What a cell gets: its mean, its best state, or a draw
+    /// What to fill in: the mean, the most probable state, or a draw
     #[arg(long, default_value = "mean", value_parser = PossibleValuesParser::new(Fill::LIST.map(|f| f.0)))]
     fill: String,
-    /// How conditionals are found: exact where that takes up to some 50 ms per row, else by chains
+    /// How to compute conditional distributions
+    ///
+    /// auto: exact where that takes at most about 50 ms per row, otherwise by chains.
     #[arg(long, default_value = "auto", value_parser = methods())]
     method: String,
-    /// Chains of every row
+    /// Number of chains per row
     #[arg(long, value_name = "N", default_value_t = 20)]
     chains: usize,
-    /// Sweeps before chains count
+    /// Sweeps of every chain before averaging
     #[arg(long, value_name = "N", default_value_t = 100)]
     burn_in: u64,
-    /// Sweeps that count
+    /// Sweeps of every chain to average over
     #[arg(long, value_name = "N", default_value_t = 200)]
     steps: u64,
-    /// Part of the probability that is between --low and --high
+    /// Probability of the interval from --low to --high
     #[arg(long, value_name = "P", default_value_t = 0.9)]
     interval: f64,
     /// Also write the lower ends of the intervals
@@ -54,9 +52,15 @@ pub struct Impute {
     /// Also write the upper ends of the intervals
     #[arg(long, value_name = "FILE", value_parser = parse_output)]
     high: Option<PathBuf>,
-    /// Also write standard deviations of the cells given the known ones (Potts: probability of another state)
+    /// Also write the standard deviations of the filled cells
+    ///
+    /// For Potts units, the probability of another state.
     #[arg(long, value_name = "FILE", value_parser = parse_output)]
     spread: Option<PathBuf>,
+    #[command(flatten)]
+    cells: CellOptions,
+    #[command(flatten)]
+    io: RowsToFile,
 }
 
 fn methods() -> PossibleValuesParser {
@@ -85,7 +89,7 @@ impl Impute {
         let table = model.notes.visible(model.lowered.visible().sites(), stream.rows());
         let rows = write_table(&self.io.output, &table, &mut || {
             let Some(block) = stream.read()? else {
-                // Here a complaint leaves no file behind.
+                // An error here leaves no file behind.
                 cells.finish(done)?;
                 return work.something().map(|()| None);
             };
@@ -106,7 +110,8 @@ impl Impute {
             let table = model.notes.visible(model.lowered.visible().sites(), Some(rows));
             write_table(path, &table, &mut || Ok(blocks.next()))?;
         }
-        Ok(work.report(self.io.report(rows, "values")))
+        let columns = format!("{} columns", model.lowered.visible().sites());
+        Ok(work.report(self.io.report(rows, &columns)))
     }
 }
 
@@ -120,7 +125,7 @@ struct Tally {
     squares: f64,
 }
 
-/// A model at work on blocks.
+/// A model that fills blocks.
 struct Work<'a> {
     model: &'a Model,
     ask: Conditional,
@@ -131,7 +136,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// The block with its unknown cells filled, in the units of the data, and what was found about them.
+    /// The block with its missing cells filled, in the units of the data, and their spreads and intervals.
     fn block(&mut self, block: &Block, known: &Bits) -> harmonium::Result<(Array2<f64>, Vec<Filled>)> {
         let mut values = block.raw.clone().unwrap_or_else(|| block.values.clone());
         let (rows, step) = (values.nrows(), self.ask.rows_at_once());
@@ -160,7 +165,7 @@ impl Work<'_> {
         match self.tally.cells {
             0 => Err(Error::Data {
                 path: self.data.into(),
-                problem: "has no unknown cells; name some with --free or --mask".into(),
+                problem: "has no missing cells; name some with --free or --mask".into(),
             }),
             _ => Ok(()),
         }
@@ -178,12 +183,11 @@ impl Work<'_> {
     fn report(&self, report: CommandOutput) -> CommandOutput {
         let Tally { cells, rows, exact_rows, squares } = self.tally;
         let error = (squares / cells as f64).sqrt();
-        let how = match exact_rows == rows {
-            true => "exactly".to_string(),
-            false => format!(
-                "by chains in {} rows, Monte Carlo error {error:.4} per cell, exactly in {exact_rows}",
-                rows - exact_rows
-            ),
+        let how = if exact_rows == rows {
+            "exactly".to_string()
+        } else {
+            let by_chains = rows - exact_rows;
+            format!("exactly in {exact_rows}, by chains in {by_chains} (Monte Carlo error per cell {error:.2e})")
         };
         let report = report
             .line("filled", format!("{cells} cells in {rows} rows, {how}"))
@@ -194,8 +198,7 @@ impl Work<'_> {
     }
 }
 
-/// Cells that were hidden although their values are there: how far the filled values are from them, and how far the mean of the
-/// column's known cells is.
+/// Cells that were hidden although their values are known: the error of the filled values, and of column means.
 struct Check {
     categorical: bool,
     /// Hidden cells, and Σ of what was off in them.
@@ -236,9 +239,10 @@ impl Check {
             }
             if hidden {
                 self.cells += 1;
-                self.off += match self.categorical {
-                    true => f64::from(u8::from(*guess != x)),
-                    false => ((guess - x) * self.scale[i]).powi(2),
+                self.off += if self.categorical {
+                    f64::from(u8::from(*guess != x))
+                } else {
+                    ((guess - x) * self.scale[i]).powi(2)
                 };
             }
         }
@@ -246,16 +250,14 @@ impl Check {
 
     /// Σ of what the mean of the known cells, or their most frequent code, is off in the hidden ones.
     fn off_by_columns(&self) -> f64 {
-        let one = |(column, scale): (&Column, &f64)| match self.categorical {
-            true => {
+        let one = |(column, scale): (&Column, &f64)| {
+            if self.categorical {
                 let best = column.codes.iter().max_by_key(|c| c[0]).map_or(0, |c| c[1]);
-                column.hidden[0] - best as f64
+                return column.hidden[0] - best as f64;
             }
-            false => {
-                let mean = if column.known[0] > 0.0 { column.known[1] / column.known[0] } else { 0.0 };
-                let [n, sum, squares] = column.hidden;
-                (squares - 2.0 * mean * sum + n * mean * mean) * scale * scale
-            }
+            let mean = if column.known[0] > 0.0 { column.known[1] / column.known[0] } else { 0.0 };
+            let [n, sum, squares] = column.hidden;
+            (squares - 2.0 * mean * sum + n * mean * mean) * scale * scale
         };
         self.columns.iter().zip(&self.scale).map(one).sum()
     }
@@ -266,19 +268,16 @@ impl Check {
         }
         let n = self.cells as f64;
         let (ours, columns) = (self.off / n, self.off_by_columns() / n);
-        match self.categorical {
-            true => report
-                .line(
-                    "wrong codes",
-                    format!("{:.2} %; the column's most frequent code: {:.2} %", 100.0 * ours, 100.0 * columns),
-                )
-                .field("wrong", ours)
-                .field("wrong_by_columns", columns),
-            false => report
-                .line("error", format!("{:.4} root mean square; the column's mean: {:.4}", ours.sqrt(), columns.sqrt()))
-                .field("rmse", ours.sqrt())
-                .field("rmse_by_columns", columns.sqrt()),
+        let report = report.field("checked_cells", self.cells);
+        if self.categorical {
+            let percent = |x: f64| format!("{:.1} %", 100.0 * x);
+            let text = format!("{} (most frequent code of the column: {})", percent(ours), percent(columns));
+            return report.line("wrong codes", text).field("wrong", ours).field("wrong_by_columns", columns);
         }
-        .field("checked_cells", self.cells)
+        let (ours, columns) = (ours.sqrt(), columns.sqrt());
+        report
+            .line("error", format!("{ours:.4} root mean square (column means: {columns:.4})"))
+            .field("rmse", ours)
+            .field("rmse_by_columns", columns)
     }
 }

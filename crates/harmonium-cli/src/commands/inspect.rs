@@ -1,4 +1,4 @@
-//! `inspect`: what stands in a model file.
+//! `inspect`: what is in a model file.
 
 use crate::args::Global;
 use crate::model::{MODEL_HELP, Model};
@@ -59,7 +59,7 @@ fn weights(report: CommandOutput, rbm: &Rbm<f64>) -> CommandOutput {
     let rms = (w.iter().map(|w| w * w).sum::<f64>() / w.len() as f64).sqrt();
     let largest = w.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
     report
-        .line("weights", format!("root mean square {rms:.4}, largest {largest:.4}"))
+        .line("weights", format!("root mean square {rms:.3}, largest {largest:.3}"))
         .field("weights_rms", rms)
         .field("weights_largest", largest)
 }
@@ -77,23 +77,23 @@ fn exact(report: CommandOutput, rbm: &Rbm<f64>) -> CommandOutput {
         None => unit(rbm.visible()) && unit(rbm.hidden()),
     };
     let text = match (smaller, possible) {
-        (Some(n), true) => format!("exact, over 2^{n:.0} states of one layer"),
+        (Some(n), true) => format!("can be computed exactly, by summing over 2^{n:.0} states of one layer"),
         (Some(n), false) => {
-            format!("not exact: the smaller layer has 2^{n:.0} states, the limit is 2^{MOST_STATES_LOG2}")
+            format!("needs an estimate: the smaller layer has 2^{n:.0} states, the limit is 2^{MOST_STATES_LOG2}")
         }
-        (None, true) => "exact, a Gaussian integral".into(),
-        (None, false) => "not exact".into(),
+        (None, true) => "can be computed exactly, as a Gaussian integral".into(),
+        (None, false) => "needs an estimate".into(),
     };
     let states = smaller.map_or(Value::Null, Value::from);
     report.line("log Z", text).field("exact", possible).field("states_log2", states)
 }
 
-/// What is done to data before it meets the model.
+/// What is done to data before the model sees it.
 fn data(report: CommandOutput, preprocess: &harmonium::data::Preprocess) -> CommandOutput {
     let binarize = preprocess.binarize.map(|b| b.to_string());
     let standardized = preprocess.shift.is_some() || preprocess.scale.is_some();
     report
-        .maybe("data", standardized.then(|| "(x - shift)/scale, remembered for every column".into()))
+        .maybe("data", standardized.then(|| "standardised by the shift and scale of every column".into()))
         .maybe("binarize", binarize.clone())
         .field("standardized", standardized)
         .field("binarize", binarize.map_or(Value::Null, Value::from))

@@ -1,6 +1,6 @@
 //! `log-z`: log Z of a model, in nats, of the energy in the file's own coordinates.
 
-use crate::args::{DataOptions, Global, LogZArgs, data_help, log_z_methods};
+use crate::args::{DataOptions, Global, LogZArgs, log_z_methods};
 use crate::measured::Sample;
 use crate::model::{MODEL_HELP, Model};
 use crate::output::CommandOutput;
@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 /// Compute log Z, or estimate it with an error bar
 ///
-/// An estimate comes with a verdict. certain: both directions of annealing agree and the interval is narrow. wide: nothing
-/// contradicts the interval, but it is wider than asked. disagree: do not trust the number; the chains do not mix.
+/// An estimate comes with a verdict. certain: annealing up and down agree, and the interval is narrow. wide: they agree, but
+/// the interval is wider than --tolerance. disagree: do not trust the number; the chains do not mix.
 #[derive(Args)]
 #[command(
     name = "log-z",
@@ -25,13 +25,13 @@ use std::path::PathBuf;
 pub struct LogZ {
     #[arg(help = MODEL_HELP)]
     model: PathBuf,
-    /// How it is computed
+    /// How to compute log Z
     #[arg(long, default_value = "auto", value_parser = log_z_methods())]
     method: String,
+    #[arg(long, value_name = "DATA", help = "Rows like the training data, to improve an estimate")]
+    data: Option<String>,
     #[command(flatten)]
     estimate: LogZArgs,
-    #[arg(long, value_name = "DATA", help = data_help() + ", like what the model was trained on: it helps an estimate")]
-    data: Option<String>,
     #[command(flatten)]
     options: DataOptions,
 }

@@ -56,21 +56,23 @@ pub fn help_template() -> StyledStr {
     StyledStr::from(text + "{options}{after-help}")
 }
 
-/// Nothing typed is the demo.
+/// Without a command, the demo runs.
 impl Default for Command {
     fn default() -> Command {
         Command::Demo(demo::Demo::default())
     }
 }
 
-/// What a command needs that makes one row out of every row of DATA.
+/// The arguments of a command that writes one row for every row of DATA.
 #[derive(Args)]
 struct RowsToFile {
-    #[arg(help = MODEL_HELP)]
+    #[arg(help = MODEL_HELP, help_heading = None)]
     model: PathBuf,
-    #[arg(help = data_help())]
+    #[arg(help = data_help(), help_heading = None)]
     data: String,
+    // First and without a heading, wherever this struct is flattened.
     #[arg(short, long, value_name = "FILE", value_parser = parse_output, help = output_help())]
+    #[arg(display_order = 0, help_heading = None)]
     output: PathBuf,
     #[command(flatten)]
     options: DataOptions,

@@ -10,9 +10,9 @@ use clap::Args;
 use harmonium::data::write_table;
 use ndarray::{Array2, Zip};
 
-/// Write what the model makes of every row: visible to hidden means and back
+/// Write the reconstruction of every row
 ///
-/// The output has the units of the data. A Potts site gives its most probable code.
+/// From visible units to hidden means and back, in the units of the data. A Potts site gives its most probable code.
 #[derive(Args)]
 #[command(after_help = "Example:\n  harmonium reconstruct model.safetensors data.npy -o again.npy")]
 pub struct Reconstruct {
@@ -40,9 +40,10 @@ impl Reconstruct {
             Ok(Some(again))
         })?;
         let error = sum / (rows as f64 * visible.sites() as f64);
-        let in_words = match categorical {
-            true => format!("{:.4} % of the codes are wrong", 100.0 * error),
-            false => format!("{error:.6}, mean square per cell"),
+        let in_words = if categorical {
+            format!("{:.2} % of the codes are wrong", 100.0 * error)
+        } else {
+            format!("{error:.4} (mean square per cell)")
         };
         let report = self.io.report(rows, &format!("{} reconstructed values", visible.sites()));
         Ok(report.line("error", in_words).field("error", error))

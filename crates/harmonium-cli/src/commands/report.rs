@@ -1,4 +1,4 @@
-//! `report`: the page of a run made again.
+//! `report`: the report of a run, rebuilt.
 
 use crate::args::Global;
 use crate::output::CommandOutput;
@@ -7,16 +7,15 @@ use anyhow::Result;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Make the report of a run again
+/// Rebuild the report of a run
 ///
-/// DIR is the directory of a run, finished or not. The page of a finished run is the same, to the byte; that of an unfinished
-/// one tells how far it got.
+/// The report of a finished run comes out the same to the byte; that of an unfinished run shows how far it got.
 #[derive(Args)]
 #[command(after_help = "Example:\n  harmonium report first")]
 pub struct Report {
-    /// Directory of a run
+    /// Run directory, finished or not
     dir: PathBuf,
-    /// Write the page to this file and leave DIR as it is
+    /// Write the page to this file and leave DIR unchanged
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

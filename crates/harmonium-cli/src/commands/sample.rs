@@ -1,4 +1,4 @@
-//! `sample`: rows drawn from a model, in the units of its data, with what speaks for them and against them.
+//! `sample`: rows drawn from a model, in the units of its data, with convergence diagnostics.
 
 use crate::args::{DataOptions, Global, output_help, parse_output, samplers};
 use crate::cells::CellOptions;
@@ -14,53 +14,65 @@ use ndarray::{Array2, Axis};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Draw rows from a model
+/// Draw samples from a model
 ///
-/// Rows are written draw by draw: one of every chain, then the next of every chain. R-hat tells whether the chains agree (1 if
-/// they do), the effective rows how many independent ones they are worth; a warning says when they should not be trusted.
+/// Rows are written draw by draw: one from every chain, then the next from every chain. R-hat is near 1 if the chains agree; the
+/// effective sample size is the number of independent rows that would be worth as much. A warning is printed if the chains have
+/// not converged.
 #[derive(Args)]
 #[command(after_help = "Examples:
   harmonium sample model.safetensors -n 100 -o samples.npy
-  harmonium sample model.safetensors -n 500 -o samples.npy --sampler gibbs --start data:data.npy --thin 20 --json
-  harmonium sample model.safetensors -n 100 -o samples.npy --clamp data.npy --clamp-row 3 --free 1-2")]
+  harmonium sample model.safetensors -o samples.npy --sampler gibbs --thin 20")]
 pub struct Sample {
     #[arg(help = MODEL_HELP)]
     model: PathBuf,
-    /// Number of rows
+    /// Number of rows to draw
     #[arg(short, value_name = "N", default_value_t = 1000)]
     n: u64,
     #[arg(short, long, value_name = "FILE", value_parser = parse_output, help = output_help())]
     output: PathBuf,
-    /// How they are drawn
+    /// How to draw them
     #[arg(long, default_value = "auto", value_parser = samplers())]
     sampler: String,
-    /// Where chains begin: random (visible units by their biases alone), hidden (all hidden states equally likely), or data:FILE
-    /// (chain k at row k)
+    /// Where chains start: random, hidden or data:FILE
+    ///
+    /// random: visible units drawn from their biases alone. hidden: all hidden states equally likely. data:FILE: chain k starts
+    /// at row k.
     #[arg(long, default_value = "random", value_name = "WHERE", value_parser = parse_start)]
-    start: Begin,
+    start: StartArg,
     /// Sweeps of every chain before its first row
     #[arg(long, value_name = "SWEEPS", default_value_t = 1000)]
     burn_in: u64,
     /// Sweeps between two rows of a chain
     #[arg(long, value_name = "SWEEPS", default_value_t = 10)]
     thin: u64,
-    /// Chains, or ladders of tempered chains [default: one for 50 rows, at least 20 and at most 100]
+    /// Number of chains [default: one per 50 rows, from 20 to 100]
+    ///
+    /// With tempering, every chain has its own ladder of temperatures.
     #[arg(long, value_name = "N")]
     chains: Option<usize>,
-    /// Every row from a chain of its own, so many sweeps after its start; in place of --burn-in, --thin and --chains
+    /// Draw every row from a new chain, after this many sweeps
+    ///
+    /// Replaces --burn-in, --thin and --chains.
     #[arg(long, value_name = "SWEEPS", conflicts_with_all = ["burn_in", "thin", "chains"])]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     steps: Option<u64>,
-    /// Temperatures of every ladder, for tempering [default: as many as make half of the swaps succeed]
+    /// Temperatures per chain, for tempering [default: automatic]
+    ///
+    /// By default as many as make half of the swaps succeed.
     #[arg(long, value_name = "N")]
     temperatures: Option<usize>,
-    /// Write means of the visible units given hidden ones, in place of samples; a Potts site gives its most probable code
+    /// Write visible means given the hidden units instead of samples
+    ///
+    /// A Potts site gives its most probable code.
     #[arg(long)]
     means: bool,
-    /// A row whose known cells are held fast; the others, which are no numbers or named by --free or --mask, are drawn given them
+    /// Hold the known cells of a row fixed and draw its missing ones
+    ///
+    /// Empty, NaN, NA and ? cells are missing, and those that --free and --mask name.
     #[arg(long, value_name = "DATA")]
     clamp: Option<String>,
-    /// Which row of --clamp, counted from 1; needed if there are several
+    /// Row of --clamp, counted from 1 (needed if it has several)
     #[arg(long, value_name = "N", requires = "clamp", value_parser = clap::value_parser!(u64).range(1..))]
     clamp_row: Option<u64>,
     #[command(flatten)]
@@ -69,19 +81,19 @@ pub struct Sample {
     options: DataOptions,
 }
 
-/// Where chains begin, as it was typed.
+/// Where chains start, as it was typed.
 #[derive(Clone)]
-enum Begin {
+enum StartArg {
     Random,
     Hidden,
     Data(String),
 }
 
-fn parse_start(text: &str) -> Result<Begin, String> {
+fn parse_start(text: &str) -> Result<StartArg, String> {
     match text.split_once(':') {
-        None if text == "random" => Ok(Begin::Random),
-        None if text == "hidden" => Ok(Begin::Hidden),
-        Some(("data", file)) if !file.is_empty() => Ok(Begin::Data(file.into())),
+        None if text == "random" => Ok(StartArg::Random),
+        None if text == "hidden" => Ok(StartArg::Hidden),
+        Some(("data", file)) if !file.is_empty() => Ok(StartArg::Data(file.into())),
         _ => Err("expected random, hidden or data:FILE".into()),
     }
 }
@@ -90,37 +102,37 @@ impl Sample {
     pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let model = Model::read(&self.model)?;
         let settings = self.settings(global.seed());
-        let given = self.given(&model, global)?;
+        let clamped = self.clamped(&model, global)?;
         let rows = match &self.start {
-            Begin::Data(data) => Some(self.first_rows(&model, data, settings.chains, global)?),
+            StartArg::Data(data) => Some(self.first_rows(&model, data, settings.chains, global)?),
             _ => None,
         };
-        let rows = rows.map(|rows| given.free_columns(&rows));
+        let rows = rows.map(|rows| clamped.free_columns(&rows));
         let start = match (&self.start, &rows) {
-            (Begin::Hidden, _) => Start::Hidden,
-            (Begin::Data(_), Some(rows)) => Start::Rows(rows),
+            (StartArg::Hidden, _) => Start::Hidden,
+            (StartArg::Data(_), Some(rows)) => Start::Rows(rows),
             _ => Start::Random,
         };
         let meter = Meter::new("sweeps");
-        let tell = |done, all| meter.tell(done, Some(all));
+        let progress = |done, all| meter.tell(done, Some(all));
         let context = || model.path.display().to_string();
-        let mut sampling =
-            Sampling::of(given.lowered().clone(), SampleOptions { start, ..settings }, &tell).with_context(context)?;
+        let mut sampling = Sampling::of(clamped.lowered().clone(), SampleOptions { start, ..settings }, &progress)
+            .with_context(context)?;
         let table = model.notes.visible(model.lowered.visible().sites(), Some(self.n));
         write_table(&self.output, &table, &mut || {
             let block = sampling.block()?;
-            Ok(block.map(|rows| given.whole(&model.file.preprocess, rows)))
+            Ok(block.map(|rows| clamped.whole(&model.file.preprocess, rows)))
         })?;
         let drawn = sampling.finish();
         drawn.warnings.iter().for_each(|w| meter.suspend(|| say("warning", w)));
         Ok(self.report(&drawn, &settings, model.lowered.visible().sites()))
     }
 
-    /// The model to draw from: the whole, or that of the cells of one row that are not known.
-    fn given(&self, model: &Model, global: &Global) -> Result<Clamped> {
+    /// The model to draw from: the whole, or that of the missing cells of one row.
+    fn clamped(&self, model: &Model, global: &Global) -> Result<Clamped> {
         let Some(data) = &self.clamp else {
             if self.cells.any() {
-                bail!("--free and --mask name cells of a row: give that row with --clamp");
+                bail!("--free and --mask need a row to hold fixed; give it with --clamp");
             }
             return Ok(Clamped::nothing(&model.lowered));
         };
@@ -144,14 +156,14 @@ impl Sample {
                 program()
             );
         }
-        let Some((x, raw, known)) = found else { bail!("{data}: has {rows} rows, but row {wanted} is asked for") };
+        let Some((x, raw, known)) = found else { bail!("{data} has {rows} rows, but --clamp-row is {wanted}") };
         if known.iter().all(|k| *k) {
-            bail!("{data}: row {wanted} has no unknown cells; name some with --free or --mask");
+            bail!("{data}: row {wanted} has no missing cells; name some with --free or --mask");
         }
         Ok(Clamped::cells(&model.lowered, &x, raw, known))
     }
 
-    /// What was asked, without the rows that chains may begin at.
+    /// The options, without the rows that chains may start at.
     fn settings(&self, seed: u64) -> SampleOptions<'_> {
         let all = SampleOptions {
             sampler: &self.sampler,
@@ -184,9 +196,9 @@ impl Sample {
 
     fn report(&self, drawn: &Drawn, settings: &SampleOptions, sites: usize) -> CommandOutput {
         let path = self.output.display().to_string();
-        let what = if self.means { "visible means" } else { "samples" };
+        let what = if self.means { "rows of visible means" } else { "samples" };
         let how = match (&drawn.tempered, drawn.sampler) {
-            (_, "exact") => "exact: independent rows".into(),
+            (_, "exact") => "exact, rows are independent".into(),
             (tempered, name) => {
                 let ladders = tempered.as_ref().map_or(String::new(), |t| format!(" × {} temperatures", t.betas.len()));
                 let (before, thin) = (settings.burn_in, settings.thin);
@@ -196,13 +208,13 @@ impl Sample {
                 )
             }
         };
-        let worst = drawn.r_hat.map(|r| format!("{r:.4}, the largest of {} quantities", drawn.followed.len()));
+        let worst = drawn.r_hat.map(|r| format!("{r:.3}, the largest of {} quantities", drawn.followed.len()));
         let tempered = drawn.tempered.as_ref();
-        CommandOutput::new(format!("{path}: {} rows of {sites} {what}", drawn.rows))
+        CommandOutput::new(format!("{path}: {} {what}, {sites} columns", drawn.rows))
             .line("sampler", how)
             .maybe("R-hat", worst)
-            .maybe("effective rows", drawn.ess.map(|ess| format!("{ess:.0}")))
-            .maybe("swaps made", tempered.map(|t| swaps_in_words(&t.swap_rates)))
+            .maybe("effective sample size", drawn.ess.map(|ess| format!("{ess:.0}")))
+            .maybe("accepted swaps", tempered.map(|t| swaps_in_words(&t.swap_rates)))
             .maybe(
                 "round trips",
                 tempered

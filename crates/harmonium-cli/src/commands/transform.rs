@@ -11,7 +11,7 @@ use harmonium::data::{TableHead, write_table};
 
 /// Write the hidden means of every row
 ///
-/// One column per hidden unit; a Potts unit has one per state, its probability.
+/// One column per hidden unit; for Potts units, one per state, its probability.
 #[derive(Args)]
 #[command(after_help = "Example:\n  harmonium transform model.safetensors data.npy -o hidden.npy")]
 pub struct Transform {

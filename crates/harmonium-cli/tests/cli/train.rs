@@ -146,7 +146,7 @@ fn grey_values_are_binarised_and_the_model_remembers_it() {
     let folder = Folder::new();
     folder.table("grey.npy", array![[0.1, 0.9], [0.8, 0.2], [1.0, 0.6]].view());
     let run = folder.run("train grey.npy -o run --updates 100");
-    assert!(run.code == 0 && run.err.contains("binarised by threshold:0.5"), "{}", run.err);
+    assert!(run.code == 0 && run.err.contains("grey values were thresholded at 0.5"), "{}", run.err);
     assert_eq!(read(&folder, "run").preprocess.binarize, Some(Binarize::Threshold(0.5)));
     folder.json("train grey.npy -o none --updates 100 --binarize none");
     assert_eq!(read(&folder, "none").preprocess.binarize, Some(Binarize::None));

@@ -139,7 +139,7 @@ fn nonsense_is_refused_by_name() {
     folder.table("holes.npy", Array2::from_elem((2, 6), f64::NAN).view());
     let line = "impute model.safetensors data.npy -o x.npy";
     for (options, text) in [
-        ("", "no unknown cells"),
+        ("", "no missing cells"),
         ("--free 7", "column 7 is not among the columns 1 to 6"),
         ("--free 0", "column 0 is not among the columns 1 to 6"),
         ("--free 1,tall", "no header that could name the column 'tall'"),
@@ -188,8 +188,8 @@ fn samples_can_be_drawn_given_some_cells() {
     assert!(drawn.chunks(3).all(|row| row[0] == 1.1 && row[2] == 3.3 && row[1].is_finite()));
     for (line, text) in [
         ("--clamp data.npy --free 1", "20 rows; choose one with --clamp-row"),
-        ("--clamp data.npy --clamp-row 21 --free 1", "row 21"),
-        ("--clamp data.npy --clamp-row 2", "no unknown cells"),
+        ("--clamp data.npy --clamp-row 21 --free 1", "20 rows, but --clamp-row is 21"),
+        ("--clamp data.npy --clamp-row 2", "no missing cells"),
         ("--free 1", "--clamp"),
     ] {
         let message = fails(&folder, &format!("sample model.safetensors -n 5 -o y.npy {line}"));

@@ -1,0 +1,121 @@
+//! One pass over the rows that a model is judged by: free energies, and what missing cells add to them.
+
+use crate::measured::Sample;
+use crate::model::Model;
+use crate::output::say;
+use crate::progress::Meter;
+use crate::stream::{Mapped, Stream};
+use anyhow::Result;
+use harmonium::backend::Cpu;
+use harmonium::conditional::{self, Conditional};
+use harmonium::data::{Block, RowCounts};
+use harmonium::rng::{Key, Purpose};
+use harmonium::{Bits, Dataset};
+use ndarray::{Array2, Axis};
+
+/// Rows whose missing cells are summed over at a time.
+const PIECE: usize = 100;
+/// Sweeps that fill missing cells.
+const FILL: u64 = 40;
+
+/// The results of one pass over the data.
+pub struct DataPass {
+    pub sample: Sample,
+    pub entropy: Option<f64>,
+    /// What the units of the data add to the log density of each row.
+    pub jacobians: Vec<f64>,
+    pub missing: MissingCells,
+}
+
+/// Missing cells, and how they were summed over.
+#[derive(Clone, Copy, Default)]
+pub struct MissingCells {
+    pub cells: u64,
+    rows: usize,
+    /// Rows whose missing cells were summed over exactly.
+    exact: usize,
+    /// Sum of the squared standard errors of the rows.
+    pub squares: f64,
+}
+
+impl MissingCells {
+    /// What was done about them, if there are any.
+    pub fn in_words(&self) -> Option<String> {
+        let MissingCells { cells, rows, exact, .. } = *self;
+        let how = if exact == rows {
+            "summed over exactly".into()
+        } else {
+            format!(
+                "summed over by annealing in {} rows (slightly low on average), exactly in the others",
+                rows - exact
+            )
+        };
+        let what = "the likelihood is that of the known cells, other measures use draws for the missing ones";
+        (cells > 0).then(|| format!("{cells} in {rows} rows, {how}; {what}"))
+    }
+
+    /// Puts −log p*(v_B) in the place of the free energies of rows with missing cells.
+    fn sum_over(
+        &mut self,
+        ask: &mut Conditional,
+        block: &Block,
+        known: &Bits,
+        energies: &mut Array2<f64>,
+    ) -> harmonium::Result<()> {
+        let rows: Vec<usize> = (0..known.rows()).filter(|r| known.ones(*r) < known.sites()).collect();
+        let meter = Meter::new("missing cells");
+        for (done, some) in rows.chunks(PIECE).enumerate() {
+            let x = block.columns.select(Axis(0), some);
+            let scores = ask.scores(x.view(), &known.select(some), block.first + some[0] as u64)?;
+            for (r, score) in some.iter().zip(&scores.rows) {
+                energies[[*r, 0]] = -score.value;
+                self.squares += score.std_err.powi(2);
+                self.cells += (known.sites() - known.ones(*r)) as u64;
+            }
+            self.exact += scores.exact;
+            meter.tell((done * PIECE) as u64, Some(rows.len() as u64));
+        }
+        self.rows += rows.len();
+        Ok(())
+    }
+}
+
+impl DataPass {
+    pub fn run(model: &Model, mut stream: Stream, seed: u64) -> Result<DataPass> {
+        let (up, unit) = (model.lowered.up(), model.lowered.visible().unit());
+        let (mut counts, mut sample) = (RowCounts::new(unit), Sample::new(model, seed));
+        let (mut jacobians, mut missing) = (Vec::new(), MissingCells::default());
+        let mut ask =
+            Conditional::new(&model.file.rbm, conditional::ConditionalOptions { seed, ..Default::default() })?;
+        let kind = model.file.rbm.visible().kind();
+        while let Some(Mapped { block, mut result }) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
+            counts.add(block.values.view());
+            let rows = block.values.nrows();
+            jacobians.extend(model.file.preprocess.log_jacobians(kind, rows, block.known.as_ref()));
+            match &block.known {
+                None => sample.add(&block.columns, result),
+                Some(known) => {
+                    missing.sum_over(&mut ask, &block, known, &mut result)?;
+                    sample.add(&filled(model, &block, known, seed)?, result);
+                }
+            }
+        }
+        if unit.n_states().is_some() && !counts.all_states() {
+            say(
+                "note",
+                "grey values are used as probabilities: log likelihoods are -F(v) - log Z, not log probabilities",
+            );
+        }
+        Ok(DataPass { sample, entropy: counts.entropy(), jacobians, missing })
+    }
+}
+
+/// The columns of a block with missing cells drawn given the others, for measures that need whole rows.
+fn filled(model: &Model, block: &Block, known: &Bits, seed: u64) -> harmonium::Result<Array2<f64>> {
+    let side = model.lowered.visible();
+    let mut rows = Dataset::new(side);
+    rows.push_known(side, block.columns.view(), Some(known));
+    let key = Key::root(seed).of(Purpose::Missing).step(block.first);
+    let rows = conditional::filled(&mut Cpu::new(model.lowered.clone())?, 0, &rows, FILL, key);
+    Ok(rows.states().columns(side.unit(), 0, rows.len()))
+}
