@@ -4,12 +4,13 @@
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod args;
 mod cells;
 mod commands;
+mod compare;
 mod measured;
 mod model;
-mod notes;
 mod output;
 mod progress;
 mod stream;

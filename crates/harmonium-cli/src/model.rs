@@ -1,10 +1,9 @@
 //! A model file that was opened for work: what stands in it, and the model lowered.
 
 use crate::args::LogZArgs;
-use crate::notes::Notes;
 use crate::progress::Meter;
 use anyhow::Context;
-use harmonium::file::ModelFile;
+use harmonium::file::{ColumnNotes, ModelFile};
 use harmonium::logz::{self, LogZ};
 use harmonium::{LoweredModel, Result};
 use ndarray::Array2;
@@ -15,13 +14,13 @@ pub struct Model {
     pub path: PathBuf,
     pub file: ModelFile,
     pub lowered: LoweredModel<f64>,
-    pub notes: Notes,
+    pub notes: ColumnNotes,
 }
 
 impl Model {
     pub fn read(path: &Path) -> Result<Model> {
         let file = ModelFile::read(path)?;
-        let (lowered, notes) = (file.rbm.lower(), Notes::read(&file));
+        let (lowered, notes) = (file.rbm.lower(), ColumnNotes::read(&file));
         Ok(Model { path: path.into(), file, lowered, notes })
     }
 

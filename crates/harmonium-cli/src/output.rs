@@ -1,5 +1,6 @@
 //! What a command says: one JSON object, or a title and labelled lines; everything else goes to stderr.
 
+use crate::advice;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
@@ -43,11 +44,6 @@ impl CommandOutput {
         }
     }
 
-    /// The JSON object.
-    pub fn json(&self) -> Value {
-        Value::Object(self.json.clone())
-    }
-
     /// Prints to stdout. A reader that has gone away (`| head`) is no failure.
     pub fn print(self, json: bool) -> Result<()> {
         let text = if json { Value::Object(self.json).to_string() + "\n" } else { self.text() };
@@ -73,6 +69,23 @@ pub fn say(kind: &str, text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{kind}: {text}");
 }
 
+/// A command that was interrupted: it exits with 130.
+#[derive(Debug)]
+pub struct Interrupted(pub String);
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// How this program was started, for commands that are printed.
+pub fn program() -> String {
+    "harmonium".into()
+}
+
 /// The chain of causes on one line; a cause that the text before it already tells is left out.
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
@@ -83,5 +96,6 @@ pub fn one_line(error: &anyhow::Error) -> String {
             let _ = write!(text, ": {cause}");
         }
     }
-    text.replace(['\n', '\r'], " ")
+    let advice = error.chain().filter_map(|e| e.downcast_ref::<harmonium::Error>()).flat_map(|e| e.advice());
+    advice::sentence(&text, &advice.copied().collect::<Vec<_>>()).replace(['\n', '\r'], " ")
 }

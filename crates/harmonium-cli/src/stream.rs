@@ -4,7 +4,7 @@ use crate::args::{DataOptions, Global};
 use crate::model::Model;
 use crate::output::say;
 use crate::progress::Meter;
-use harmonium::data::{self, Binarize, Block, PreparedRows, Preprocess};
+use harmonium::data::{self, Block, PreparedRows, Preprocess};
 use harmonium::{Error, LoweredLayer, Result};
 use ndarray::{Array2, ArrayView2};
 use std::path::{Path, PathBuf};
@@ -47,11 +47,6 @@ impl<'a> Stream<'a> {
         let rows = rows.map_err(|e| locate(&path, &String::new, e))?;
         let rows = rows.with_missing(options.missing);
         Ok(Stream { rows, path, hint, meter: Meter::new("rows"), told: false })
-    }
-
-    /// The binarisation that the data itself has brought about so far.
-    pub fn decided_by_data(&self) -> Option<Binarize> {
-        self.rows.decided_by_data()
     }
 
     /// Number of rows, if it is known.

@@ -101,7 +101,7 @@ impl<T: Real> Dataset<T> {
         let held_out = (fraction * n as f64).round() as usize;
         if !(fraction > 0.0 && fraction < 1.0) || held_out == 0 || held_out == n {
             let problem = format!("{fraction} of {n} rows holds out {held_out}, but both parts must have rows");
-            return Err(Error::Config { key: "valid-fraction", problem });
+            return Err(Error::Config { key: "data.valid_fraction", problem });
         }
         // Epochs are shuffled under their own numbers, of which this is one that no run reaches.
         let mut order = shuffled(n, Key::root(seed).of(Purpose::Shuffle).step(u64::MAX));

@@ -1,6 +1,7 @@
 //! What can go wrong, one variant per way; every message names the thing, its value and the limit.
 
-use std::path::PathBuf;
+use crate::advice::Advice;
+use std::path::{Path, PathBuf};
 
 /// The result of everything in this library that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -111,11 +112,29 @@ pub enum Error {
     },
 
     /// A setting that makes no sense.
-    #[error("{key}: {problem}")]
+    #[error("{}: {problem}", key.rsplit('.').next().unwrap_or(key))]
     Config {
-        /// The setting, as it is called in a configuration and on the command line.
+        /// The setting: its key in [`SETTINGS`](crate::settings::SETTINGS), or the name of an option elsewhere.
         key: &'static str,
         /// What is wrong with it, and what would be right.
+        problem: String,
+    },
+
+    /// Settings that cannot be read.
+    #[error("{}{problem}", path.as_ref().map_or(String::new(), |p| format!("{}: ", p.display())))]
+    Settings {
+        /// The file they stand in, if it is known.
+        path: Option<PathBuf>,
+        /// What is wrong.
+        problem: String,
+    },
+
+    /// A directory that cannot be used for what was asked.
+    #[error("{}: {problem}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
         problem: String,
     },
 
@@ -156,6 +175,50 @@ pub enum Error {
         /// The system's reason.
         source: std::io::Error,
     },
+
+    /// Another error, and what to do about it. Shown as that error alone: a front end adds the advice in its own words.
+    #[error("{error}")]
+    Advised {
+        /// What is wrong.
+        error: Box<Error>,
+        /// What to do, the most useful first.
+        advice: Vec<Advice>,
+    },
+}
+
+impl Error {
+    /// The same error with more advice.
+    #[must_use]
+    pub fn advise(self, more: &[Advice]) -> Error {
+        let (error, mut advice) = match self {
+            Error::Advised { error, advice } => (error, advice),
+            other => (Box::new(other), Vec::new()),
+        };
+        advice.extend(more);
+        if advice.is_empty() { *error } else { Error::Advised { error, advice } }
+    }
+
+    /// What to do about it; empty if nothing is known.
+    pub fn advice(&self) -> &[Advice] {
+        match self {
+            Error::Advised { advice, .. } => advice,
+            _ => &[],
+        }
+    }
+
+    /// The error without its advice.
+    pub fn plain(&self) -> &Error {
+        match self {
+            Error::Advised { error, .. } => error.plain(),
+            other => other,
+        }
+    }
+
+    /// The same problem as one of a data file, with the same advice.
+    #[must_use]
+    pub fn in_file(self, path: &Path) -> Error {
+        Error::Data { path: path.into(), problem: self.to_string() }.advise(self.advice())
+    }
 }
 
 /// Characters of a file's text that a message shows at most.

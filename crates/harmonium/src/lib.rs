@@ -4,6 +4,7 @@
 //! see); estimators return [`Stats`]; [`Rbm::gradient`] pulls a difference of two `Stats` back to the parameters.
 //! `NOTATION.md` has the letters, `ARCHITECTURE.md` the map.
 
+pub mod advice;
 mod averages;
 pub mod backend;
 mod centering;
@@ -24,14 +25,17 @@ mod model;
 pub mod optimize;
 pub mod real;
 pub mod rng;
+pub mod run;
 pub mod sample;
 mod scaled_weights;
+pub mod settings;
 mod states;
 mod stats;
 mod threads;
 pub mod train;
 pub mod units;
 
+pub use advice::Advice;
 pub use centering::LARGE_OFFSET;
 pub use dataset::{Dataset, Moments};
 pub use error::{Error, Result};

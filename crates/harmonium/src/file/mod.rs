@@ -3,7 +3,9 @@
 pub mod atomic;
 pub(crate) mod digest;
 mod model;
+mod notes;
 pub(crate) mod tensors;
 
 pub use model::{ModelFile, Precision, Tensor};
+pub use notes::{ColumnNotes, image_size};
 pub use tensors::MOST_BYTES;

@@ -14,6 +14,7 @@ pub use checkpoint::model_of_checkpoint;
 pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden, default_updates};
 pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
 
+use crate::advice::Advice;
 use crate::backend::{Backend, Cpu};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
@@ -94,6 +95,8 @@ pub struct Trainer<T: Real> {
     work: Work<T>,
     gradient_norm: f64,
     checkpoint: Option<(PathBuf, u64)>,
+    /// The state that a failed update goes back to.
+    snapshot: Option<Box<State<T>>>,
 }
 
 impl<T: Real> Trainer<T> {
@@ -139,12 +142,13 @@ impl<T: Real> Trainer<T> {
             work,
             gradient_norm: 0.0,
             checkpoint: None,
+            snapshot: None,
         })
     }
 
-    /// Log likelihoods are told in the units that the rows had before `preprocess`.
-    pub fn tell_in_units_of(&mut self, preprocess: &Preprocess) {
-        self.monitor.tell_in_units_of(preprocess, self.backend.lowered().visible());
+    /// Reports log likelihoods in the units that the rows had before `preprocess`.
+    pub fn report_in_units_of(&mut self, preprocess: &Preprocess) {
+        self.monitor.report_in_units_of(preprocess, self.backend.lowered().visible());
     }
 
     /// Writes a checkpoint to `path` about every `every` updates, and when the run is interrupted.
@@ -182,31 +186,34 @@ impl<T: Real> Trainer<T> {
         self.estimator.chains().map(|slot| self.backend.get(slot))
     }
 
-    /// Runs to the end, or until an observer says stop.
+    /// Runs to the end, or until an observer stops it.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Reason> {
-        let mut snapshot = self.state();
+        self.snapshot = Some(Box::new(self.state()));
+        let mut saved = None;
         let mut flow = observer.on(&self.started());
         let reason = loop {
-            if self.update.is_multiple_of(SNAPSHOT_EVERY) {
-                snapshot = self.state();
-                let due = self.checkpoint.as_ref().is_some_and(|c| self.update % c.1 < SNAPSHOT_EVERY);
-                if due && self.update > 0 {
-                    self.save(&snapshot, observer)?;
-                }
+            let is_new = self.take_snapshot();
+            let due = is_new && self.checkpoint.as_ref().is_some_and(|c| self.update % c.1 < SNAPSHOT_EVERY);
+            if due && self.update > 0 {
+                saved = self.save(observer)?;
             }
             if flow == Flow::Stop || observer.poll() == Flow::Stop {
-                self.save(&snapshot, observer)?;
+                self.save(observer)?;
                 break Reason::Interrupted;
             }
-            if self.update >= self.config.updates {
-                break Reason::Done;
+            let reason = match self.update >= self.config.updates {
+                true => Some(Reason::Done),
+                false => self.patience_is_over().then_some(Reason::EarlyStop),
+            };
+            if let Some(reason) = reason {
+                // So that the run can be extended from here.
+                if saved != self.snapshot.as_ref().map(|s| s.update) {
+                    self.save(observer)?;
+                }
+                break reason;
             }
-            if self.patience_is_over() {
-                break Reason::EarlyStop;
-            }
-            match self.step() {
-                Ok(()) => self.update += 1,
-                Err(trouble) => flow = self.recover(&snapshot, trouble, observer)?,
+            if let Some(recovered) = self.step()? {
+                flow = observer.on(&recovered);
             }
             if self.update.is_multiple_of(self.config.report_every) || self.update == self.config.updates {
                 let progress = self.measure()?;
@@ -217,6 +224,40 @@ impl<T: Real> Trainer<T> {
         let kept = self.keep_best(reason);
         observer.on(&Event::Finished { update: self.update, reason, kept });
         Ok(reason)
+    }
+
+    /// Makes one update with the next batch of the data. An update that diverges goes back to the last snapshot, halves the
+    /// learning rate and returns the event; after [`MOST_FAILURES`] of them it is an error.
+    pub fn step(&mut self) -> Result<Option<Event>> {
+        self.take_snapshot();
+        match self.try_update() {
+            Ok(()) => {
+                self.update += 1;
+                Ok(None)
+            }
+            Err(trouble) => self.recover(trouble).map(Some),
+        }
+    }
+
+    /// Makes one update with all of `batch`, in place of the data of the run: for callers who bring the rows piece by piece.
+    /// Chains, momentum and offsets go on; see [`step`](Trainer::step).
+    pub fn step_on(&mut self, batch: Dataset<T>) -> Result<Option<Event>> {
+        self.config.batch_size = batch.len();
+        self.config.check(batch.len(), true)?;
+        self.data = batch;
+        self.permutation = (u64::MAX, Vec::new());
+        self.limits = log_variance_limits(&self.rbm, &self.data);
+        self.step()
+    }
+
+    /// Keeps the state every [`SNAPSHOT_EVERY`] updates; whether it did.
+    fn take_snapshot(&mut self) -> bool {
+        let is_new = self.snapshot.as_ref().is_none_or(|s| s.update != self.update)
+            && (self.snapshot.is_none() || self.update.is_multiple_of(SNAPSHOT_EVERY));
+        if is_new {
+            self.snapshot = Some(Box::new(self.state()));
+        }
+        is_new
     }
 
     fn started(&self) -> Event {
@@ -287,7 +328,7 @@ impl<T: Real> Trainer<T> {
     }
 
     /// Goes back to the last snapshot with half the learning rate.
-    fn recover(&mut self, snapshot: &State<T>, trouble: Trouble, observer: &mut dyn Observer) -> Result<Flow> {
+    fn recover(&mut self, trouble: Trouble) -> Result<Event> {
         let reason = match trouble {
             Trouble::Error(Error::NotNormalisable(why)) => format!("the model could not be normalised: {why}"),
             Trouble::Error(error) => return Err(error),
@@ -295,12 +336,17 @@ impl<T: Real> Trainer<T> {
         };
         let (update, failures, rate_factor) = (self.update, self.failures + 1, 0.5 * self.rate_factor);
         if failures > MOST_FAILURES {
-            let problem = format!("{reason}, for the {failures}th time; use a smaller --lr, or look at the data");
-            return Err(Error::Diverged { update, problem });
+            let problem = format!("{reason}, for the {failures}th time");
+            return Err(Error::Diverged { update, problem }.advise(&[Advice::SmallerRate, Advice::CheckData]));
         }
-        self.set_state(snapshot.clone())?;
+        if let Some(snapshot) = self.snapshot.clone() {
+            self.set_state(*snapshot)?;
+        }
         (self.failures, self.rate_factor) = (failures, rate_factor);
-        Ok(observer.on(&Event::Recovered { update, back_to: self.update, reason, rate_factor }))
+        if let Some(snapshot) = &mut self.snapshot {
+            (snapshot.failures, snapshot.rate_factor) = (failures, rate_factor);
+        }
+        Ok(Event::Recovered { update, back_to: self.update, reason, rate_factor })
     }
 
     fn state(&self) -> State<T> {
@@ -348,13 +394,13 @@ impl<T: Real> Trainer<T> {
         Ok(())
     }
 
-    /// Puts a snapshot on disk and says so once it is there.
-    fn save(&mut self, snapshot: &State<T>, observer: &mut dyn Observer) -> Result<()> {
-        let Some((path, _)) = &self.checkpoint else { return Ok(()) };
-        let bytes = self.bytes_of(snapshot);
+    /// Writes the last snapshot to disk, reports it once it is there, and returns its update.
+    fn save(&mut self, observer: &mut dyn Observer) -> Result<Option<u64>> {
+        let (Some((path, _)), Some(snapshot)) = (&self.checkpoint, &self.snapshot) else { return Ok(None) };
+        let (bytes, update) = (self.bytes_of(snapshot), snapshot.update);
         atomic::write(path, |w| w.write_all(&bytes))?;
-        observer.on(&Event::Checkpoint { update: snapshot.update });
-        Ok(())
+        observer.on(&Event::Checkpoint { update });
+        Ok(Some(update))
     }
 
     /// The bytes of a checkpoint of the run as it is, see [`resume`](Trainer::resume).

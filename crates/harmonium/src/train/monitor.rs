@@ -89,8 +89,8 @@ impl<T: Real> Monitor<T> {
         monitor
     }
 
-    /// Log likelihoods are told in the units that the rows had before `preprocess`.
-    pub fn tell_in_units_of(&mut self, preprocess: &Preprocess, side: &LoweredLayer<T>) {
+    /// Reports log likelihoods in the units that the rows had before `preprocess`.
+    pub fn report_in_units_of(&mut self, preprocess: &Preprocess, side: &LoweredLayer<T>) {
         let one = |data: &Dataset<T>| preprocess.mean_log_jacobian(side.kind(), &data.moments(side).known);
         let train = one(&self.train);
         self.log_jacobian = [train, self.valid.as_ref().map_or(train, one)];

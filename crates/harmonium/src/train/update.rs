@@ -54,7 +54,7 @@ impl<T: Real> Work<T> {
 
 impl<T: Real> Trainer<T> {
     /// One update; on trouble the model may be half changed and must be restored.
-    pub(super) fn step(&mut self) -> std::result::Result<(), Trouble> {
+    pub(super) fn try_update(&mut self) -> std::result::Result<(), Trouble> {
         if !self.phases().map_err(Trouble::Error)? {
             return Ok(());
         }

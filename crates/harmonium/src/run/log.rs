@@ -1,23 +1,28 @@
-//! events.jsonl: one event per line, written as it happens; a resumed run goes on where its checkpoint is.
+//! events.jsonl: one event per line, written as it happens; a resumed run continues it from the checkpoint.
 
-use anyhow::{Context, Result};
-use harmonium::events::Event;
-use harmonium::file::atomic;
+use crate::error::{Error, Result};
+use crate::events::Event;
+use crate::file::atomic;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The log of a run. What cannot be written is remembered, and ends the run.
+fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.to_path_buf();
+    move |source| Error::Io { path, action, source }
+}
+
+/// The log of a run. A line that cannot be written ends the run.
 pub struct Log {
     path: PathBuf,
     file: File,
     failure: Option<std::io::Error>,
-    /// The last checkpoint told: an interrupted run may save the same one again, which is no news.
+    /// The last checkpoint written: an interrupted run may save the same one again.
     checkpoint: Option<u64>,
 }
 
 impl Log {
-    /// Goes on with a log, keeping what happened up to the checkpoint `update`; `None` begins a new one.
+    /// Continues a log, keeping what happened up to the checkpoint `update`; `None` starts a new one.
     pub fn open(path: PathBuf, update: Option<u64>) -> Result<Log> {
         let kept = match update {
             Some(update) if path.exists() => lines_until(&path, update)?,
@@ -25,9 +30,9 @@ impl Log {
         };
         atomic::write(&path, |w| w.write_all(kept.as_bytes()))?;
         let checkpoint = kept.lines().filter_map(|l| checkpoint_of(&serde_json::from_str(l).ok()?)).next_back();
-        let file = OpenOptions::new().append(true).open(&path).with_context(|| path.display().to_string())?;
+        let file = OpenOptions::new().append(true).open(&path).map_err(io(&path, "opening"))?;
         let mut log = Log { path, file, failure: None, checkpoint };
-        // A run that was killed between writing its checkpoint and saying so is helped out.
+        // The run may have been killed between writing its checkpoint and this line.
         if let Some(update) = update.filter(|u| *u > 0) {
             log.write(&Event::Checkpoint { update });
         }
@@ -52,19 +57,16 @@ impl Log {
 
     /// The failure, if there was one.
     pub fn finish(self) -> Result<()> {
-        match self.failure {
-            Some(e) => Err(e).with_context(|| format!("{}: writing", self.path.display())),
-            None => Ok(()),
-        }
+        self.failure.map_or(Ok(()), |e| Err(io(&self.path, "writing")(e)))
     }
 }
 
-/// Every event of a log; a line that is damaged, as the last one of a killed run may be, is left out.
+/// Every event of a log; a line that is damaged, as the last one of a killed run may be, is skipped.
 pub fn read(path: &Path) -> Result<Vec<Event>> {
     Ok(text(path)?.lines().filter_map(|l| serde_json::from_str(l).ok()).collect())
 }
 
-/// The lines of events up to `update`; that the run ended is no longer true.
+/// The lines of events up to `update`, without the end of the run.
 fn lines_until(path: &Path, update: u64) -> Result<String> {
     let keep = |event: Event| update_of(&event) <= update && !matches!(event, Event::Finished { .. });
     let until = |line: &&str| serde_json::from_str(line).is_ok_and(keep);
@@ -72,7 +74,7 @@ fn lines_until(path: &Path, update: u64) -> Result<String> {
 }
 
 fn text(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    let bytes = std::fs::read(path).map_err(io(path, "reading"))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -89,7 +91,6 @@ fn update_of(event: &Event) -> u64 {
         Event::Started { update, .. } | Event::Checkpoint { update } => *update,
         Event::Recovered { update, .. } | Event::Finished { update, .. } => *update,
         Event::Progress(p) => p.update,
-        _ => 0,
     }
 }
 

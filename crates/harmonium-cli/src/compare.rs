@@ -1,12 +1,10 @@
 //! Runs side by side: what they learned from, what they are, and how well they fit. Runs on different rows are told apart.
 
-use super::directory::{CONFIG, EVENTS, RunDir, SUMMARY};
-use super::settings::{Found, Settings};
-use super::{config_file, log};
 use crate::output::CommandOutput;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use harmonium::events::{Event, Progress};
 use harmonium::file::atomic;
+use harmonium::run::{Found, Recorded, RunDir, SUMMARY, Spec};
 use harmonium_report::{Compared, Comparison};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -23,7 +21,7 @@ const HEADER: &[&str] =
 struct Run {
     name: String,
     dir: RunDir,
-    settings: Settings,
+    settings: Spec,
     events: Vec<Event>,
     /// What it said at its end.
     summary: Option<Map<String, Value>>,
@@ -58,12 +56,7 @@ pub fn compare(dirs: &[PathBuf], output: Option<&Path>) -> Result<CommandOutput>
 
 impl Run {
     fn read(path: &Path) -> Result<Run> {
-        let dir = RunDir::look(path)?;
-        let config = dir.file(CONFIG);
-        let settings =
-            Settings::from_table(&config_file::read(&config)?).with_context(|| config.display().to_string())?;
-        let log = dir.file(EVENTS);
-        let events = if log.exists() { log::read(&log)? } else { Vec::new() };
+        let Recorded { dir, spec: settings, events, .. } = Recorded::read(path)?;
         let summary = bytes(&dir.file(SUMMARY)).and_then(|b| serde_json::from_slice(&b).ok());
         Ok(Run { name: path.display().to_string(), dir, settings, events, summary })
     }
@@ -131,7 +124,7 @@ impl Run {
     }
 
     fn verdict(&self) -> String {
-        self.word("outcome").unwrap_or("unfinished").replace('_', " ")
+        self.word("outcome").unwrap_or("unfinished").replace(['_', '-'], " ")
     }
 
     fn row(&self, data: &str) -> Vec<String> {
