@@ -20,12 +20,15 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let cli = args::Cli::try_parse().unwrap_or_else(|mut error| {
+        train::options::add_tip(&mut error);
+        error.exit()
+    });
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::say("error", &output::one_line(&error));
-            ExitCode::FAILURE
+            if error.is::<output::Interrupted>() { ExitCode::from(130) } else { ExitCode::FAILURE }
         }
     }
 }

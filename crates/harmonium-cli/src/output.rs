@@ -2,6 +2,7 @@
 
 use crate::advice;
 use anyhow::{Context, Result};
+use harmonium::settings;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
@@ -86,10 +87,21 @@ pub fn program() -> String {
     "harmonium".into()
 }
 
+/// An error of the library, with the name of the option where it is about a setting.
+fn shown(error: &harmonium::Error) -> String {
+    if let harmonium::Error::Config { key, problem } = error.plain() {
+        let flag = settings::find(key).and_then(|s| s.flag);
+        if let Some(flag) = flag {
+            return if flag == "DATA" { format!("DATA: {problem}") } else { format!("--{flag}: {problem}") };
+        }
+    }
+    error.to_string()
+}
+
 /// The chain of causes on one line; a cause that the text before it already tells is left out.
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string) {
+    for cause in error.chain().map(|e| e.downcast_ref().map_or_else(|| e.to_string(), shown)) {
         if text.is_empty() {
             text = cause;
         } else if !text.contains(&cause) {

@@ -117,7 +117,7 @@ fn train_learns_around_unknown_cells_and_says_so() {
     // Two patterns: log ½ = −0.69, with or without the unknown cells.
     assert!(json["log_likelihood"].as_f64().unwrap() > -0.75, "{json}");
     let run = folder.run("train holes.csv --missing -o again --updates 200 --n-hidden 4");
-    assert!(run.out.contains("unknown cells") && run.out.contains("harmonium impute"), "{}", run.out);
+    assert!(run.out.contains("missing cells") && run.out.contains("harmonium impute"), "{}", run.out);
     let json = folder.json("impute run/model.safetensors holes.csv -o filled.npy");
     assert_eq!(json["cells"], 100);
     let filled = folder.numbers("filled.npy");
