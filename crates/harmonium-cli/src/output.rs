@@ -1,5 +1,6 @@
 //! What a command says: one JSON object, or a title and labelled lines; everything else goes to stderr.
 
+use crate::advice;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
@@ -73,7 +74,7 @@ pub fn say(kind: &str, text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{kind}: {text}");
 }
 
-/// The chain of causes on one line; a cause that the text before it already tells is left out.
+/// The chain of causes on one line, without repetitions, and the library's advice on what to do.
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -83,5 +84,6 @@ pub fn one_line(error: &anyhow::Error) -> String {
             let _ = write!(text, ": {cause}");
         }
     }
-    text.replace(['\n', '\r'], " ")
+    let advice = error.chain().filter_map(|e| e.downcast_ref::<harmonium::Error>()).flat_map(|e| e.advice());
+    advice::sentence(&text, &advice.copied().collect::<Vec<_>>()).replace(['\n', '\r'], " ")
 }

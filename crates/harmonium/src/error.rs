@@ -1,6 +1,7 @@
 //! What can go wrong, one variant per way; every message names the thing, its value and the limit.
 
-use std::path::PathBuf;
+use crate::advice::Advice;
+use std::path::{Path, PathBuf};
 
 /// The result of everything in this library that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -156,6 +157,50 @@ pub enum Error {
         /// The system's reason.
         source: std::io::Error,
     },
+
+    /// Another error, and what to do about it. Shown as that error alone: a front end adds the advice in its own words.
+    #[error("{error}")]
+    Advised {
+        /// What is wrong.
+        error: Box<Error>,
+        /// What to do, the most useful first.
+        advice: Vec<Advice>,
+    },
+}
+
+impl Error {
+    /// The same error with more advice.
+    #[must_use]
+    pub fn advise(self, more: &[Advice]) -> Error {
+        let (error, mut advice) = match self {
+            Error::Advised { error, advice } => (error, advice),
+            other => (Box::new(other), Vec::new()),
+        };
+        advice.extend(more);
+        if advice.is_empty() { *error } else { Error::Advised { error, advice } }
+    }
+
+    /// What to do about it; empty if nothing is known.
+    pub fn advice(&self) -> &[Advice] {
+        match self {
+            Error::Advised { advice, .. } => advice,
+            _ => &[],
+        }
+    }
+
+    /// The error without its advice.
+    pub fn plain(&self) -> &Error {
+        match self {
+            Error::Advised { error, .. } => error.plain(),
+            other => other,
+        }
+    }
+
+    /// The same problem as one of a data file, with the same advice.
+    #[must_use]
+    pub fn in_file(self, path: &Path) -> Error {
+        Error::Data { path: path.into(), problem: self.to_string() }.advise(self.advice())
+    }
 }
 
 /// Characters of a file's text that a message shows at most.

@@ -4,6 +4,7 @@
 //! see); estimators return [`Stats`]; [`Rbm::gradient`] pulls a difference of two `Stats` back to the parameters.
 //! `NOTATION.md` has the letters, `ARCHITECTURE.md` the map.
 
+pub mod advice;
 mod averages;
 pub mod backend;
 mod centering;
@@ -32,6 +33,7 @@ mod threads;
 pub mod train;
 pub mod units;
 
+pub use advice::Advice;
 pub use centering::LARGE_OFFSET;
 pub use dataset::{Dataset, Moments};
 pub use error::{Error, Result};

@@ -5,6 +5,7 @@ use super::outcome::{self, Judge};
 use super::page::{Page, Watched, Words};
 use super::settings::Settings;
 use super::summary::Summary;
+use crate::advice;
 use crate::output::CommandOutput;
 use anyhow::Result;
 use harmonium::backend::Cpu;
@@ -127,7 +128,7 @@ impl<'a> Ending<'a> {
             log_z_std_err: log_z.map_or(0.0, |z| z.std_err),
             doubt: log_z
                 .filter(|z| doubtful(z.verdict))
-                .and_then(LogZ::explanation)
+                .and_then(advice::explanation)
                 .map(|why| format!("Verdict of log Z: {why}.")),
             fall: curves.fall().filter(|_| self.end().is_none_or(|(reason, _)| reason != Reason::EarlyStop)),
             rise: curves.rise(),

@@ -7,8 +7,9 @@ use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
 use harmonium::data::{Preprocess, similarity_weights};
 use harmonium::units::{Kind, Options};
-use harmonium::{Dataset, Error, LoweredLayer, LoweredModel, Rbm};
+use harmonium::{Advice, Dataset, Error, LoweredLayer, LoweredModel, Rbm};
 use ndarray::Array1;
+use std::path::Path;
 
 /// Rows that are looked through at a time before they are packed.
 const LOOK_ROWS: usize = 4096;
@@ -74,8 +75,7 @@ impl Units {
         let mut stream = Stream::new(wide, preprocess, source, options, seed, Box::new(hint))?;
         let mut rows = Dataset::new(narrow);
         while let Some(block) = stream.read()? {
-            let refused = |e: Error| Error::Data { path: source.into(), problem: e.to_string() };
-            rows.push_block(narrow, &block).map_err(refused)?;
+            rows.push_block(narrow, &block).map_err(|e| e.in_file(Path::new(source)))?;
         }
         Ok((rows, stream.decided_by_data()))
     }
@@ -122,15 +122,15 @@ pub fn look(source: &str, options: &DataOptions) -> Result<Look> {
     Ok(Look { largest, deviation: deviation.collect(), mean })
 }
 
-/// The kinds of visible units that would take every number of a table, as advice; empty if there are none.
-fn suggestion(source: &str, options: &DataOptions, side: &LoweredLayer<f64>) -> String {
-    let Ok(found) = look(source, options) else { return String::new() };
+/// The kinds of visible units that would take every number of a table, as advice.
+fn suggestion(source: &str, options: &DataOptions, side: &LoweredLayer<f64>) -> Vec<Advice> {
+    let Ok(found) = look(source, options) else { return Vec::new() };
     let states = if found.largest < MOST_SUGGESTED_STATES { (found.largest as u64 + 1).max(2) } else { 2 };
     let with_states: Options = [("states".to_string(), states.to_string())].into();
     let make = |name: &str| Kind::new(name, &Options::new()).or_else(|_| Kind::new(name, &with_states)).ok();
     let mut kinds: Vec<Kind> = Kind::LIST.iter().filter_map(|k| make(k.0)).collect();
     kinds.retain(|k| k.name() != side.kind().name());
-    let Ok(mut table) = options.open(source) else { return String::new() };
+    let Ok(mut table) = options.open(source) else { return Vec::new() };
     while let Ok(Some(block)) = table.read(LOOK_ROWS) {
         kinds.retain(|kind| {
             let unit = kind.unit::<f64>();
@@ -138,8 +138,7 @@ fn suggestion(source: &str, options: &DataOptions, side: &LoweredLayer<f64>) -> 
             block.iter().all(|x| (options.missing && x.is_nan()) || unit.encode(*x, &mut site))
         });
     }
-    let names: Vec<String> = kinds.iter().map(|k| format!("--visible {}", k.name())).collect();
-    if names.is_empty() { String::new() } else { format!("; {} would fit this data", names.join(" or ")) }
+    kinds.iter().map(|k| Advice::VisibleKind(k.name())).collect()
 }
 
 /// Gives rows their weights. Those of a file belong to the rows to learn from; similarity is one of any rows.

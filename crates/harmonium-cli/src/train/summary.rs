@@ -5,6 +5,7 @@ use super::directory::{EVENTS, MODEL, REPORT, RunDir};
 use super::outcome::Fit;
 use super::settings::{Settings, Weights};
 use super::{log, shell_word};
+use crate::advice;
 use crate::output::CommandOutput;
 use anyhow::Result;
 use harmonium::Rbm;
@@ -80,7 +81,7 @@ impl Summary<'_> {
         if let Some(text) = &fit.missing {
             add("unknown cells", format!("the likelihood is that of the known ones; the others were {text}"));
         }
-        if let Some(text) = self.log_z.as_ref().and_then(LogZ::explanation) {
+        if let Some(text) = self.log_z.as_ref().and_then(advice::explanation) {
             add("verdict", text);
         }
         if let (None, Some(p)) = (&self.log_z, fit.pseudo_log_likelihood) {

@@ -31,6 +31,7 @@ mod weights;
 pub use verdict::Verdict;
 pub use weights::Estimate;
 
+use crate::advice::Advice;
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress};
@@ -74,8 +75,10 @@ pub struct LogZ {
     pub how: String,
     /// What to make of it.
     pub verdict: Verdict,
-    /// Why, and what to do about it, in words.
-    pub advice: String,
+    /// Why, in one sentence; empty if there is nothing to add.
+    pub reason: String,
+    /// What to do about it, the most useful first.
+    pub advice: Vec<Advice>,
 }
 
 /// What an estimate may be told.

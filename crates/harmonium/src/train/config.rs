@@ -1,5 +1,6 @@
 //! The settings of a run, with defaults that learn at the first try.
 
+use crate::advice::Advice;
 use crate::error::{Error, Result};
 use crate::optimize::{OptimizerConfig, Penalty, Schedule};
 use serde::{Deserialize, Serialize};
@@ -141,7 +142,8 @@ impl TrainConfig {
             return refuse(key, format!("is {x}, but must be at least 0 and below 1"));
         }
         if self.early_stop.is_some() && !has_valid {
-            return refuse("early-stop", "needs held-out rows: give --valid or --valid-fraction".into());
+            let refused = Error::Config { key: "early-stop", problem: "needs held-out rows".into() };
+            return Err(refused.advise(&[Advice::HoldOutRows]));
         }
         Ok(())
     }

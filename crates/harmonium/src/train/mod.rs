@@ -14,6 +14,7 @@ pub use checkpoint::model_of_checkpoint;
 pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden, default_updates};
 pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
 
+use crate::advice::Advice;
 use crate::backend::{Backend, Cpu};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
@@ -295,8 +296,8 @@ impl<T: Real> Trainer<T> {
         };
         let (update, failures, rate_factor) = (self.update, self.failures + 1, 0.5 * self.rate_factor);
         if failures > MOST_FAILURES {
-            let problem = format!("{reason}, for the {failures}th time; use a smaller --lr, or look at the data");
-            return Err(Error::Diverged { update, problem });
+            let problem = format!("{reason}; this was failure {failures}, after halving the learning rate each time");
+            return Err(Error::Diverged { update, problem }.advise(&[Advice::SmallerRate, Advice::CheckData]));
         }
         self.set_state(snapshot.clone())?;
         (self.failures, self.rate_factor) = (failures, rate_factor);
