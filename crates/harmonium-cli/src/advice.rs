@@ -42,7 +42,7 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
             "use --missing (train, evaluate) to treat missing cells as unknown, or fill them with harmonium impute"
         }
         Advice::Binarize => "use --binarize threshold:T to turn values into 0 and 1",
-        Advice::VisibleKind(kind) => return format!("use --visible {kind}, which fits this data").into(),
+        Advice::VisibleKind(kind) => return format!("use --visible {kind} (fits this data)").into(),
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
         Advice::ConvertFile => "convert the file to .npy",
         Advice::Resume => "continue with --resume",

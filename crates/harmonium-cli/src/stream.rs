@@ -90,5 +90,6 @@ fn locate(path: &Path, hint: &dyn Fn() -> Vec<Advice>, error: Error) -> Error {
         Error::Columns { .. } | Error::Domain { .. } => Vec::new(),
         _ => return error,
     };
-    error.in_file(path).advise(&hint)
+    let own = error.advice().to_vec();
+    Error::Data { path: path.into(), problem: error.to_string() }.advise(&hint).advise(&own)
 }

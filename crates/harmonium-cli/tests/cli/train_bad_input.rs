@@ -40,9 +40,17 @@ fn data_that_needs_other_units_says_which() {
     folder.table("spins.npy", array![[1.0, -1.0], [-1.0, 1.0]].view());
     folder.table("codes.npy", array![[0.0, 3.0], [2.0, 1.0]].view());
     folder.table("reals.npy", array![[0.5, 3.25], [-2.0, 1.0]].view());
-    fails_with(&folder, "train spins.npy -o run", "--visible spin or --visible gaussian would fit this data");
-    fails_with(&folder, "train codes.npy -o run", "--visible gaussian or --visible potts would fit this data");
-    fails_with(&folder, "train reals.npy -o run", "; --visible gaussian would fit this data");
+    fails_with(
+        &folder,
+        "train spins.npy -o run",
+        "; use --visible spin (fits this data), use --visible gaussian (fits this data), or",
+    );
+    fails_with(
+        &folder,
+        "train codes.npy -o run",
+        "; use --visible gaussian (fits this data), use --visible potts (fits this data), or",
+    );
+    fails_with(&folder, "train reals.npy -o run", "; use --visible gaussian (fits this data), or use --binarize");
     fails_with(&folder, "train codes.npy -o run --visible potts --states 3", "is not");
 }
 
