@@ -1,9 +1,9 @@
 //! Files: the model file, its limits, and the one atomic writer.
 
-pub mod atomic;
 pub(crate) mod digest;
 mod model;
 pub(crate) mod tensors;
 
+pub use crate::atomic;
 pub use model::{ModelFile, Precision, Tensor};
 pub use tensors::MOST_BYTES;
