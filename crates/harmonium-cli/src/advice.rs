@@ -1,6 +1,7 @@
 //! The library's advice in words, with the names of the command's options.
 
 use harmonium::Advice;
+use harmonium::logz::LogZ;
 use std::borrow::Cow;
 
 /// Several pieces of advice as one phrase; empty for none.
@@ -16,6 +17,11 @@ pub fn words(advice: &[Advice]) -> String {
 /// A problem and what to do about it.
 pub fn sentence(problem: &str, advice: &[Advice]) -> String {
     if advice.is_empty() { problem.into() } else { format!("{problem}; {}", words(advice)) }
+}
+
+/// The verdict on an estimate of log Z, why, and what to do; none if the verdict alone is all there is to report.
+pub fn explanation(z: &LogZ) -> Option<String> {
+    z.explanation().map(|text| sentence(&text, &z.advice))
 }
 
 fn phrase(advice: Advice) -> Cow<'static, str> {
@@ -36,7 +42,7 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
             "use --missing (train, evaluate) to treat missing cells as unknown, or fill them with harmonium impute"
         }
         Advice::Binarize => "use --binarize threshold:T to turn values into 0 and 1",
-        Advice::VisibleKind(kind) => return format!("use --visible {kind}, which fits this data").into(),
+        Advice::VisibleKind(kind) => return format!("use --visible {kind} (fits this data)").into(),
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
         Advice::ConvertFile => "convert the file to .npy",
         Advice::Resume => "continue with --resume",

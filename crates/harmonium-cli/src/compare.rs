@@ -3,7 +3,7 @@
 use crate::output::CommandOutput;
 use anyhow::Result;
 use harmonium::events::{Event, Progress};
-use harmonium::file::atomic;
+use harmonium::atomic;
 use harmonium::run::{Found, Recorded, RunDir, SUMMARY, Spec};
 use harmonium_report::{Compared, Comparison};
 use serde_json::{Map, Value, json};

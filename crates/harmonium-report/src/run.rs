@@ -32,7 +32,7 @@ pub fn render_run(run: &Conclusion, advice: AdviceWords) -> Rendered {
         title: format!("{}: {}", run.facts.spec.data.source, units_in_words(rbm)),
         verdict: Some(&Words::new(&run.verdict, run.log_z.as_ref(), advice)),
         notes: &missing.collect::<Vec<_>>(),
-        facts: facts(run),
+        facts: facts(run, advice),
         events: &run.facts.events,
         config_toml: &run.facts.config,
         rbm,

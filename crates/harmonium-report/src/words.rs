@@ -21,11 +21,11 @@ pub struct Words {
 
 impl Words {
     /// A judged run in words.
-    pub fn new(verdict: &Verdict, log_z: Option<&LogZ>, advice: AdviceWords) -> Words {
+    pub fn new(verdict: &Verdict, log_z: Option<&LogZ>, words: AdviceWords) -> Words {
         let e = &verdict.evidence;
-        let doubt = log_z.filter(|z| is_doubtful(z)).and_then(LogZ::explanation).map(|why| format!("log Z is {why}."));
+        let doubt = log_z.filter(|z| is_doubtful(z)).and_then(|z| explanation(z, words)).map(|why| format!("log Z: {why}."));
         let sentences = [progress(e), fit(e), gap(e), doubt, chains(e), units(e), recovered(e)];
-        let advice = Some(advice(&verdict.advice)).filter(|_| !verdict.advice.is_empty());
+        let advice = Some(words(&verdict.advice)).filter(|_| !verdict.advice.is_empty());
         Words {
             headline: headline(verdict.outcome).into(),
             sentences: sentences.into_iter().flatten().collect(),
@@ -106,8 +106,14 @@ fn recovered(e: &Evidence) -> Option<String> {
     (n > 0).then(|| format!("{} diverged and training recovered with half the learning rate.", count(n, "update")))
 }
 
+/// Why an estimate of log Z is in doubt, and what to do.
+fn explanation(log_z: &LogZ, words: AdviceWords) -> Option<String> {
+    let advice = if log_z.advice.is_empty() { String::new() } else { format!("; {}", words(&log_z.advice)) };
+    log_z.explanation().map(|why| why + &advice)
+}
+
 /// The facts of a run, name and value: the table of the report and the lines of the command.
-pub fn facts(run: &Conclusion) -> Vec<(String, String)> {
+pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
     let (spec, rbm) = (run.facts.spec, &run.facts.rbm);
     let mut facts = vec![("units".to_string(), units_in_words(rbm))];
     let mut add = |label: &str, text: String| facts.push((label.to_string(), text));
@@ -123,7 +129,7 @@ pub fn facts(run: &Conclusion) -> Vec<(String, String)> {
     if let Some(summed) = &fit.missing {
         add("missing cells", format!("the likelihood is that of the known cells; missing ones were {}", how(summed)));
     }
-    if let Some(text) = run.log_z.as_ref().and_then(LogZ::explanation) {
+    if let Some(text) = run.log_z.as_ref().and_then(|z| explanation(z, words)) {
         add("log Z", text);
     }
     if let (None, Some(p)) = (&run.log_z, fit.pseudo_log_likelihood) {

@@ -13,7 +13,7 @@ use crate::lowered::LoweredModel;
 use crate::math::shrink_row;
 use crate::model::{Gradient, Layer, Rbm};
 use crate::real::Real;
-use crate::scaled_weights::{ROWS, ScaledWeights};
+use crate::scaled_weights::ROWS;
 use crate::stats::Stats;
 use crate::threads::{self, MANY};
 use crate::units::{Kind, Origin};
@@ -143,11 +143,11 @@ impl<T: Real> Rbm<T> {
         }
         let moved = |rbm: &Rbm<T>| [rbm.visible().origin() - &old_v, rbm.hidden().origin() - &old_h];
         let [d_v, d_h] = moved(self);
-        let (field_v, mut field_h) = ScaledWeights::new(self).products(&d_h, &d_v);
+        let (field_v, mut field_h) = self.scaled_weights().products(&d_h, &d_v);
         shift(self.parts_mut().0, &field_v);
         if self.visible().kind().unit::<T>().origin() == Origin::Reference {
             let [d_v, d_h] = moved(self);
-            field_h = ScaledWeights::new(self).products(&Array1::zeros(d_h.len()), &d_v).1;
+            field_h = self.scaled_weights().products(&Array1::zeros(d_h.len()), &d_v).1;
         }
         shift(self.parts_mut().1, &field_h);
     }

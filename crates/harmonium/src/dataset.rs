@@ -4,9 +4,8 @@ use crate::data::Block;
 use crate::error::{Error, Result};
 use crate::lowered::LoweredLayer;
 use crate::real::Real;
-use crate::rng::{Key, Purpose};
+use crate::rng::{Key, Purpose, shuffled};
 use crate::states::{Bits, States};
-use crate::train::shuffled;
 use crate::units::Kind;
 use ndarray::{Array2, ArrayView2, s};
 

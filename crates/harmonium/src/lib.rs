@@ -5,12 +5,14 @@
 //! `NOTATION.md` has the letters, `ARCHITECTURE.md` the map.
 
 pub mod advice;
+pub mod atomic;
 mod averages;
 pub mod backend;
 mod centering;
 pub mod conditional;
 pub mod data;
 mod dataset;
+mod elementary;
 pub mod error;
 pub mod estimate;
 pub mod events;

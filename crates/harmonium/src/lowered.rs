@@ -326,3 +326,15 @@ impl<T: Real> Pass<'_, T> {
         (sum_x, sum_y, weighted)
     }
 }
+
+impl<T: Real> Stats<T> {
+    /// No rows yet.
+    pub fn zeros(lowered: &LoweredModel<T>) -> Stats<T> {
+        Stats {
+            visible: Array2::zeros(lowered.visible().eta().dim()),
+            hidden: Array2::zeros(lowered.hidden().eta().dim()),
+            cross: Array2::zeros(lowered.weights().dim()),
+            weight: 0.0,
+        }
+    }
+}

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::math::{add_times, dot};
 use crate::real::Real;
-use crate::scaled_weights::ScaledWeights;
+use crate::scaled_weights::{ScaledWeights, Scales, Stepping};
 use crate::threads::{self, MANY};
 use crate::units::{Kind, Origin};
 use ndarray::{ArcArray2, Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Zip};
@@ -314,12 +314,38 @@ impl<T: Real> Rbm<T> {
 
     /// [`lower`](Rbm::lower) into a model of the same shape.
     pub fn lower_into(&self, out: &mut LoweredModel<T>) {
-        let coupling = ScaledWeights::new(self);
-        match coupling.is_plain() {
-            true => self.share_weights(out),
-            false => coupling.write(out.parts_mut().2.view_mut()),
+        let weights = self.scaled_weights();
+        if weights.is_plain() {
+            self.share_weights(out);
+        } else {
+            weights.write(out.parts_mut().2.view_mut());
         }
         self.lower_layers(None, out);
+    }
+
+    /// 1/s of every column.
+    fn scales(&self) -> Scales {
+        if !self.visible.has_scale() && !self.hidden.has_scale() {
+            return Scales::NONE;
+        }
+        let scale = |layer: &Layer<T>| layer.widen().natural().1;
+        Scales::new(&scale(&self.visible), &scale(&self.hidden))
+    }
+
+    /// W̃, from W and the scales.
+    pub(crate) fn scaled_weights(&self) -> ScaledWeights<'_, T> {
+        ScaledWeights::new(self.weights.view(), self.scales())
+    }
+
+    /// The weights while they take a step; W̃ goes to `lowered`, see [`Stepping::new`].
+    pub(crate) fn stepping<'a>(
+        &'a mut self,
+        step: Option<(T, &'a Array2<T>)>,
+        lowered: &'a mut ArcArray2<T>,
+    ) -> Stepping<'a, T> {
+        let origins = (!self.is_plain()).then(|| [self.visible.origin(), self.hidden.origin()]);
+        let scales = self.scales();
+        Stepping::new(&mut self.weights, scales, origins, step, lowered)
     }
 
     /// W̃ where it is W.
@@ -344,7 +370,7 @@ impl<T: Real> Rbm<T> {
         let (o_v, o_h) = (self.visible.origin(), self.hidden.origin());
         let (wide_v, wide_h) = (self.visible.widen(), self.hidden.widen());
         let (eta_v, eta_h) = (wide_v.natural().0, wide_h.natural().0);
-        let (d_v, d_h) = products.unwrap_or_else(|| ScaledWeights::new(self).products(&o_h, &o_v));
+        let (d_v, d_h) = products.unwrap_or_else(|| self.scaled_weights().products(&o_h, &o_v));
         let own = lower_layer(&wide_v, eta_v, &d_v, visible) + lower_layer(&wide_h, eta_h, &d_h, hidden);
         *constant = own - o_v.dot(&d_v);
     }

@@ -64,15 +64,15 @@ impl Real for f32 {
     }
     #[inline(always)]
     fn exp_flat(self) -> f32 {
-        crate::math::exp_flat_f32(self)
+        crate::elementary::exp_flat_f32(self)
     }
     #[inline(always)]
     fn ln_flat(self) -> f32 {
-        crate::math::ln_f32(self)
+        crate::elementary::ln_f32(self)
     }
     #[inline(always)]
     fn sin_turns(self) -> f32 {
-        crate::math::sin_turns_f32(self)
+        crate::elementary::sin_turns_f32(self)
     }
     fn from_le(bytes: &[u8]) -> f32 {
         let mut b = [0; 4];
@@ -106,15 +106,15 @@ impl Real for f64 {
     }
     #[inline(always)]
     fn exp_flat(self) -> f64 {
-        crate::math::exp_flat_f64(self)
+        crate::elementary::exp_flat_f64(self)
     }
     #[inline(always)]
     fn ln_flat(self) -> f64 {
-        crate::math::ln_f64(self)
+        crate::elementary::ln_f64(self)
     }
     #[inline(always)]
     fn sin_turns(self) -> f64 {
-        crate::math::sin_turns_f64(self)
+        crate::elementary::sin_turns_f64(self)
     }
     fn from_le(bytes: &[u8]) -> f64 {
         let mut b = [0; 8];

@@ -7,6 +7,8 @@
 
 use crate::real::Real;
 
+pub use crate::math::normal;
+
 /// Version of the map from (key, chain, site) to numbers; files that depend on it record it.
 pub const STREAM_VERSION: u32 = 2;
 
@@ -225,12 +227,18 @@ fn philox<const N: usize>(counters: [[u32; N]; 4], key: [u32; 2]) -> [[u32; N]; 
     [a, b, c, d]
 }
 
-/// A standard normal number from two uniforms in (0, 1) (Box and Muller, 1958): √(−2 log u₀) cos 2πu₁.
-#[inline(always)]
-pub fn normal<T: Real>(u: [T; 2]) -> T {
-    // cos 2πu = sin 2π(|u − ½| − ¼), whose argument is within a quarter turn.
-    let turns = (u[1] - T::of(0.5)).abs() - T::of(0.25);
-    (T::of(-2.0) * u[0].ln_flat()).sqrt() * turns.sin_turns()
+/// 0 … n−1 in random order (Fisher and Yates).
+pub fn shuffled(n: usize, key: Key) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    let mut uniforms = [0.0; 64];
+    for first in (0..n).step_by(uniforms.len()).rev() {
+        let last = n.min(first + uniforms.len());
+        key.first_uniforms(first as u64, &mut uniforms[..last - first]);
+        for i in (first..last).rev() {
+            order.swap(i, ((uniforms[i - first] * (i + 1) as f64) as usize).min(i));
+        }
+    }
+    order
 }
 
 #[cfg(test)]
@@ -309,14 +317,6 @@ mod tests {
                 let part = f64::from(*f) / 65536.0;
                 assert!((part - 0.5).abs() < 0.0125, "input bit {input}: {part}");
             }
-        }
-    }
-
-    #[test]
-    fn normals_are_finite_at_the_ends_of_the_uniforms() {
-        let (lo, hi) = (f32::uniform([0, 0]), f32::uniform([u32::MAX; 2]));
-        for u in [[lo, lo], [lo, hi], [hi, lo], [hi, hi]] {
-            assert!(normal(u).is_finite() && normal(u).abs() < 6.0);
         }
     }
 

@@ -4,7 +4,6 @@
 //! threads. Within a block numbers are multiplied and added in the precision of W, as they are where rows meet W.
 
 use crate::math::{add_rows, add_scaled, add_times, own_dot, scale_row};
-use crate::model::{Layer, Rbm};
 use crate::real::Real;
 use crate::threads::{self, MANY};
 use ndarray::{ArcArray2, Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
@@ -16,15 +15,11 @@ pub(crate) const ROWS: usize = 32;
 pub(crate) struct Scales(Option<(Vec<f64>, Vec<f64>)>);
 
 impl Scales {
-    pub fn new<T: Real>(rbm: &Rbm<T>) -> Scales {
-        if !rbm.visible().has_scale() && !rbm.hidden().has_scale() {
-            return Scales(None);
-        }
-        let scale = |layer: &Layer<T>| layer.widen().natural().1;
-        Scales::of(&scale(rbm.visible()), &scale(rbm.hidden()))
-    }
+    /// Every s is 1.
+    pub const NONE: Scales = Scales(None);
 
-    fn of(s_v: &Array1<f64>, s_h: &Array1<f64>) -> Scales {
+    /// From the scales of the visible and the hidden columns.
+    pub fn new(s_v: &Array1<f64>, s_h: &Array1<f64>) -> Scales {
         let plain = |s: &Array1<f64>| s.iter().all(|s| *s == 1.0);
         let inverse = |s: &Array1<f64>| s.iter().map(|s| s.recip()).collect();
         Scales((!plain(s_v) || !plain(s_h)).then(|| (inverse(s_v), inverse(s_h))))
@@ -138,22 +133,24 @@ pub(crate) struct Block<'a, T> {
 }
 
 impl<'a, T: Real> Stepping<'a, T> {
-    /// W̃ goes to `lowered`, which is let go if it is W: no one else may have W while it steps.
+    /// `origins` are o_v and o_h, if there are any. W̃ goes to `lowered`, which is emptied if it is W: nothing else may share W
+    /// while it steps.
     pub fn new(
-        rbm: &'a mut Rbm<T>,
+        weights: &'a mut ArcArray2<T>,
+        scales: Scales,
+        origins: Option<[Array1<f64>; 2]>,
         step: Option<(T, &'a Array2<T>)>,
         lowered: &'a mut ArcArray2<T>,
     ) -> Stepping<'a, T> {
-        let (scales, columns) = (Scales::new(rbm), rbm.hidden().columns());
+        let columns = weights.ncols();
         if scales.0.is_none() {
             *lowered = ArcArray2::default((0, 0));
         }
         let lowered = lowered.as_slice_mut().filter(|_| scales.0.is_some());
-        let origins = || Products::new(&scales, &rbm.hidden().origin(), &rbm.visible().origin());
-        let products = (!rbm.is_plain()).then(origins);
+        let products = origins.map(|[o_v, o_h]| Products::new(&scales, &o_h, &o_v));
         // Weights and steps are in standard layout.
         let step = step.map(|(rate, step)| (rate, step.as_slice().unwrap_or(&[])));
-        let weights = rbm.parts_mut().2.as_slice_mut().unwrap_or(&mut []);
+        let weights = weights.as_slice_mut().unwrap_or(&mut []);
         Stepping { weights, lowered, step, columns, scales, products }
     }
 
@@ -208,15 +205,15 @@ impl<'a, T: Real> Block<'a, T> {
     }
 }
 
-/// The coupling of a model.
+/// The weights W of a model and the scales that make them W̃.
 pub(crate) struct ScaledWeights<'a, T> {
     weights: ArrayView2<'a, T>,
     scales: Scales,
 }
 
 impl<'a, T: Real> ScaledWeights<'a, T> {
-    pub fn new(rbm: &'a Rbm<T>) -> ScaledWeights<'a, T> {
-        ScaledWeights { weights: rbm.weights(), scales: Scales::new(rbm) }
+    pub fn new(weights: ArrayView2<'a, T>, scales: Scales) -> ScaledWeights<'a, T> {
+        ScaledWeights { weights, scales }
     }
 
     /// Whether W̃ is W.
@@ -251,7 +248,6 @@ impl<'a, T: Real> ScaledWeights<'a, T> {
 mod tests {
     use super::*;
     use crate::rng::Key;
-    use crate::units::Kind;
 
     /// In f32 both products are within 4·10⁻⁷ of the sum of their terms' sizes, in f64 within 10⁻¹⁵. The reference sums one
     /// number after another, in f64.
@@ -262,17 +258,13 @@ mod tests {
     }
 
     fn check<T: Real>(most: f64) {
-        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
         let key = Key::root(5);
         let number = |a: usize, b: usize| key.uniforms::<f64>(a as u64, b as u32)[0] - 0.4;
         for (n, m) in [(1, 1), (3, 17), (33, 500), (784, 31)] {
             let weights = Array2::from_shape_fn((n, m), |(i, j)| T::of(number(i, j)));
-            let layers = [n, m].map(|sites| Layer::new(kind.clone(), sites));
-            let [visible, hidden] = layers;
-            let rbm = Rbm::from_parts(visible, hidden, weights.clone()).unwrap();
             let vector = |len: usize, row: usize| Array1::from_shape_fn(len, |k| T::of(1e3 * number(row, k)).f64());
             let (x, y) = (vector(m, 5000), vector(n, 6000));
-            let (forward, backward) = ScaledWeights::new(&rbm).products(&x, &y);
+            let (forward, backward) = ScaledWeights::new(weights.view(), Scales::NONE).products(&x, &y);
             let near = |found: f64, terms: &mut dyn Iterator<Item = f64>| {
                 let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), t| (sum + t, size + t.abs()));
                 assert!((found - sum).abs() <= most * size, "{found} for {sum}, of {size}");

@@ -3,7 +3,6 @@
 //! Sums, not averages: batches, shards and processes just add. A gradient divides each phase by its own weight, so the
 //! number of chains need not be the number of rows.
 
-use crate::lowered::LoweredModel;
 use crate::math::subtract_two;
 use crate::real::Real;
 use crate::threads::{self, MANY};
@@ -58,16 +57,6 @@ pub struct Stats<T> {
 }
 
 impl<T: Real> Stats<T> {
-    /// No rows yet.
-    pub fn zeros(lowered: &LoweredModel<T>) -> Stats<T> {
-        Stats {
-            visible: Array2::zeros(lowered.visible().eta().dim()),
-            hidden: Array2::zeros(lowered.hidden().eta().dim()),
-            cross: Array2::zeros(lowered.weights().dim()),
-            weight: 0.0,
-        }
-    }
-
     /// Adds other rows.
     pub fn add(&mut self, other: &Stats<T>) {
         self.add_scaled(1.0, other);

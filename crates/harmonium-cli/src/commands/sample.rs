@@ -1,5 +1,6 @@
 //! `sample`: rows drawn from a model, in the units of its data, with what speaks for them and against them.
 
+use crate::advice;
 use crate::args::{DataOptions, Global, output_help, parse_output, samplers};
 use crate::cells::CellOptions;
 use crate::model::Model;
@@ -112,7 +113,9 @@ impl Sample {
             Ok(block.map(|rows| given.whole(&model.file.preprocess, rows)))
         })?;
         let drawn = sampling.finish();
-        drawn.warnings.iter().for_each(|w| meter.suspend(|| say("warning", w)));
+        for text in warnings(&drawn) {
+            meter.suspend(|| say("warning", &text));
+        }
         Ok(self.report(&drawn, &settings, model.lowered.visible().sites()))
     }
 
@@ -218,8 +221,13 @@ impl Sample {
             .field("inverse_temperatures", tempered.map(|t| t.betas.clone()))
             .field("swap_rates", tempered.map(|t| json!(t.swap_rates)))
             .field("round_trips", tempered.map(|t| t.round_trips))
-            .field("warnings", drawn.warnings.clone())
+            .field("warnings", warnings(drawn))
     }
+}
+
+/// What speaks against the rows, and what to do.
+fn warnings(drawn: &Drawn) -> Vec<String> {
+    drawn.warnings.iter().map(|w| advice::sentence(&w.problem, &w.advice)).collect()
 }
 
 fn swaps_in_words(rates: &[Option<f64>]) -> String {

@@ -96,7 +96,7 @@ pub fn report(path: &Path, output: Option<&Path>) -> Result<CommandOutput> {
 
 fn write_page(dir: &RunDir, drawn: &Drawn, output: Option<&Path>) -> harmonium::Result<()> {
     if let Some(output) = output {
-        return harmonium::file::atomic::write(output, |w| w.write_all(drawn.html.as_bytes()));
+        return harmonium::atomic::write(output, |w| w.write_all(drawn.html.as_bytes()));
     }
     drawn.files.iter().try_for_each(|(name, bytes)| dir.write(name, bytes))?;
     dir.write(REPORT, drawn.html.as_bytes())

@@ -1,6 +1,7 @@
 //! What `train` and `report` print: the verdict, the facts, and the next commands.
 
 use super::shell_word;
+use crate::advice;
 use crate::output::{CommandOutput, program};
 use harmonium::events::Reason;
 use harmonium::run::{Conclusion, MODEL, REPORT, RunDir};
@@ -12,7 +13,7 @@ pub fn output(run: &Conclusion, words: &Words, page: Option<&Path>) -> CommandOu
     let dir = run.facts.directory.clone().unwrap_or_default();
     let page = page.map_or(dir.join(REPORT), Path::to_path_buf);
     let out = CommandOutput::new(title(run)).line("verdict", words.headline.clone()).maybe("", words.advice.clone());
-    let out = facts(run).into_iter().fold(out, |out, (label, text)| out.line(&label, text));
+    let out = facts(run, &advice::words).into_iter().fold(out, |out, (label, text)| out.line(&label, text));
     let finished = run.reason != Reason::Interrupted;
     let out = out
         .maybe("model", finished.then(|| shell_word(&dir.join(MODEL))))

@@ -57,7 +57,7 @@ fn start(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) {
 }
 
 /// Puts every row into a slot `chains` times, one after the other, and holds its known cells fast; returns how many that are.
-pub(crate) fn put_copies<T: Real>(
+pub(super) fn put_copies<T: Real>(
     backend: &mut dyn Backend<T>,
     slot: Slot,
     rows: &States<T>,

@@ -7,16 +7,17 @@
 //! |---|---|
 //! | `exact` | the model of the other cells, solved |
 //! | `chains` | chains with cells held fast |
+//! | `known` | log Σ exp(−E) with some cells held fast, by annealing |
 //! | `score` | log Σ_{v_A} p*(v_A, v_B) |
 //! | `summary` | means, spreads and intervals of cells, from what either way gives |
 
 mod chains;
 mod exact;
+mod known;
 mod score;
 mod summary;
 
 pub use chains::filled;
-pub(crate) use chains::put_copies;
 pub(crate) use exact::Row;
 pub use score::{Score, Scores};
 pub use summary::{Fill, Filled};
@@ -24,7 +25,6 @@ pub use summary::{Fill, Filled};
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::exact::Exact;
-use crate::logz::known::KnownPath;
 use crate::lowered::LoweredModel;
 use crate::model::Rbm;
 use crate::real::Real;
@@ -32,6 +32,7 @@ use crate::rng::Key;
 use crate::states::Bits;
 use crate::stats::Stats;
 use crate::threads;
+use known::KnownPath;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 /// Γ terms of one row up to which enumeration is chosen: some 50 ms.

@@ -3,11 +3,11 @@
 //! At inverse temperature 0 units are independent, and what is given there counts ⟨η₀, T(v_B)⟩; the rest is annealed importance
 //! sampling as for log Z, with some chains for every row. It is right on average before the logarithm, and low after it.
 
+use super::known::KnownPath;
 use super::{Conditional, Row};
 use crate::backend::Cpu;
 use crate::error::Result;
 use crate::logz::Estimate;
-use crate::logz::known::KnownPath;
 use crate::rng::{Key, Purpose};
 use crate::states::{Bits, States};
 use crate::threads;

@@ -39,6 +39,7 @@ pub use similarity::similarity_weights;
 pub use text::column_list;
 pub use write::{Blocks, TableHead, WRITERS, Writer, write_table};
 
+use crate::advice::Advice;
 use crate::error::{Error, Result, shown};
 use ndarray::Array2;
 use std::io::Read;
@@ -169,7 +170,7 @@ pub const FORMATS: &[Format] = &[
 ];
 
 /// Formats that are not read, or only by a build with a feature.
-const UNREAD: [(&str, &str, Option<&str>); 10] = [
+const UNREAD: [(&str, &str, Option<&'static str>); 10] = [
     ("parquet", "Parquet", Some("parquet")),
     ("pq", "Parquet", Some("parquet")),
     ("h5", "HDF5", Some("hdf5")),
@@ -212,13 +213,13 @@ fn open_path(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
         Error::Data { path: path.into(), problem: format!("{problem}; known extensions are {}", known.join(", ")) }
     };
     if let Some((_, name, feature)) = UNREAD.iter().find(|u| u.0 == extension) {
-        let unread = match feature {
-            None => format!("{name} files are not read yet: convert it to .npy"),
-            Some(f) => {
-                format!("{name} files need a program built with --features {f}: build it so, or convert it to .npy")
+        return Err(match feature {
+            None => refuse(format!("{name} files cannot be read")).advise(&[Advice::ConvertFile]),
+            Some(feature) => {
+                let build = [Advice::BuildWithFeature(feature), Advice::ConvertFile];
+                refuse(format!("{name} files cannot be read by this build")).advise(&build)
             }
-        };
-        return Err(refuse(unread));
+        });
     }
     let head = head(path)?;
     match FORMATS.iter().find(|f| (f.begins)(&head)) {

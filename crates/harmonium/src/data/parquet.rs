@@ -7,6 +7,7 @@
 use super::bytes::{most_unpacked, seekable};
 use super::text::{arranged, places};
 use super::{MOST_COLUMNS, ReadOptions, Source, shown};
+use crate::advice::Advice;
 use crate::error::{Error, Result};
 use ndarray::{Array2, ArrayViewMut2, s};
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -35,7 +36,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     }
     let (file, length) = seekable(path)?;
     let reader = SerializedFileReader::new(file).map_err(|e| refusal(path, &e))?;
-    let fields = fields(&reader, options).map_err(refuse)?;
+    let fields = fields(&reader, options, &refuse)?;
     let rows = rows(&reader).ok_or_else(|| refuse("its groups of rows do not have the rows it claims".into()))?;
     let width = fields.iter().try_fold(0usize, |sum, f| sum.checked_add(f.width())).filter(|w| *w <= MOST_COLUMNS);
     let width = width.ok_or_else(|| refuse(format!("a row has more than {MOST_COLUMNS} numbers")))?;
@@ -75,8 +76,12 @@ struct Field {
     list: Option<usize>,
 }
 
-/// The fields that are asked for, in their order; refuses those that are not numbers.
-fn fields(reader: &SerializedFileReader<File>, options: &ReadOptions) -> std::result::Result<Vec<Field>, String> {
+/// The fields to read, in their order; refuses those that are not numbers.
+fn fields(
+    reader: &SerializedFileReader<File>,
+    options: &ReadOptions,
+    refuse: &dyn Fn(String) -> Error,
+) -> Result<Vec<Field>> {
     let schema = reader.metadata().file_metadata().schema_descr();
     let field = |(leaf, column): (usize, &ColumnDescPtr)| {
         let parts = column.path().parts();
@@ -86,13 +91,14 @@ fn fields(reader: &SerializedFileReader<File>, options: &ReadOptions) -> std::re
     };
     let all: Vec<Field> = schema.columns().iter().enumerate().map(field).collect();
     let header = all.iter().map(|f| f.name.as_bytes()).collect::<Vec<_>>();
-    let places = places(options, all.len(), Some(header.iter().copied()))?;
+    let places = places(options, all.len(), Some(header.iter().copied())).map_err(refuse)?;
     let mut fields = arranged(all, places.as_deref());
     fields.retain(|f| options.columns.is_some() || !f.name.starts_with(INDEX));
     for field in &mut fields {
-        field.check()?;
+        let other = &[Advice::LeaveOutColumn, Advice::ChooseColumns];
+        field.check().map_err(|problem| refuse(problem).advise(other))?;
         if field.column.max_rep_level() > 0 {
-            field.list = Some(list_length(reader, field)?);
+            field.list = Some(list_length(reader, field).map_err(refuse)?);
         }
     }
     Ok(fields)
@@ -136,10 +142,7 @@ impl Field {
             Physical::BOOLEAN | Physical::INT32 | Physical::INT64 | Physical::FLOAT | Physical::DOUBLE => return Ok(()),
             _ => "text or bytes",
         };
-        let name = shown(&self.name);
-        Err(format!(
-            "column '{name}' holds {is}, no numbers: leave it out with --label-column, or choose others with --columns"
-        ))
+        Err(format!("column '{}' holds {is}, expected numbers", shown(&self.name)))
     }
 
     fn is_time(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Rows of a table as a model sees them: (x − shift)/scale, binarised, in the columns of its visible units.
 
-use super::{Binarize, Binarizer, Preprocess, Source};
+use super::{Binarize, Binarizer, Preprocess, Source, takes_probabilities};
+use crate::advice::Advice;
 use crate::error::{Error, Result};
 use crate::lowered::LoweredLayer;
 use crate::states::Bits;
@@ -114,8 +115,19 @@ impl<'a> PreparedRows<'a> {
         self.preprocess.standardize(&mut values);
         let known = if self.missing { self.take_missing(&mut values) } else { None };
         self.binarizer.apply(&mut values, first);
-        let columns = self.side.encode(values.view(), first)?;
+        let columns = self.side.encode(values.view(), first).map_err(|e| self.advised(e))?;
         Ok(Some(Block { first, values, columns, known, raw }))
+    }
+
+    /// Adds what to do about a value outside the domain.
+    fn advised(&self, error: Error) -> Error {
+        match error {
+            Error::Domain { value, .. } if value.is_nan() => error.advise(&[Advice::MissingCells]),
+            Error::Domain { value, .. } if value.is_finite() && takes_probabilities(self.side.unit()) => {
+                error.advise(&[Advice::Binarize])
+            }
+            _ => error,
+        }
     }
 
     /// Gives every cell that is not a number the value of a first state; tells which were numbers, unless all were.

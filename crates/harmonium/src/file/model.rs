@@ -3,8 +3,9 @@
 //! Everything is validated before a model is built. The same model gives the same bytes: keys are sorted and
 //! nothing depends on time, path or threads.
 
+use super::digest;
 use super::tensors::{self, TensorWriter, lie, numbers};
-use super::{atomic, digest};
+use crate::atomic;
 use crate::data::{Binarize, Preprocess};
 use crate::error::{Error, Result, shown};
 use crate::model::{Layer, Rbm};

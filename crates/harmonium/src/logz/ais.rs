@@ -4,6 +4,7 @@
 use super::bidirectional::Both;
 use super::weights::{Estimate, FEW};
 use super::{Limits, LogZ, Problem, Sampler, Verdict};
+use crate::advice::Advice;
 use crate::error::Result;
 use crate::real::Real;
 
@@ -28,13 +29,15 @@ impl Sampler for Ais {
 pub(super) fn one_sided(found: Estimate, side: &str, verdict: Verdict, chains: usize) -> LogZ {
     let Estimate { value, std_err, ess } = found;
     let few = ess < FEW;
-    let advice = match few {
-        true => format!(
-            "only {ess:.1} of {chains} weights count, too few for an error bar: the value is {side} on average and may be \
-             far off; use more --temperatures, or --method bar"
-        ),
-        false => format!("{side} on average; --method bar adds the other direction"),
+    let reason = if few {
+        format!(
+            "the effective sample size is {ess:.1} of {chains}, too small for an error bar: the value is {side} on average \
+             and may be far off"
+        )
+    } else {
+        format!("one direction only, {side} on average")
     };
+    let advice = if few { &[Advice::MoreTemperatures, Advice::BothDirections][..] } else { &[Advice::BothDirections] };
     LogZ {
         value,
         std_err,
@@ -46,6 +49,7 @@ pub(super) fn one_sided(found: Estimate, side: &str, verdict: Verdict, chains: u
         method: "",
         how: String::new(),
         verdict: if few { Verdict::Unreliable } else { verdict },
-        advice,
+        reason,
+        advice: advice.to_vec(),
     }
 }

@@ -3,6 +3,7 @@
 use super::bidirectional::{Bidirectional, Both, Effort};
 use super::weights::{Estimate, FEW};
 use super::{Limits, LogZ, Problem, Sampler, Verdict};
+use crate::advice::Advice;
 use crate::error::Result;
 use crate::math::softplus;
 use crate::real::Real;
@@ -69,9 +70,9 @@ fn doubts(found: &Bidirectional, before: Option<&Bidirectional>, tolerance: f64)
     };
     let (up, down, both) = (found.forward, found.backward, found.both);
     compare("the two directions", (down.value - up.value).abs(), up.std_err.hypot(down.std_err));
-    compare("chains that began at data and at random", found.groups.0, found.groups.1);
+    compare("chains started from data and from random states", found.groups.0, found.groups.1);
     if let Some(missed) = found.missed {
-        compare("log Z with and without a place that no sample was at", softplus(missed - both.value), both.std_err);
+        compare("log Z with and without a mode that no sample reached", softplus(missed - both.value), both.std_err);
     }
     if let Some(before) = before {
         let error = both.std_err.hypot(before.both.std_err);
@@ -117,7 +118,8 @@ fn conclude(found: &Bidirectional, doubts: &[Doubt], tolerance: f64) -> LogZ {
         method: "bar",
         how: how(found),
         verdict,
-        advice: advice(doubts, far, tolerance),
+        reason: reason(doubts, far, tolerance),
+        advice: if doubts.is_empty() { Vec::new() } else { MORE.to_vec() },
     }
 }
 
@@ -132,20 +134,22 @@ fn how(found: &Bidirectional) -> String {
     )
 }
 
-/// The worst doubt, and what to do about it.
-fn advice(doubts: &[Doubt], disagree: bool, tolerance: f64) -> String {
-    let more = "give more --temperatures or --chains, or data of the model's kind";
+/// What to do about any doubt.
+const MORE: [Advice; 3] = [Advice::MoreTemperatures, Advice::MoreChains, Advice::GiveData];
+
+/// The largest doubt in words.
+fn reason(doubts: &[Doubt], disagree: bool, tolerance: f64) -> String {
     let worst = doubts.iter().max_by(|a, b| a.nats().total_cmp(&b.nats()));
     match worst {
         None => String::new(),
         Some(Doubt::Differ { what, by, .. }) if disagree => {
-            format!("{what} disagree by {by:.2} nats: do not trust this number; the chains do not mix, {more}")
+            format!("{what} disagree by {by:.2} nats: do not trust this number, the chains do not mix")
         }
         Some(Doubt::Differ { what, by, .. }) => {
-            format!("{what} differ by {by:.2} nats, more than their errors explain: {more}")
+            format!("{what} differ by {by:.2} nats, more than their errors explain")
         }
-        Some(Doubt::Overlap) => format!("few paths of one direction could have come from the other: {more}"),
-        Some(Doubt::Wide) => format!("the interval is wider than {tolerance} nats: {more}"),
+        Some(Doubt::Overlap) => "the two directions hardly overlap".into(),
+        Some(Doubt::Wide) => format!("the interval is wider than {tolerance} nats"),
     }
 }
 

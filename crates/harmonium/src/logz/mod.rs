@@ -10,7 +10,6 @@
 //! | `bidirectional` | both directions once, with a given effort |
 //! | `verdict` | what to make of it |
 //! | `online` | log Z along training |
-//! | `known` | log Σ exp(−E) where some cells are given |
 //!
 //! The path from independent units to the model and parallel tempering on it are in [`crate::sample`].
 
@@ -20,7 +19,6 @@ mod bennett;
 mod bidirectional;
 mod collapsed;
 mod exact;
-pub(crate) mod known;
 pub(crate) mod online;
 mod reverse;
 mod search;
@@ -30,7 +28,9 @@ mod weights;
 
 pub use verdict::Verdict;
 pub use weights::Estimate;
+pub(crate) use weights::log_mean_exp;
 
+use crate::advice::Advice;
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress};
@@ -74,8 +74,10 @@ pub struct LogZ {
     pub how: String,
     /// What to make of it.
     pub verdict: Verdict,
-    /// Why, and what to do about it, in words.
-    pub advice: String,
+    /// Why, in one sentence; empty if there is nothing to add.
+    pub reason: String,
+    /// What to do about it, the most useful first.
+    pub advice: Vec<Advice>,
 }
 
 /// What an estimate may be told.

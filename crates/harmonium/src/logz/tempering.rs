@@ -4,6 +4,7 @@
 use super::bennett::bennett;
 use super::bidirectional::Both;
 use super::{Limits, LogZ, Problem, Sampler, Verdict};
+use crate::advice::Advice;
 use crate::error::Result;
 use crate::real::Real;
 
@@ -46,7 +47,11 @@ impl Sampler for Tempering {
                         100.0 * meetings.swaps
                     ),
                     verdict: Verdict::Unchecked,
-                    advice: "the error is that between ladders; places that no ladder reached are not in it".into(),
+                    reason:
+                        "the error is estimated from the differences between ladders; modes that no ladder reached \
+                             are not in it"
+                            .into(),
+                    advice: vec![Advice::BothDirections],
                 });
             }
             effort.sweeps *= 2;

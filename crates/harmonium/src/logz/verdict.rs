@@ -58,8 +58,8 @@ impl fmt::Display for LogZ {
 }
 
 impl LogZ {
-    /// The verdict, why, and what to do about it, if there is something to say.
+    /// The verdict and its reason; none if the verdict alone is all there is to report. [`LogZ::advice`] has what to do.
     pub fn explanation(&self) -> Option<String> {
-        (!self.advice.is_empty()).then(|| format!("{}: {}", self.verdict, self.advice))
+        (!self.reason.is_empty()).then(|| format!("{}: {}", self.verdict, self.reason))
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::advice::Advice;
 use crate::error::{Error, Result};
-use crate::file::{ModelFile, atomic};
+use crate::atomic;
+use crate::file::ModelFile;
 use crate::train::model_of_checkpoint;
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::path::{Path, PathBuf};

@@ -111,7 +111,7 @@ impl Reader<'_> {
             Error::Domain { value, .. } if value.is_nan() => vec![Advice::MissingCells],
             Error::Domain { value, .. } if value.is_finite() => {
                 let binarize = takes_probabilities(side.unit()).then_some(Advice::Binarize);
-                binarize.into_iter().chain(self.kinds_that_fit(name, options, side)).collect()
+                self.kinds_that_fit(name, options, side).into_iter().chain(binarize).collect()
             }
             Error::Columns { .. } | Error::Domain { .. } => Vec::new(),
             _ => return error,

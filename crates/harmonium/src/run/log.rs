@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::events::Event;
-use crate::file::atomic;
+use crate::atomic;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use crate::model::Rbm;
 use crate::rng::{Key, Purpose};
 use crate::sample::diagnose::{ess_bulk, r_hat};
 use crate::states::States;
-use crate::train::shuffled;
+use crate::rng::shuffled;
 use ndarray::{Array2, Axis};
 
 /// Rows shown or summarised, of each kind.

@@ -30,6 +30,7 @@ pub use start::Start;
 pub use tempering::Tempered;
 pub use watch::Followed;
 
+use crate::advice::Warning;
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress, Solved};
 use crate::lowered::LoweredModel;
@@ -233,8 +234,8 @@ pub struct Drawn {
     pub followed: Vec<Followed>,
     /// How tempering went, if there was any.
     pub tempered: Option<Tempered>,
-    /// What speaks against the rows, in words, with what to do.
-    pub warnings: Vec<String>,
+    /// What speaks against the rows.
+    pub warnings: Vec<Warning>,
 }
 
 impl<'a> Sampling<'a> {

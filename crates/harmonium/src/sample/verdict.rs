@@ -1,6 +1,7 @@
 //! What to make of chains, after the advice of Vehtari et al. 2021: R̂ ≤ 1.01 and more than 400 effective draws.
 
 use super::{Drawn, Followed};
+use crate::advice::{Advice, Warning};
 
 /// R̂ above which chains are said not to agree.
 const LARGEST_R_HAT: f64 = 1.01;
@@ -22,24 +23,29 @@ pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
     let rows = moving.iter().filter_map(|f| effective_rows(drawn, f, thin)).min_by(f64::total_cmp);
     let mut warnings = Vec::new();
     match (worst, least) {
-        (Some((r_hat, f)), _) if r_hat > largest_r_hat(f) => warnings.push(format!(
-            "the chains {} mixed: R̂ of the {} is {r_hat:.3}, where {:.3} is the most that can be put down to chance; {}",
-            if r_hat > LARGE_R_HAT { "have not" } else { "may not have" },
-            f.name,
-            largest_r_hat(f),
-            what_to_do(drawn)
-        )),
-        (_, Some((ess, f))) if ess < LEAST_ESS => warnings.push(format!(
-            "the chains were too short to tell whether they mix: all that was seen of the {} is worth {ess:.0} independent \
-             draws, where {LEAST_ESS} are needed; {}",
-            f.name,
-            what_to_do(drawn)
-        )),
-        (None, None) if drawn.followed.iter().all(|f| f.r_hat.is_none()) => warnings.push(
-            "nothing tells whether the chains have mixed: that needs at least two chains, four places of each, and states that \
-             change (--chains, --burn-in)"
-                .into(),
-        ),
+        (Some((r_hat, f)), _) if r_hat > largest_r_hat(f) => {
+            let have = if r_hat > LARGE_R_HAT { "have not" } else { "may not have" };
+            let problem = format!(
+                "the chains {have} mixed: R̂ of the {} is {r_hat:.3}, chance alone explains at most {:.3}",
+                f.name,
+                largest_r_hat(f)
+            );
+            warnings.push(Warning { problem, advice: mixing_advice(drawn) });
+        }
+        (_, Some((ess, f))) if ess < LEAST_ESS => {
+            let problem = format!(
+                "the chains are too short to judge whether they mix: the effective sample size of the {} is {ess:.0}, \
+                 at least {LEAST_ESS} is needed",
+                f.name
+            );
+            warnings.push(Warning { problem, advice: mixing_advice(drawn) });
+        }
+        (None, None) if drawn.followed.iter().all(|f| f.r_hat.is_none()) => warnings.push(Warning {
+            problem:
+                "mixing cannot be judged: R̂ needs at least two chains, four states of each, and states that change"
+                    .into(),
+            advice: vec![Advice::MoreChains, Advice::LongerBurnIn],
+        }),
         _ => (),
     }
     warnings.extend(broken_ladder(drawn));
@@ -63,31 +69,32 @@ fn effective_rows(drawn: &Drawn, f: &Followed, thin: u64) -> Option<f64> {
     Some((worth * drawn.chains as f64).min(ess))
 }
 
-fn what_to_do(drawn: &Drawn) -> &'static str {
-    match drawn.tempered {
-        Some(_) => "try a longer --burn-in or a larger --thin",
-        None => "try a longer --burn-in, a larger --thin, or --sampler tempering",
-    }
+fn mixing_advice(drawn: &Drawn) -> Vec<Advice> {
+    let tempered = drawn.tempered.is_none().then_some(Advice::TemperedSampler);
+    [Advice::LongerBurnIn, Advice::LargerThin].into_iter().chain(tempered).collect()
 }
 
 /// A ladder whose rungs do not exchange states, or from whose first rung nothing has come back.
-fn broken_ladder(drawn: &Drawn) -> Option<String> {
+fn broken_ladder(drawn: &Drawn) -> Option<Warning> {
     let tempered = drawn.tempered.as_ref()?;
     let weakest = tempered.swap_rates.iter().enumerate().filter_map(|(k, rate)| Some((k, (*rate)?)));
     let weakest = weakest.min_by(|a, b| a.1.total_cmp(&b.1));
     match weakest {
-        Some((k, rate)) if rate < LEAST_SWAPS => Some(format!(
-            "only {:.1} % of the swaps between inverse temperatures {:.3} and {:.3} were made: the ladder is broken there; try \
-             more --temperatures, or a longer --burn-in, in which they are chosen",
-            100.0 * rate,
-            tempered.betas[k],
-            tempered.betas[k + 1]
-        )),
-        _ if tempered.round_trips == 0 => Some(
-            "no state went from the lowered to the first temperature and back: tempering has not helped yet; try a longer \
-             --burn-in or a larger --thin"
+        Some((k, rate)) if rate < LEAST_SWAPS => Some(Warning {
+            problem: format!(
+                "only {:.1} % of the swaps between inverse temperatures {:.3} and {:.3} were accepted, so states hardly pass",
+                100.0 * rate,
+                tempered.betas[k],
+                tempered.betas[k + 1]
+            ),
+            // Temperatures are chosen during the burn-in.
+            advice: vec![Advice::MoreTemperatures, Advice::LongerBurnIn],
+        }),
+        _ if tempered.round_trips == 0 => Some(Warning {
+            problem: "no state went from the model to the first temperature and back, so tempering has not helped yet"
                 .into(),
-        ),
+            advice: vec![Advice::LongerBurnIn, Advice::LargerThin],
+        }),
         _ => None,
     }
 }

@@ -15,19 +15,19 @@ pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden, default_updates};
 pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
 
 use crate::advice::Advice;
+use crate::atomic;
 use crate::backend::{Backend, Cpu};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::estimate::{self, Estimator};
 use crate::events::{Event, Flow, Observer, Progress, Reason};
-use crate::file::atomic;
 use crate::logz::Estimate;
 use crate::logz::online::{LogZTracker, Online};
 use crate::model::{Gradient, Rbm};
 use crate::optimize::{self, Optimizer};
 use crate::real::Real;
-use crate::rng::{Key, Purpose};
+use crate::rng::{Key, Purpose, shuffled};
 use crate::states::States;
 use monitor::Monitor;
 use ndarray::Array1;
@@ -336,7 +336,7 @@ impl<T: Real> Trainer<T> {
         };
         let (update, failures, rate_factor) = (self.update, self.failures + 1, 0.5 * self.rate_factor);
         if failures > MOST_FAILURES {
-            let problem = format!("{reason}, for the {failures}th time");
+            let problem = format!("{reason}; this was failure {failures}, after halving the learning rate each time");
             return Err(Error::Diverged { update, problem }.advise(&[Advice::SmallerRate, Advice::CheckData]));
         }
         if let Some(snapshot) = self.snapshot.clone() {
@@ -457,18 +457,4 @@ fn first_chains(rows: usize, n: usize, key: Key) -> Vec<usize> {
     let key = key.of(Purpose::Chains);
     let row = |i: usize| (key.uniforms::<f64>(i as u64, 0)[0] * rows as f64) as usize;
     (0..n).map(|i| row(i).min(rows - 1)).collect()
-}
-
-/// 0 … n−1 in random order (Fisher and Yates).
-pub fn shuffled(n: usize, key: Key) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..n).collect();
-    let mut uniforms = [0.0; 64];
-    for first in (0..n).step_by(uniforms.len()).rev() {
-        let last = n.min(first + uniforms.len());
-        key.first_uniforms(first as u64, &mut uniforms[..last - first]);
-        for i in (first..last).rev() {
-            order.swap(i, ((uniforms[i - first] * (i + 1) as f64) as usize).min(i));
-        }
-    }
-    order
 }

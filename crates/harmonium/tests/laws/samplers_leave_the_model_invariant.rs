@@ -5,7 +5,7 @@ use crate::common::{lowered, pairs, random_rbm};
 use harmonium::rng::Key;
 use harmonium::sample::{SAMPLERS, SampleOptions, Start, draw};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Exact, Layer, Rbm, TrainConfig, Trainer};
+use harmonium::{Advice, Dataset, Exact, Layer, Rbm, TrainConfig, Trainer};
 use ndarray::{Array1, Array2, ArrayView2};
 
 fn kind(name: &str) -> Kind {
@@ -145,20 +145,21 @@ fn tempering_crosses_between_far_modes_where_gibbs_does_not() {
     assert!(tempered.round_trips > 200 && tempered.swap_rates.iter().all(|r| r.unwrap() > 0.2), "{tempered:?}");
 }
 
-/// Chains held in two modes are told: they began at both, and R̂ says so.
+/// Chains held in two modes are reported: they start from both, and R̂ shows it.
 #[test]
 fn chains_that_have_not_mixed_are_warned_about() {
     let rbm = ferromagnet(20, 0.25);
     let both = Array2::from_shape_fn((2, 20), |(r, _)| if r == 0 { 1.0 } else { -1.0 });
     let settings = SampleOptions { sampler: "gibbs", n: 400, start: Start::Rows(&both), ..SampleOptions::default() };
     let (_, drawn) = draw(&rbm, settings, &|_, _| ()).unwrap();
-    let text = drawn.warnings.join("\n");
-    assert!(text.contains("have not mixed") && text.contains("--sampler tempering"), "{text}");
+    let [warning] = &drawn.warnings[..] else { panic!("{:?}", drawn.warnings) };
+    assert!(warning.problem.contains("have not mixed"), "{warning:?}");
+    assert!(warning.advice.contains(&Advice::TemperedSampler), "{warning:?}");
     assert!(drawn.r_hat.unwrap() > 2.0 && drawn.ess.unwrap() < 60.0);
-    // A ladder of two rungs is too steep for this model, and that is told.
+    // A ladder of two rungs is too steep for this model, and that is reported.
     let settings = SampleOptions { sampler: "tempering", temperatures: Some(2), ..settings };
     let (_, drawn) = draw(&rbm, settings, &|_, _| ()).unwrap();
-    assert!(drawn.warnings.iter().any(|w| w.contains("the ladder is broken")), "{:?}", drawn.warnings);
+    assert!(drawn.warnings.iter().any(|w| w.advice.contains(&Advice::MoreTemperatures)), "{:?}", drawn.warnings);
 }
 
 /// Every way to begin, sampled plainly, on models with all kinds of layers: the first sweep already gives rows of the layer.

@@ -2,8 +2,8 @@
 //! [`write_table`](super::super::write_table).
 
 use super::header;
+use crate::atomic;
 use crate::error::Result;
-use crate::file::atomic;
 use ndarray::{ArrayView, Dimension};
 use std::path::Path;
 

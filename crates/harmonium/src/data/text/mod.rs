@@ -16,6 +16,7 @@ pub(super) use lines::Lines;
 
 use super::bytes::Bytes;
 use super::{MOST_COLUMNS, ReadOptions, Source};
+use crate::advice::Advice;
 use crate::error::{Error, Result};
 use cells::Separator;
 use ndarray::Array2;
@@ -85,13 +86,22 @@ impl TextTable {
             match number(cell) {
                 Cell::Number(x) => numbers[start + place as usize] = x,
                 Cell::Missing if self.missing => numbers[start + place as usize] = f64::NAN,
-                wrong => problem = Some(format!("{}, column {}: {}", at(), c + 1, complaint(wrong, cell))),
+                wrong => problem = Some(self.refuse_cell(&format!("{}, column {}", at(), c + 1), wrong, cell)),
             }
         }
         if found != self.cells {
-            problem = Some(format!("{} has {found} cells, expected {}", at(), self.cells));
+            problem = Some(self.refuse(format!("{} has {found} cells, expected {}", at(), self.cells)));
         }
-        problem.map_or(Ok(()), |problem| Err(self.refuse(problem)))
+        problem.map_or(Ok(()), Err)
+    }
+
+    /// The refusal of a cell that is no number.
+    fn refuse_cell(&self, place: &str, found: Cell, cell: &[u8]) -> Error {
+        let cell = super::shown(&String::from_utf8_lossy(cell));
+        match found {
+            Cell::Missing => self.refuse(format!("{place}: the value is missing")).advise(&[Advice::MissingCells]),
+            _ => self.refuse(format!("{place}: '{cell}' is not a number")),
+        }
     }
 
     fn refuse(&self, problem: String) -> Error {
@@ -154,14 +164,6 @@ fn is_header(separator: Separator, lines: &[(u64, Vec<u8>)], options: &ReadOptio
 /// A cell of the header as a name; two quotes stand for one.
 fn name(cell: &[u8]) -> String {
     String::from_utf8_lossy(cell).replace("\"\"", "\"")
-}
-
-/// What is wrong with a cell that is no number.
-fn complaint(what: Cell, cell: &[u8]) -> String {
-    match what {
-        Cell::Missing => "the value is missing (--missing takes it for unknown where a command has that)".into(),
-        _ => format!("'{}' is not a number", super::shown(&String::from_utf8_lossy(cell))),
-    }
 }
 
 #[cfg(test)]

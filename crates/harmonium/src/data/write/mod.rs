@@ -8,8 +8,8 @@ mod idx;
 mod npy;
 
 use super::extension;
+use crate::atomic;
 use crate::error::{Error, Result};
-use crate::file::atomic;
 use ndarray::{Array2, ArrayView2};
 use std::io::{self, Write};
 use std::path::Path;

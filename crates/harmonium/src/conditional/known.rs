@@ -1,8 +1,8 @@
 //! log Σ exp(−E) where some visible cells are given, of many rows at once: annealing with these cells held fast.
 
-use super::weights::{Estimate, log_mean_exp};
+use super::chains::put_copies;
 use crate::backend::{Backend, Slot};
-use crate::conditional::put_copies;
+use crate::logz::{Estimate, log_mean_exp};
 use crate::real::Real;
 use crate::rng::Key;
 use crate::sample::path::{Path, Pilots};
@@ -13,7 +13,7 @@ const SLOT: Slot = 0;
 const TEMPERATURES: (f64, f64) = (50.0, 1000.0);
 
 /// The way from independent units to a model, on which cells may be held fast.
-pub(crate) struct KnownPath<T: Real> {
+pub(super) struct KnownPath<T: Real> {
     path: Path<'static, T>,
     temperatures: usize,
 }
