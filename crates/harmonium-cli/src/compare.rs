@@ -2,8 +2,8 @@
 
 use crate::output::CommandOutput;
 use anyhow::Result;
-use harmonium::events::{Event, Progress};
 use harmonium::atomic;
+use harmonium::events::{Event, Progress};
 use harmonium::run::{Found, Recorded, RunDir, SUMMARY, Spec};
 use harmonium_report::{Compared, Comparison};
 use serde_json::{Map, Value, json};

@@ -23,7 +23,8 @@ impl Words {
     /// A judged run in words.
     pub fn new(verdict: &Verdict, log_z: Option<&LogZ>, words: AdviceWords) -> Words {
         let e = &verdict.evidence;
-        let doubt = log_z.filter(|z| is_doubtful(z)).and_then(|z| explanation(z, words)).map(|why| format!("log Z: {why}."));
+        let doubt =
+            log_z.filter(|z| is_doubtful(z)).and_then(|z| explanation(z, words)).map(|why| format!("log Z: {why}."));
         let sentences = [progress(e), fit(e), gap(e), doubt, chains(e), units(e), recovered(e)];
         let advice = Some(words(&verdict.advice)).filter(|_| !verdict.advice.is_empty());
         Words {

@@ -1,8 +1,8 @@
 //! The run directory: one process at a time, nothing of an earlier run destroyed, nothing left behind by a refusal.
 
 use crate::advice::Advice;
-use crate::error::{Error, Result};
 use crate::atomic;
+use crate::error::{Error, Result};
 use crate::file::ModelFile;
 use crate::train::model_of_checkpoint;
 use std::fs::{self, DirEntry, File, TryLockError};

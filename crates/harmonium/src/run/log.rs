@@ -1,8 +1,8 @@
 //! events.jsonl: one event per line, written as it happens; a resumed run continues it from the checkpoint.
 
+use crate::atomic;
 use crate::error::{Error, Result};
 use crate::events::Event;
-use crate::atomic;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -5,10 +5,10 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::exact::Exact;
 use crate::model::Rbm;
+use crate::rng::shuffled;
 use crate::rng::{Key, Purpose};
 use crate::sample::diagnose::{ess_bulk, r_hat};
 use crate::states::States;
-use crate::rng::shuffled;
 use ndarray::{Array2, Axis};
 
 /// Rows shown or summarised, of each kind.

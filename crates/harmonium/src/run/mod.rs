@@ -30,6 +30,6 @@ pub use front::{Difference, Files, Front, MEMORY, Note, Stage, Tables};
 pub use input::{Encoder, Input, Reader};
 pub use judge::{APART, Evidence, Fall, Fit, Outcome, SURE, Verdict, WORTH, is_doubtful, judge};
 pub use mixing::{Mixing, RECORDED, some_rows};
-pub use prepare::{Prepared, prepare};
+pub use prepare::{Prepared, complete_method, prepare};
 pub use spec::{DataSpec, Found, ModelSpec, RowWeights, SIMILAR, Spec, lookup, put};
 pub use training::{Drawn, Opened, Request, Run};

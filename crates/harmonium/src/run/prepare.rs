@@ -76,9 +76,7 @@ pub fn prepare(
         Some(file) => adopted_model(&file.rbm.cast(), &input.train, config.centering)?,
         None => initial_model(&visible, &hidden, n_hidden, &input.train, config.centering, config.seed)?,
     };
-    if lookup(asked, "train.method").is_none() && Exact::cost(&rbm.lower()).is_some_and(|cost| cost <= TINY) {
-        spec.train.method = "exact".into();
-    }
+    complete_method(&mut spec.train, asked, &rbm);
     let digest = digest(&input, &rbm);
     let alphabet = spec.data.alphabet.clone().filter(|_| spec.model.visible == "potts");
     let notes = ColumnNotes { alphabet, names: shape.names, image };
@@ -94,6 +92,13 @@ fn complete_training(config: &mut TrainConfig, asked: &Table, epochs: Option<f64
         config.updates = default_updates(rows, config.batch_size);
     }
     config.check(rows, input.valid.as_ref().is_some_and(|v| !v.is_empty()))
+}
+
+/// Chooses the method, now that the model is known.
+pub fn complete_method(config: &mut TrainConfig, asked: &Table, rbm: &Rbm<f32>) {
+    if lookup(asked, "train.method").is_none() && Exact::cost(&rbm.lower()).is_some_and(|cost| cost <= TINY) {
+        config.method = "exact".into();
+    }
 }
 
 /// Completes a model from the data: built-in data know their units, codes their number of states.

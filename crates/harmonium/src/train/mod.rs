@@ -55,6 +55,8 @@ struct State<T> {
     online: Option<Online<T>>,
     /// The rows with what was filled in for unknown cells, if there are any.
     filled: Option<States<T>>,
+    /// Running means of both layers, where they are ahead of the offsets.
+    running: Option<[Array1<T>; 2]>,
 }
 
 /// Persistent chains: visible states, and the hidden states that the next sweep starts from if they are drawn.
@@ -365,6 +367,7 @@ impl<T: Real> Trainer<T> {
             waited: self.waited,
             online: self.follower.as_ref().map(|f| f.state().clone()),
             filled: self.data.known().map(|_| self.data.states().clone()),
+            running: self.running_means(),
         }
     }
 
@@ -385,7 +388,7 @@ impl<T: Real> Trainer<T> {
             self.data.refill(filled);
         }
         self.rbm = state.rbm;
-        self.follow_offsets();
+        self.set_running_means(state.running);
         self.update = state.update;
         self.rate_factor = state.rate_factor;
         self.failures = state.failures;
