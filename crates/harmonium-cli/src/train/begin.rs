@@ -6,16 +6,13 @@ use crate::notes::Notes;
 use crate::output::say;
 use anyhow::{Result, bail};
 use harmonium::data::{Alphabet, Preprocess, find_builtin};
+use harmonium::exact::budget;
 use harmonium::file::ModelFile;
 use harmonium::train::{adopted_model, default_hidden, default_updates};
 use harmonium::units::Kind;
 use harmonium::{Error, Exact, Rbm, States, TrainConfig, initial_model};
 use sha2::{Digest, Sha256};
 use toml::Table;
-
-/// States times columns up to which the gradient is exact unless asked otherwise: an update then takes below a millisecond. Chains of
-/// models as small as this often do not mix, see DESIGN.md.
-const TINY: f64 = 5e4;
 
 /// Everything a run begins with.
 pub struct Begin {
@@ -67,7 +64,7 @@ pub fn begin(settings: &mut Settings, asked: &Table, epochs: Option<f64>) -> Res
         Some(file) => adopted_model(&file.rbm.cast(), &input.train, config.centering)?,
         None => initial_model(&visible, &hidden, n_hidden, &input.train, config.centering, config.seed)?,
     };
-    if lookup(asked, "train.method").is_none() && Exact::cost(&rbm.lower()).is_some_and(|cost| cost <= TINY) {
+    if lookup(asked, "train.method").is_none() && budget::GRADIENT.allows(Exact::cost(&rbm.lower())) {
         settings.train.method = "exact".into();
     }
     let digest = digest(&input, &rbm);

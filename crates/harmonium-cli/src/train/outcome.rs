@@ -4,6 +4,7 @@ use crate::progress::Meter;
 use anyhow::Result;
 use harmonium::conditional::{self, Conditional};
 use harmonium::data::Preprocess;
+use harmonium::exact::budget;
 use harmonium::logz::{self, LogZ};
 use harmonium::measure::{Value, sampled_pseudo_log_likelihood};
 use harmonium::rng::Key;
@@ -20,8 +21,6 @@ const PSEUDO_ROWS: usize = 1000;
 const PSEUDO_TERMS: f64 = 2e8;
 /// Rows that one thread takes at a time; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 256;
-/// Γ terms up to which the unknown cells of all rows are summed over: some ten seconds.
-const UNKNOWN_TERMS: f64 = 2e9;
 /// Rows whose unknown cells are summed over at a time.
 const PIECE: usize = 100;
 
@@ -110,7 +109,7 @@ impl<'a> Judge<'a> {
     fn energy_of_known(&self, rows: &Dataset<f32>, known: &Bits) -> Result<(Value, f64, Option<String>)> {
         let meter = Meter::new("unknown cells");
         let mut ask = Conditional::new(&self.rbm.cast::<f64>(), conditional::ConditionalOptions::default())?;
-        let all_rows = ask.cost(known).is_some_and(|cost| cost <= UNKNOWN_TERMS);
+        let all_rows = budget::ALL_ROWS.allows(ask.cost(known));
         let which = evenly(rows.len(), if all_rows { rows.len() } else { ROWS });
         let (mut all, mut exact) = (Vec::new(), 0);
         for some in which.chunks(PIECE) {

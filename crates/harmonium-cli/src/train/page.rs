@@ -6,6 +6,7 @@ use anyhow::Result;
 use harmonium::backend::{Backend, Cpu, Sweeps};
 use harmonium::data::Preprocess;
 use harmonium::events::Event;
+use harmonium::exact::budget;
 use harmonium::rng::{Key, Purpose, shuffled};
 use harmonium::sample::diagnose::{ess_bulk, r_hat};
 use harmonium::{Dataset, Exact, Rbm, States};
@@ -23,8 +24,6 @@ const WATCHED: usize = 40;
 const SWEEPS: usize = 500;
 const FEWEST_SWEEPS: usize = 50;
 const PRODUCTS: f64 = 1e11;
-/// States times columns up to which samples are drawn from the enumerated distribution itself.
-const CHEAP: f64 = 1e9;
 
 /// What the page tells about.
 pub struct Page<'a> {
@@ -105,7 +104,7 @@ impl Page<'_> {
     /// these meet, they have forgotten where they began.
     pub fn watch(&self) -> Result<Watched> {
         let (model, key) = (self.rbm.lower(), Key::root(self.seed));
-        let exact = Exact::cost(&model).is_some_and(|cost| cost <= CHEAP);
+        let exact = budget::REPORT_SAMPLES.allows(Exact::cost(&model));
         let independent = |n| Ok::<_, anyhow::Error>(Exact::new(self.rbm)?.sample(n, key).0.mapv(|x| x as f32));
         let Some(train) = self.train.filter(|rows| !rows.is_empty()) else {
             let samples = if exact { independent(ROWS)? } else { Array2::zeros((0, model.visible().sites())) };

@@ -33,7 +33,7 @@ pub(crate) use weights::log_mean_exp;
 use crate::advice::Advice;
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
-use crate::exact::{Exact, Progress};
+use crate::exact::{Exact, Progress, budget};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::model::Rbm;
 use crate::real::Real;
@@ -44,9 +44,6 @@ use bidirectional::{Both, Effort};
 use collapsed::Collapsed;
 use ndarray::Array2;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// States times columns up to which `auto` enumerates: below a minute on two cores.
-pub const AFFORDABLE: f64 = 2e10;
 
 /// Work after which no more is begun unless the caller says otherwise, in weights visited: one to two minutes on two cores.
 pub const BUDGET: f64 = 9e12;
@@ -178,7 +175,7 @@ pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: LogZOptions<'a>, progr
     settings.check()?;
     let problem = Problem { rbm, settings, progress };
     let chosen = match name {
-        "auto" if Exact::cost(&rbm.lower()).is_some_and(|cost| cost <= AFFORDABLE) => "exact",
+        "auto" if budget::LOG_Z.allows(Exact::cost(&rbm.lower())) => "exact",
         "auto" => "bar",
         other => other,
     };

@@ -32,7 +32,7 @@ pub use watch::Followed;
 
 use crate::advice::Warning;
 use crate::error::{Error, Result};
-use crate::exact::{Exact, Progress, Solved};
+use crate::exact::{Exact, Progress, Solved, budget};
 use crate::lowered::LoweredModel;
 use crate::model::Rbm;
 use crate::real::Real;
@@ -40,8 +40,6 @@ use crate::rng::{Key, Purpose};
 use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 use watch::Watch;
 
-/// States times columns up to which `auto` enumerates: some seconds on two cores.
-pub const AFFORDABLE: f64 = 2e9;
 /// Most chains that can be asked for.
 pub const MOST_CHAINS: usize = 1 << 20;
 /// Rows that are given at once, about.
@@ -367,7 +365,7 @@ pub fn draw(rbm: &Rbm<f64>, settings: SampleOptions, progress: Progress) -> Resu
 /// The sampler called `name`; `auto` is exact where that takes seconds, and tempers otherwise.
 fn choose(name: &str, lowered: &LoweredModel<f64>) -> Result<&'static Entry> {
     let chosen = match name {
-        "auto" if Exact::cost(lowered).is_some_and(|cost| cost <= AFFORDABLE) => "exact",
+        "auto" if budget::SAMPLE.allows(Exact::cost(lowered)) => "exact",
         "auto" => "tempering",
         other => other,
     };
