@@ -211,8 +211,5 @@ pub(crate) fn check_weights(rows: usize, weights: impl ExactSizeIterator<Item = 
         }
         sum += w;
     }
-    match sum > 0.0 {
-        true => Ok(()),
-        false => Err(Error::RowWeights("all of them are zero".into())),
-    }
+    if sum > 0.0 { Ok(()) } else { Err(Error::RowWeights("all of them are zero".into())) }
 }

@@ -72,9 +72,8 @@ struct Part<'a, T> {
 impl<T: Real> Products<T> {
     fn new(scales: &Scales, x: &Array1<f64>, y: &Array1<f64>) -> Products<T> {
         let shape = (y.len(), x.len());
-        let used = |v: &Array1<f64>, over: Array1<f64>| match v.iter().all(|v| *v == 0.0) {
-            true => Vec::new(),
-            false => over.iter().map(|x| T::of(*x)).collect(),
+        let used = |v: &Array1<f64>, over: Array1<f64>| {
+            if v.iter().all(|v| *v == 0.0) { Vec::new() } else { over.iter().map(|x| T::of(*x)).collect() }
         };
         let (x, y) = (used(x, scales.hidden(x)), used(y, scales.visible(y)));
         let forward = vec![T::zero(); if x.is_empty() { 0 } else { shape.0 }];

@@ -230,9 +230,10 @@ impl<T: Real> States<T> {
             States::Codes(c) => n < usize::MAX && c.iter().all(|&c| usize::from(c) < n),
             States::Real(x) => x.iter().all(|x| x.is_finite()),
         };
-        match fits && self.sites() == side.sites() {
-            true => Ok(()),
-            false => Err(Error::Undefined(format!("rows of states do not fit {} units", side.kind()))),
+        if fits && self.sites() == side.sites() {
+            Ok(())
+        } else {
+            Err(Error::Undefined(format!("rows of states do not fit {} units", side.kind())))
         }
     }
 }

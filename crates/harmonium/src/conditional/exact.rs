@@ -24,9 +24,10 @@ pub(crate) struct Row<'a> {
 impl Row<'_> {
     /// log p*(v_B).
     pub fn log_p(&self) -> Result<f64> {
-        match self.free().is_empty() {
-            true => Ok(-self.lowered.up().free_energy(self.one().view())[0]),
-            false => Ok(self.solved()?.log_z()),
+        if self.free().is_empty() {
+            Ok(-self.lowered.up().free_energy(self.one().view())[0])
+        } else {
+            Ok(self.solved()?.log_z())
         }
     }
 

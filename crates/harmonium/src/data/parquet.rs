@@ -332,8 +332,9 @@ fn take<D: DataType>(
 
 /// A list must fill its columns.
 fn check_length(list: bool, row: usize, found: usize, expected: usize) -> std::result::Result<(), Wrong> {
-    match list && found != expected {
-        true => Err(Wrong::Row(row, format!("the list has {found} numbers, expected {expected}"))),
-        false => Ok(()),
+    if list && found != expected {
+        Err(Wrong::Row(row, format!("the list has {found} numbers, expected {expected}")))
+    } else {
+        Ok(())
     }
 }

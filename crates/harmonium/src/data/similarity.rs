@@ -24,9 +24,10 @@ pub fn similarity_weights(codes: ArrayView2<u16>, identity: f64, tell: &(dyn Fn(
     let sites = codes.ncols();
     let needed = (identity * sites as f64 - ROUNDING).ceil().max(0.0) as usize;
     let allowed = sites - needed.min(sites);
-    let counts = match codes.iter().all(|c| *c < 256) {
-        true => relatives(&padded(codes, |c| c as u8), allowed as u32, tell),
-        false => relatives(&padded(codes, |c| c), allowed as u32, tell),
+    let counts = if codes.iter().all(|c| *c < 256) {
+        relatives(&padded(codes, |c| c as u8), allowed as u32, tell)
+    } else {
+        relatives(&padded(codes, |c| c), allowed as u32, tell)
     };
     Ok(counts.into_iter().map(|n| 1.0 / f64::from(n)).collect())
 }

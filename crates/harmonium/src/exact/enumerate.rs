@@ -148,12 +148,12 @@ fn cheaper_is_visible<T: Real>(lowered: &LoweredModel<T>) -> bool {
 pub(super) fn cost_log2<T: Real>(lowered: &LoweredModel<T>, sites: usize) -> Option<f64> {
     let [(v, _), (h, hidden)] = layers(lowered);
     let [a, b] = layer_costs_log2([(v, sites), (h, hidden)]);
-    match a.min(b) < f64::INFINITY {
-        true => Some(a.min(b)),
-        false if v.quadratic() && h.quadratic() => {
-            Some((sites.min(hidden) as f64).log2() * 2.0 + (sites.max(hidden) as f64).log2())
-        }
-        false => None,
+    if a.min(b) < f64::INFINITY {
+        Some(a.min(b))
+    } else if v.quadratic() && h.quadratic() {
+        Some((sites.min(hidden) as f64).log2() * 2.0 + (sites.max(hidden) as f64).log2())
+    } else {
+        None
     }
 }
 

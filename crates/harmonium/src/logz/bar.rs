@@ -44,9 +44,10 @@ impl Sampler for Bar {
 /// sweeps. Three times as much, so that the rounds before the last are a third of the work.
 fn grown(found: &Bidirectional, asked: &Limits) -> Effort {
     let Effort { chains, ladders, temperatures, sweeps } = found.effort;
-    match found.spread > 1.0 || asked.chains.is_some() {
-        true => Effort { chains, ladders, temperatures: 3 * temperatures, sweeps: 3 * sweeps },
-        false => Effort { chains: 2 * chains, ladders: 2 * ladders, temperatures, sweeps: 2 * sweeps },
+    if found.spread > 1.0 || asked.chains.is_some() {
+        Effort { chains, ladders, temperatures: 3 * temperatures, sweeps: 3 * sweeps }
+    } else {
+        Effort { chains: 2 * chains, ladders: 2 * ladders, temperatures, sweeps: 2 * sweeps }
     }
 }
 

@@ -224,9 +224,10 @@ impl Problem<'_> {
             // A Gaussian in both layers may have no distribution; the factorisation tells.
             Exact::new(self.rbm)?;
         }
-        match suits_f32(&lowered) {
-            true => self.sample_as::<f32>(self.rbm.cast::<f32>().lower(), f),
-            false => self.sample_as::<f64>(lowered, f),
+        if suits_f32(&lowered) {
+            self.sample_as::<f32>(self.rbm.cast::<f32>().lower(), f)
+        } else {
+            self.sample_as::<f64>(lowered, f)
         }
     }
 

@@ -80,9 +80,10 @@ impl<T: Real> Online<T> {
         let sizes = self.chains.rows() == ALL
             && self.log_z.len() == ISLANDS
             && (TEMPERATURES.0..=TEMPERATURES.1).contains(&self.temperatures);
-        match sizes && [self.shared, self.credit, self.pace].iter().all(|x| *x >= 0.0) {
-            true => Ok(()),
-            false => Err(Error::Undefined("a checkpoint's chains for log Z do not fit".into())),
+        if sizes && [self.shared, self.credit, self.pace].iter().all(|x| *x >= 0.0) {
+            Ok(())
+        } else {
+            Err(Error::Undefined("a checkpoint's chains for log Z do not fit".into()))
         }
     }
 }

@@ -178,9 +178,10 @@ impl<'a> Conditional<'a> {
                 }
             }
         }
-        match (terms.len() as i64) < MOST_NODES {
-            true => own - log_sum_exp(terms.into_iter()) - (STEP * sigma).ln(),
-            false => f64::NAN,
+        if (terms.len() as i64) < MOST_NODES {
+            own - log_sum_exp(terms.into_iter()) - (STEP * sigma).ln()
+        } else {
+            f64::NAN
         }
     }
 

@@ -18,9 +18,10 @@ struct Gibbs<T> {
 }
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
-    Ok(match problem.single() {
-        true => Box::new(Gibbs::<f32>::new(problem, problem.lowered.cast())?),
-        false => Box::new(Gibbs::<f64>::new(problem, problem.lowered.clone())?),
+    Ok(if problem.single() {
+        Box::new(Gibbs::<f32>::new(problem, problem.lowered.cast())?)
+    } else {
+        Box::new(Gibbs::<f64>::new(problem, problem.lowered.clone())?)
     })
 }
 

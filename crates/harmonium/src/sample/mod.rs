@@ -123,9 +123,10 @@ impl SampleOptions<'_> {
             return fail("temperatures", format!("is {n}, but must be 2 to {}", tempering::MOST_RUNGS));
         }
         let draws = self.n.div_ceil(self.chains() as u64);
-        match draws.checked_mul(self.thin).and_then(|d| d.checked_add(self.burn_in)).is_some_and(|s| s < 1 << 62) {
-            true => Ok(()),
-            false => fail("thin", "n, thin and burn-in make more sweeps than can be counted".into()),
+        if draws.checked_mul(self.thin).and_then(|d| d.checked_add(self.burn_in)).is_some_and(|s| s < 1 << 62) {
+            Ok(())
+        } else {
+            fail("thin", "n, thin and burn-in make more sweeps than can be counted".into())
         }
     }
 }

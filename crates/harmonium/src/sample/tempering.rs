@@ -42,9 +42,10 @@ pub struct Tempered {
 }
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
-    Ok(match problem.single() {
-        true => Box::new(Tempering::<f32>::new(problem, problem.lowered.cast())?),
-        false => Box::new(Tempering::<f64>::new(problem, problem.lowered.clone())?),
+    Ok(if problem.single() {
+        Box::new(Tempering::<f32>::new(problem, problem.lowered.cast())?)
+    } else {
+        Box::new(Tempering::<f64>::new(problem, problem.lowered.clone())?)
     })
 }
 
