@@ -223,7 +223,7 @@ impl<'a, T: Real> ScaledWeights<'a, T> {
     /// Writes W̃.
     pub fn write(&self, mut out: ArrayViewMut2<T>) {
         let rows = out.axis_chunks_iter_mut(Axis(0), ROWS).zip(self.weights.axis_chunks_iter(Axis(0), ROWS));
-        threads::each(self.much(), rows.enumerate(), |(b, (mut out, w))| {
+        threads::each(self.parallel(), rows.enumerate(), |(b, (mut out, w))| {
             if let (Some(out), Some(w)) = (out.as_slice_mut(), w.as_slice()) {
                 self.scales.write(b * ROWS, w, out);
             }
@@ -234,11 +234,11 @@ impl<'a, T: Real> ScaledWeights<'a, T> {
     pub fn products(&self, x: &Array1<f64>, y: &Array1<f64>) -> (Array1<f64>, Array1<f64>) {
         let mut products = Products::new(&self.scales, x, y);
         let blocks = self.weights.axis_chunks_iter(Axis(0), ROWS).zip(products.parts());
-        threads::each(self.much(), blocks, |(w, part)| part.take(w.to_slice().unwrap_or(&[])));
+        threads::each(self.parallel(), blocks, |(w, part)| part.take(w.to_slice().unwrap_or(&[])));
         products.finish(&self.scales)
     }
 
-    fn much(&self) -> bool {
+    fn parallel(&self) -> bool {
         self.weights.len() >= MANY
     }
 }

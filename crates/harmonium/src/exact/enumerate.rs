@@ -41,8 +41,8 @@ impl Enumeration {
         let states_log2 = states_log2(pass.from.unit(), pass.from.sites());
         if states_log2 > f64::from(MOST_STATES_LOG2) {
             let states = format!("2^{states_log2:.0}");
-            let side = if over_visible { "visible" } else { "hidden" };
-            return Err(Error::TooManyStates { states, side, limit: MOST_STATES_LOG2 });
+            let layer = if over_visible { "visible" } else { "hidden" };
+            return Err(Error::TooManyStates { states, layer, limit: MOST_STATES_LOG2 });
         }
         let walk = Walk::new(pass);
         let done = AtomicU64::new(0);
@@ -73,8 +73,8 @@ impl Enumeration {
 
     /// What was done, in words.
     pub fn describe(&self) -> String {
-        let side = if self.over_visible { "visible" } else { "hidden" };
-        format!("sum over all {} states of the {side} layer", self.states)
+        let layer = if self.over_visible { "visible" } else { "hidden" };
+        format!("sum over all {} states of the {layer} layer", self.states)
     }
 
     /// Exact model statistics: Σ_x p(x) of each state's statistics.
@@ -135,7 +135,7 @@ fn layer_costs_log2<T: Real>([v, h]: [(&dyn Unit<T>, usize); 2]) -> [f64; 2] {
 }
 
 fn layers<T: Real>(lowered: &LoweredModel<T>) -> [(&dyn Unit<T>, usize); 2] {
-    [lowered.visible(), lowered.hidden()].map(|side| (side.unit(), side.sites()))
+    [lowered.visible(), lowered.hidden()].map(|layer| (layer.unit(), layer.sites()))
 }
 
 fn cheaper_is_visible<T: Real>(lowered: &LoweredModel<T>) -> bool {

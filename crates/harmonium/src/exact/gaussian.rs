@@ -21,8 +21,8 @@ pub(super) struct Joint {
 }
 
 /// γ, from η = (θ, −γ/2).
-fn precision(side: &LoweredLayer<f64>) -> Array1<f64> {
-    side.eta().row(1).mapv(|e| -2.0 * e)
+fn precision(layer: &LoweredLayer<f64>) -> Array1<f64> {
+    layer.eta().row(1).mapv(|e| -2.0 * e)
 }
 
 impl Joint {

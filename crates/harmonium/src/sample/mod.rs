@@ -28,7 +28,7 @@ mod watch;
 pub use clamped::Clamped;
 pub use start::Start;
 pub use tempering::Tempered;
-pub use watch::Followed;
+pub use watch::TracedQuantity;
 
 use crate::advice::Warning;
 use crate::error::{Error, Result};
@@ -137,7 +137,7 @@ pub(crate) trait Sampler: Send {
     fn advance(&mut self, sweeps: u64);
 
     /// The visible states of all chains as rows of columns, and their free energies.
-    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)>;
+    fn states(&mut self) -> Result<(Array2<f64>, Array1<f64>)>;
 
     /// Learns from what has happened so far, before anything counts.
     fn tune(&mut self) {}
@@ -211,7 +211,7 @@ pub struct Sampling<'a> {
     settings: SampleOptions<'a>,
     chains: usize,
     watch: Watch,
-    given: u64,
+    returned: u64,
     sweeps: u64,
     progress: Progress<'a>,
 }
@@ -230,7 +230,7 @@ pub struct Drawn {
     /// Effective number of rows: the smallest of what was followed, by its bulk ESS; all of them if they are independent.
     pub ess: Option<f64>,
     /// What was followed along the chains: the free energy, and activities along the strongest modes of the weights.
-    pub followed: Vec<Followed>,
+    pub quantities: Vec<TracedQuantity>,
     /// How tempering went, if there was any.
     pub tempered: Option<Tempered>,
     /// What speaks against the rows.
@@ -257,7 +257,7 @@ impl<'a> Sampling<'a> {
         let problem = Problem { lowered: &lowered, settings, chains, key, progress };
         let sampler = (entry.make)(&problem)?;
         let watch = Watch::new(&lowered, chains, settings.thin);
-        Ok(Sampling { entry, sampler, lowered, settings, chains, watch, given: 0, sweeps: 0, progress })
+        Ok(Sampling { entry, sampler, lowered, settings, chains, watch, returned: 0, sweeps: 0, progress })
     }
 
     /// Columns of the rows: one for each visible site.
@@ -267,15 +267,15 @@ impl<'a> Sampling<'a> {
 
     /// The next rows of data values, none after the last.
     pub fn block(&mut self) -> Result<Option<Array2<f64>>> {
-        if self.given == 0 {
+        if self.returned == 0 {
             self.burn_in()?;
         }
         let mut parts: Vec<Array2<f64>> = Vec::new();
-        while self.given < self.settings.n && parts.len() * self.chains < BLOCK {
+        while self.returned < self.settings.n && parts.len() * self.chains < BLOCK {
             let x = self.draw()?;
-            let wanted = (self.settings.n - self.given).min(self.chains as u64) as usize;
+            let wanted = (self.settings.n - self.returned).min(self.chains as u64) as usize;
             parts.push(self.values(x.slice(s![..wanted, ..])));
-            self.given += wanted as u64;
+            self.returned += wanted as u64;
         }
         let views: Vec<ArrayView2<f64>> = parts.iter().map(|p| p.view()).collect();
         // All parts have one column per site, so they fit.
@@ -300,12 +300,12 @@ impl<'a> Sampling<'a> {
     /// The states of all chains, `thin` sweeps on.
     fn draw(&mut self) -> Result<Array2<f64>> {
         self.advance(self.settings.thin);
-        let (x, free_energies) = self.sampler.look()?;
+        let (x, free_energies) = self.sampler.states()?;
         if !free_energies.iter().all(|f| f.is_finite()) {
             let problem = "a chain ran away: its free energy is not finite; are the parameters too large?";
             return Err(Error::NotNormalisable(problem.into()));
         }
-        self.watch.see(x.view(), &free_energies);
+        self.watch.record(x.view(), &free_energies);
         Ok(x)
     }
 
@@ -327,21 +327,21 @@ impl<'a> Sampling<'a> {
             return visible.decode(x);
         }
         let key = Key::root(self.settings.seed).of(Purpose::Hidden).step(u64::MAX);
-        let hidden = self.lowered.up().sample(x, key, self.given);
+        let hidden = self.lowered.up().sample(x, key, self.returned);
         visible.decode(self.lowered.down().means(hidden.view()).view())
     }
 
     /// What is known about the rows given so far.
     pub fn finish(self) -> Drawn {
-        let followed = self.watch.followed();
+        let quantities = self.watch.quantities();
         let (tempered, chains) = (self.sampler.tempered(), self.chains);
         let mut drawn = Drawn {
             sampler: self.entry.name,
-            rows: self.given,
+            rows: self.returned,
             chains,
             r_hat: None,
-            ess: Some(self.given as f64),
-            followed,
+            ess: Some(self.returned as f64),
+            quantities,
             tempered,
             warnings: Vec::new(),
         };
