@@ -41,7 +41,7 @@ fn main() -> Result<()> {
     let options = Options::parse(OPTIONS)?;
     let lowered = ModelFile::read(options.text("model"))?.rbm.cast::<f32>().lower();
     let mut seed = options.get("seed")?;
-    let mut work = begin(&options, &lowered, seed)?;
+    let mut work = prepare(&options, &lowered, seed)?;
     let mut driver = Driver::ready();
     loop {
         match driver.ask()? {
@@ -53,7 +53,7 @@ fn main() -> Result<()> {
             Ask::Save(path) => {
                 std::fs::write(path, work.found())?;
                 seed += 1;
-                work = begin(&options, &lowered, seed)?;
+                work = prepare(&options, &lowered, seed)?;
             }
             Ask::Quit => return Ok(()),
         }
@@ -66,7 +66,7 @@ trait Work {
     fn found(&self) -> String;
 }
 
-fn begin(options: &Options, lowered: &LoweredModel<f32>, seed: u64) -> Result<Box<dyn Work>> {
+fn prepare(options: &Options, lowered: &LoweredModel<f32>, seed: u64) -> Result<Box<dyn Work>> {
     let base = [lowered.visible().eta().to_owned(), Array2::zeros(lowered.hidden().eta().dim())];
     let mut path = Path::between(base, Box::new(Cpu::new(lowered.clone())?), 2, &|_| ());
     let (low, temperatures) = (options.get::<f64>("low")?, options.get::<usize>("temperatures")?);

@@ -108,9 +108,10 @@ fn one(k: usize, method: &str, collapse: bool, pairs: &[(Kind, Kind)]) -> Result
     // From hardly coupled to frozen.
     let strength = 0.1 * 80f64.powf(r.uniform());
     let is_trained = k % 2 == 1;
-    let rbm = match is_trained {
-        true => trained(visible, hidden, strength, seed, &mut r)?,
-        false => random(visible, hidden, strength, &mut r)?,
+    let rbm = if is_trained {
+        trained(visible, hidden, strength, seed, &mut r)?
+    } else {
+        random(visible, hidden, strength, &mut r)?
     };
     let exact = Exact::new(&rbm)?.log_z();
     let clock = std::time::Instant::now();

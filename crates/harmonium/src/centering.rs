@@ -119,10 +119,10 @@ impl<T: Real> Rbm<T> {
         offset_v: ArrayView1<T>,
         offset_h: ArrayView1<T>,
     ) -> Result<()> {
-        for (side, layer, kind, offset) in
+        for (name, layer, kind, offset) in
             [("visible", self.visible(), &kind_v, &offset_v), ("hidden", self.hidden(), &kind_h, &offset_h)]
         {
-            check_chart(side, layer, kind, offset)?;
+            check_chart(name, layer, kind, offset)?;
         }
         if kind_h.visible_only() {
             let problem = format!("{kind_h} is for visible layers only");
@@ -177,18 +177,18 @@ fn pullback<T: Real>(layer: &Layer<T>, d_eta: &Array2<T>, d_ln_s: &[T], d_par: &
 }
 
 /// A chart fits a layer when it is of the same family and the offset has one finite number per column.
-fn check_chart<T: Real>(side: &str, layer: &Layer<T>, kind: &Kind, offset: &ArrayView1<T>) -> Result<()> {
+fn check_chart<T: Real>(name: &str, layer: &Layer<T>, kind: &Kind, offset: &ArrayView1<T>) -> Result<()> {
     if kind.name() != layer.kind().name() || kind.unit::<T>().width() != layer.kind().unit::<T>().width() {
-        return Err(Error::Undefined(format!("the {side} layer is {}, it cannot become {kind}", layer.kind())));
+        return Err(Error::Undefined(format!("the {name} layer is {}, it cannot become {kind}", layer.kind())));
     }
     if offset.len() != layer.columns() {
         let (expected, found) = (layer.columns().to_string(), offset.len().to_string());
-        return Err(Error::Shape { what: format!("the {side} offset"), expected, found });
+        return Err(Error::Shape { what: format!("the {name} offset"), expected, found });
     }
     match offset.iter().position(|x| !x.is_finite()) {
         None => Ok(()),
         Some(index) => Err(Error::Parameter {
-            what: format!("{side}.offset"),
+            what: format!("{name}.offset"),
             index,
             value: offset[index].f64(),
             domain: "finite".into(),

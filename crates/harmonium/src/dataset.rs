@@ -51,46 +51,46 @@ impl Moments {
 
 impl<T: Real> Dataset<T> {
     /// No rows yet, for the units of a layer.
-    pub fn new(side: &LoweredLayer<T>) -> Dataset<T> {
-        Dataset { states: States::new(side.unit(), side.sites()), weights: Vec::new(), uniform: true, known: None }
+    pub fn new(layer: &LoweredLayer<T>) -> Dataset<T> {
+        Dataset { states: States::new(layer.unit(), layer.sites()), weights: Vec::new(), uniform: true, known: None }
     }
 
     /// Rows of data values, each with weight 1; refuses values outside the units' domain.
-    pub fn from_values(side: &LoweredLayer<T>, values: ArrayView2<T>) -> Result<Dataset<T>> {
-        let mut data = Dataset::new(side);
-        data.push(side, side.encode(values, 1)?.view());
+    pub fn from_values(layer: &LoweredLayer<T>, values: ArrayView2<T>) -> Result<Dataset<T>> {
+        let mut data = Dataset::new(layer);
+        data.push(layer, layer.encode(values, 1)?.view());
         Ok(data)
     }
 
     /// Appends rows of columns (see [`LoweredLayer::encode`]) with weight 1.
-    pub fn push(&mut self, side: &LoweredLayer<T>, columns: ArrayView2<T>) {
-        self.push_known(side, columns, None);
+    pub fn push(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>) {
+        self.push_known(layer, columns, None);
     }
 
     /// The same, with the cells that are `known`, one bit per site; none means all.
-    pub fn push_known(&mut self, side: &LoweredLayer<T>, columns: ArrayView2<T>, known: Option<&Bits>) {
+    pub fn push_known(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>, known: Option<&Bits>) {
         let before = self.len();
-        self.states.push(side, columns);
+        self.states.push(layer, columns);
         self.weights.resize(self.states.rows(), T::one());
         if known.is_some() && self.known.is_none() {
-            let mut all = Bits::new(side.sites());
+            let mut all = Bits::new(layer.sites());
             (0..before).for_each(|_| all.push(std::iter::repeat(true)));
             self.known = Some(all);
         }
         if let Some(all) = &mut self.known {
             let cell = |r: usize, i: usize| known.is_none_or(|k| k.get(r, i));
-            (0..columns.nrows()).for_each(|r| all.push((0..side.sites()).map(|i| cell(r, i))));
+            (0..columns.nrows()).for_each(|r| all.push((0..layer.sites()).map(|i| cell(r, i))));
         }
     }
 
     /// Appends a block of prepared rows; refuses by its row what is not finite in this number type.
-    pub fn push_block(&mut self, side: &LoweredLayer<T>, block: &Block) -> Result<()> {
+    pub fn push_block(&mut self, layer: &LoweredLayer<T>, block: &Block) -> Result<()> {
         let columns = block.columns.mapv(T::of);
         if let Some(((r, _), x)) = columns.indexed_iter().find(|(_, x)| !x.is_finite()) {
             let row = block.first + r as u64;
             return Err(Error::Undefined(format!("data row {row}: a value is {} in single precision", x.f64())));
         }
-        self.push_known(side, columns.view(), block.known.as_ref());
+        self.push_known(layer, columns.view(), block.known.as_ref());
         Ok(())
     }
 
@@ -166,11 +166,11 @@ impl<T: Real> Dataset<T> {
     }
 
     /// Weighted means of T(v) over the known cells.
-    pub fn moments(&self, side: &LoweredLayer<T>) -> Moments {
-        let (unit, wide, width) = (side.unit(), side.kind().unit::<f64>(), side.unit().width());
-        let mut sum = Array2::zeros(side.eta().dim());
+    pub fn moments(&self, layer: &LoweredLayer<T>) -> Moments {
+        let (unit, wide, width) = (layer.unit(), layer.kind().unit::<f64>(), layer.unit().width());
+        let mut sum = Array2::zeros(layer.eta().dim());
         let mut t = sum.clone();
-        let (mut rows, mut known) = (0.0, vec![0.0; side.sites()]);
+        let (mut rows, mut known) = (0.0, vec![0.0; layer.sites()]);
         for first in (0..self.len()).step_by(1024) {
             let last = (first + 1024).min(self.len());
             let columns = self.states.columns(unit, first, last).mapv(T::f64);
@@ -182,7 +182,7 @@ impl<T: Real> Dataset<T> {
                     sum.scaled_add(w, &t);
                     continue;
                 };
-                for i in (0..side.sites()).filter(|i| bits.get(r, *i)) {
+                for i in (0..layer.sites()).filter(|i| bits.get(r, *i)) {
                     let columns = s![.., i * width..(i + 1) * width];
                     sum.slice_mut(columns).scaled_add(w, &t.slice(columns));
                     known[i] += w;
@@ -211,8 +211,5 @@ pub(crate) fn check_weights(rows: usize, weights: impl ExactSizeIterator<Item = 
         }
         sum += w;
     }
-    match sum > 0.0 {
-        true => Ok(()),
-        false => Err(Error::RowWeights("all of them are zero".into())),
-    }
+    if sum > 0.0 { Ok(()) } else { Err(Error::RowWeights("all of them are zero".into())) }
 }

@@ -82,14 +82,14 @@ pub enum Error {
 
     /// An exact method on a model that is too large for it.
     #[error(
-        "exact enumeration would visit {states} states of the {side} layer, the limit is 2^{limit}; \
+        "exact enumeration would visit {states} states of the {layer} layer, the limit is 2^{limit}; \
          exact methods need one finite layer with few sites"
     )]
     TooManyStates {
         /// The number of states, as text (it may not fit a number).
         states: String,
         /// The cheaper finite side.
-        side: &'static str,
+        layer: &'static str,
         /// log₂ of the limit.
         limit: u32,
     },

@@ -155,8 +155,8 @@ impl<T: Real> LoweredModel<T> {
     /// What the model is at inverse temperature 0 if nothing else is said: fields 0, quadratic terms as they are, so
     /// that it stays a model. LoweredModel parameters, visible and hidden.
     pub fn flat(&self) -> [Array2<T>; 2] {
-        [&self.visible, &self.hidden].map(|side| {
-            let mut eta = side.eta.clone();
+        [&self.visible, &self.hidden].map(|layer| {
+            let mut eta = layer.eta.clone();
             eta.row_mut(0).fill(T::zero());
             eta
         })
@@ -166,8 +166,8 @@ impl<T: Real> LoweredModel<T> {
     /// model at 1: everything that enters the energy is interpolated.
     pub fn tempered(&self, base: &[Array2<T>; 2], beta: T) -> LoweredModel<T> {
         let mut lowered = self.clone();
-        for (side, base) in [&mut lowered.visible, &mut lowered.hidden].into_iter().zip(base) {
-            side.eta.zip_mut_with(base, |x, b| *x = *b + beta * (*x - *b));
+        for (layer, base) in [&mut lowered.visible, &mut lowered.hidden].into_iter().zip(base) {
+            layer.eta.zip_mut_with(base, |x, b| *x = *b + beta * (*x - *b));
         }
         lowered.weights.mapv_inplace(|w| beta * w);
         lowered.constant *= beta.f64();
@@ -191,7 +191,7 @@ impl<T: Real> LoweredModel<T> {
     }
 
     /// The same model with its layers exchanged.
-    pub(crate) fn turned(&self) -> LoweredModel<T> {
+    pub(crate) fn swapped(&self) -> LoweredModel<T> {
         let weights = self.weights.t().as_standard_layout().into_owned();
         LoweredModel::new(self.hidden.clone(), self.visible.clone(), weights, self.constant)
     }
@@ -215,8 +215,8 @@ impl<T: Real> LoweredModel<T> {
     /// The model in another number type, rounded to nearest.
     pub fn cast<S: Real>(&self) -> LoweredModel<S> {
         let to = |x: T| S::of(x.f64());
-        let side = |s: &LoweredLayer<T>| LoweredLayer::new(s.kind.clone(), s.eta.mapv(to));
-        LoweredModel::new(side(&self.visible), side(&self.hidden), self.weights.mapv(to), self.constant)
+        let layer = |s: &LoweredLayer<T>| LoweredLayer::new(s.kind.clone(), s.eta.mapv(to));
+        LoweredModel::new(layer(&self.visible), layer(&self.hidden), self.weights.mapv(to), self.constant)
     }
 
     /// From visible to hidden.

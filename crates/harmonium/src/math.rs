@@ -177,9 +177,10 @@ pub(crate) fn shrink_row<T: Real>(c: &mut [T], w: &[T], a: T, s: &[T], v: &mut [
     for (((c, w), s), v) in c.chunks_mut(SUMS).zip(w.chunks(SUMS)).zip(s.chunks(SUMS)).zip(v.chunks_mut(SUMS)) {
         // The full length is a constant, which the compiler can unroll.
         let n = c.len();
-        match n == SUMS && w.len() == n && s.len() == n && v.len() == n {
-            true => shrink_part(&mut c[..SUMS], &w[..SUMS], a, &s[..SUMS], &mut v[..SUMS], &mut sums),
-            false => shrink_part(c, w, a, s, v, &mut sums),
+        if n == SUMS && w.len() == n && s.len() == n && v.len() == n {
+            shrink_part(&mut c[..SUMS], &w[..SUMS], a, &s[..SUMS], &mut v[..SUMS], &mut sums)
+        } else {
+            shrink_part(c, w, a, s, v, &mut sums)
         }
     }
     sums.into_iter().sum()

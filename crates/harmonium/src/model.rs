@@ -306,8 +306,8 @@ impl<T: Real> Rbm<T> {
     /// −(v−o_v)ᵀW̃(h−o_h) = −vᵀW̃h + vᵀ(W̃o_h) + (W̃ᵀo_v)ᵀh − o_vᵀW̃o_h, so the fields take −W̃o_h and −W̃ᵀo_v; and
     /// U(x) = −⟨η, T(x)⟩ + ⟨η, T(reference)⟩. Fields and constant are summed in f64: offsets may be large.
     pub fn lower(&self) -> LoweredModel<T> {
-        let side = |layer: &Layer<T>| LoweredLayer::new(layer.kind.clone(), layer.natural().0);
-        let mut lowered = LoweredModel::new(side(&self.visible), side(&self.hidden), self.weights.clone(), 0.0);
+        let lower = |layer: &Layer<T>| LoweredLayer::new(layer.kind.clone(), layer.natural().0);
+        let mut lowered = LoweredModel::new(lower(&self.visible), lower(&self.hidden), self.weights.clone(), 0.0);
         self.lower_into(&mut lowered);
         lowered
     }
@@ -404,9 +404,9 @@ impl<T: Real> Rbm<T> {
 
     /// The weights' part of a step.
     pub(crate) fn step_weights(&mut self, scale: T, step: &Array2<T>) {
-        let much = self.weights.len() >= MANY;
+        let parallel = self.weights.len() >= MANY;
         let steps = step.as_slice().unwrap_or(&[]).chunks(PIECE);
-        threads::each(much, pieces(self.weights.view_mut()).zip(steps), |(w, s)| add_times(scale, s, w));
+        threads::each(parallel, pieces(self.weights.view_mut()).zip(steps), |(w, s)| add_times(scale, s, w));
     }
 
     pub(crate) fn parts_mut(&mut self) -> (&mut Layer<T>, &mut Layer<T>, &mut ArcArray2<T>) {

@@ -59,7 +59,7 @@ pub enum Purpose {
     /// Cells that are not known: chains with the others held fast.
     Missing = 22,
     /// Hidden states that conditional means are taken of.
-    Look = 23,
+    ConditionalMeans = 23,
     /// Rows drawn from a model.
     Sample = 21,
 }

@@ -72,9 +72,8 @@ struct Part<'a, T> {
 impl<T: Real> Products<T> {
     fn new(scales: &Scales, x: &Array1<f64>, y: &Array1<f64>) -> Products<T> {
         let shape = (y.len(), x.len());
-        let used = |v: &Array1<f64>, over: Array1<f64>| match v.iter().all(|v| *v == 0.0) {
-            true => Vec::new(),
-            false => over.iter().map(|x| T::of(*x)).collect(),
+        let used = |v: &Array1<f64>, over: Array1<f64>| {
+            if v.iter().all(|v| *v == 0.0) { Vec::new() } else { over.iter().map(|x| T::of(*x)).collect() }
         };
         let (x, y) = (used(x, scales.hidden(x)), used(y, scales.visible(y)));
         let forward = vec![T::zero(); if x.is_empty() { 0 } else { shape.0 }];
@@ -224,7 +223,7 @@ impl<'a, T: Real> ScaledWeights<'a, T> {
     /// Writes W̃.
     pub fn write(&self, mut out: ArrayViewMut2<T>) {
         let rows = out.axis_chunks_iter_mut(Axis(0), ROWS).zip(self.weights.axis_chunks_iter(Axis(0), ROWS));
-        threads::each(self.much(), rows.enumerate(), |(b, (mut out, w))| {
+        threads::each(self.parallel(), rows.enumerate(), |(b, (mut out, w))| {
             if let (Some(out), Some(w)) = (out.as_slice_mut(), w.as_slice()) {
                 self.scales.write(b * ROWS, w, out);
             }
@@ -235,11 +234,11 @@ impl<'a, T: Real> ScaledWeights<'a, T> {
     pub fn products(&self, x: &Array1<f64>, y: &Array1<f64>) -> (Array1<f64>, Array1<f64>) {
         let mut products = Products::new(&self.scales, x, y);
         let blocks = self.weights.axis_chunks_iter(Axis(0), ROWS).zip(products.parts());
-        threads::each(self.much(), blocks, |(w, part)| part.take(w.to_slice().unwrap_or(&[])));
+        threads::each(self.parallel(), blocks, |(w, part)| part.take(w.to_slice().unwrap_or(&[])));
         products.finish(&self.scales)
     }
 
-    fn much(&self) -> bool {
+    fn parallel(&self) -> bool {
         self.weights.len() >= MANY
     }
 }

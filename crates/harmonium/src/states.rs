@@ -101,9 +101,9 @@ impl<T: Real> States<T> {
     }
 
     /// Rows of columns, packed.
-    pub fn of(side: &LoweredLayer<T>, columns: ArrayView2<T>) -> States<T> {
-        let mut states = States::new(side.unit(), side.sites());
-        states.push(side, columns);
+    pub fn of(layer: &LoweredLayer<T>, columns: ArrayView2<T>) -> States<T> {
+        let mut states = States::new(layer.unit(), layer.sites());
+        states.push(layer, columns);
         states
     }
 
@@ -135,25 +135,25 @@ impl<T: Real> States<T> {
     }
 
     /// Appends rows of columns. Values that are no states (grey values) move all rows to the storage for numbers.
-    pub fn push(&mut self, side: &LoweredLayer<T>, columns: ArrayView2<T>) {
-        let (unit, width) = (side.unit(), side.unit().width());
-        if !matches!(self, States::Real(_)) && !all_states(side, columns) {
-            *self = States::Real(self.values(side));
+    pub fn push(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>) {
+        let (unit, width) = (layer.unit(), layer.unit().width());
+        if !matches!(self, States::Real(_)) && !all_states(layer, columns) {
+            *self = States::Real(self.values(layer));
         }
         match self {
             States::Bits(bits) => {
-                let high = side.two_values().map_or(T::one(), |values| values[1]);
+                let high = layer.two_values().map_or(T::one(), |values| values[1]);
                 for row in columns.rows() {
                     bits.push(row.iter().map(|x| *x == high));
                 }
             }
             States::Codes(codes) => {
-                let new = Array2::from_shape_fn((columns.nrows(), side.sites()), |(r, i)| {
+                let new = Array2::from_shape_fn((columns.nrows(), layer.sites()), |(r, i)| {
                     unit.state_of(&columns.slice(s![r, i * width..(i + 1) * width]).to_vec()) as u16
                 });
                 append(codes, new);
             }
-            States::Real(all) => append(all, side.decode(columns)),
+            States::Real(all) => append(all, layer.decode(columns)),
         }
     }
 
@@ -215,24 +215,25 @@ impl<T: Real> States<T> {
     }
 
     /// All rows as data values.
-    pub fn values(&self, side: &LoweredLayer<T>) -> Array2<T> {
+    pub fn values(&self, layer: &LoweredLayer<T>) -> Array2<T> {
         match self {
             States::Real(x) => x.clone(),
-            _ => side.decode(self.columns(side.unit(), 0, self.rows()).view()),
+            _ => layer.decode(self.columns(layer.unit(), 0, self.rows()).view()),
         }
     }
 
     /// Refuses rows that are no states of the layer: another number of sites, or codes beyond the last.
-    pub fn check(&self, side: &LoweredLayer<T>) -> Result<()> {
-        let n = side.unit().n_states().unwrap_or(usize::MAX);
+    pub fn check(&self, layer: &LoweredLayer<T>) -> Result<()> {
+        let n = layer.unit().n_states().unwrap_or(usize::MAX);
         let fits = match self {
-            States::Bits(_) => n == 2 && side.unit().width() == 1,
+            States::Bits(_) => n == 2 && layer.unit().width() == 1,
             States::Codes(c) => n < usize::MAX && c.iter().all(|&c| usize::from(c) < n),
             States::Real(x) => x.iter().all(|x| x.is_finite()),
         };
-        match fits && self.sites() == side.sites() {
-            true => Ok(()),
-            false => Err(Error::Undefined(format!("rows of states do not fit {} units", side.kind()))),
+        if fits && self.sites() == layer.sites() {
+            Ok(())
+        } else {
+            Err(Error::Undefined(format!("rows of states do not fit {} units", layer.kind())))
         }
     }
 }
@@ -247,11 +248,11 @@ fn unpack<T: Real>(words: &[u64], values: [T; 2], row: &mut [T]) {
 }
 
 /// Whether every site is in one of its states. Sites of several columns are made by `encode`, which writes states only.
-fn all_states<T: Real>(side: &LoweredLayer<T>, columns: ArrayView2<T>) -> bool {
-    match side.two_values() {
+fn all_states<T: Real>(layer: &LoweredLayer<T>, columns: ArrayView2<T>) -> bool {
+    match layer.two_values() {
         Some([low, high]) => columns.iter().all(|x| *x == low || *x == high),
         None => {
-            let (unit, mut state) = (side.unit(), [T::zero()]);
+            let (unit, mut state) = (layer.unit(), [T::zero()]);
             let mut is_state = |x: &T| {
                 unit.state(unit.state_of(&[*x]), &mut state);
                 state[0] == *x

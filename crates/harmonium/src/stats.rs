@@ -102,10 +102,10 @@ impl<T: Real> Stats<T> {
         for (a, b) in
             [(&mut self.visible, &other.visible), (&mut self.hidden, &other.hidden), (&mut self.cross, &other.cross)]
         {
-            let much = a.len() >= MANY;
+            let parallel = a.len() >= MANY;
             let zip = Zip::from(a).and(b);
             let step = |a: &mut T, b: &T| *a = *a * f - *b * g;
-            if much { zip.par_for_each(step) } else { zip.for_each(step) }
+            if parallel { zip.par_for_each(step) } else { zip.for_each(step) }
         }
         self.weight = 0.0;
     }
@@ -117,9 +117,9 @@ impl<T: Real> Stats<T> {
     pub fn measure_from(&mut self, [o_v, o_h]: &[Vec<T>; 2]) {
         assert_eq!((o_v.len(), o_h.len()), self.cross.dim(), "a point has a number for every column");
         let (t_v, t_h) = (self.visible.row(0), self.hidden.row(0).to_vec());
-        let much = self.cross.len() >= MANY;
+        let parallel = self.cross.len() >= MANY;
         let rows = self.cross.axis_iter_mut(Axis(0)).zip(t_v).zip(o_v);
-        threads::each(much, rows, |((mut cross, t), o)| match cross.as_slice_mut() {
+        threads::each(parallel, rows, |((mut cross, t), o)| match cross.as_slice_mut() {
             Some(cross) => subtract_two(cross, *t, o_h, *o, &t_h),
             None => cross.iter_mut().zip(o_h).zip(&t_h).for_each(|((c, o_h), t_h)| *c -= *t * *o_h + *o * *t_h),
         });

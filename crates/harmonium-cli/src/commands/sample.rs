@@ -10,7 +10,7 @@ use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use harmonium::data::write_table;
-use harmonium::sample::{Clamped, Drawn, Followed, SampleOptions, Sampling, Start};
+use harmonium::sample::{Clamped, Drawn, SampleOptions, Sampling, Start, TracedQuantity};
 use ndarray::{Array2, Axis};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -198,7 +198,7 @@ impl Sample {
                 )
             }
         };
-        let worst = drawn.r_hat.map(|r| format!("{r:.4}, the largest of {} quantities", drawn.followed.len()));
+        let worst = drawn.r_hat.map(|r| format!("{r:.4}, the largest of {} quantities", drawn.quantities.len()));
         let tempered = drawn.tempered.as_ref();
         CommandOutput::new(format!("{path}: {} rows of {sites} {what}", drawn.rows))
             .line("sampler", how)
@@ -217,7 +217,7 @@ impl Sample {
             .field("chains", drawn.chains)
             .field("r_hat", drawn.r_hat)
             .field("ess", drawn.ess)
-            .field("quantities", drawn.followed.iter().map(quantity).collect::<Vec<_>>())
+            .field("quantities", drawn.quantities.iter().map(quantity).collect::<Vec<_>>())
             .field("inverse_temperatures", tempered.map(|t| t.betas.clone()))
             .field("swap_rates", tempered.map(|t| json!(t.swap_rates)))
             .field("round_trips", tempered.map(|t| t.round_trips))
@@ -236,7 +236,7 @@ fn swaps_in_words(rates: &[Option<f64>]) -> String {
     format!("{:.0} to {:.0} % between neighbouring temperatures", 100.0 * least, 100.0 * most)
 }
 
-fn quantity(f: &Followed) -> Value {
+fn quantity(f: &TracedQuantity) -> Value {
     json!({
         "name": f.name,
         "mean": f.mean,

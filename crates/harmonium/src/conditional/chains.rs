@@ -22,21 +22,21 @@ pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, 
     start(this, x, known, key);
     let columns = this.lowered.visible().columns();
     let mut sums = Array2::<f64>::zeros((rows * chains, columns));
-    let (mut looks, mut draws) = (0.0, Vec::new());
+    let (mut measured, mut draws) = (0.0, Vec::new());
     for step in (0..this.settings.steps).step_by(EVERY) {
         let steps = (this.settings.steps - step).min(EVERY as u64);
         let first = this.settings.burn_in + step;
         this.backend.gibbs(SLOT, Sweeps { steps, key, first, beta: None });
         let states = this.backend.get(SLOT);
-        sums += &visible_means(this, &states, key.of(Purpose::Look).step(step));
-        looks += 1.0;
+        sums += &visible_means(this, &states, key.of(Purpose::ConditionalMeans).step(step));
+        measured += 1.0;
         if this.settings.interval.is_some() {
             draws.push(states.values(this.narrow.visible()).mapv(f64::from));
         }
     }
     let one = |r: usize| {
         let of_row = s![r * chains..(r + 1) * chains, ..];
-        let each = &sums.slice(of_row) / looks;
+        let each = &sums.slice(of_row) / measured;
         let (mut means, mut std_err) = (mean(each.view()), deviation_of_mean(each.view()));
         let width = columns / known.sites();
         for c in (0..columns).filter(|c| known.get(r, c / width)) {
@@ -99,8 +99,8 @@ fn cool_down<T: Real>(backend: &mut dyn Backend<T>, slot: Slot, rows: usize, swe
 /// ⟨v | h⟩ of every chain, with h drawn from the states as they are.
 fn visible_means(this: &Conditional, states: &States<f32>, key: Key) -> Array2<f64> {
     let (lowered, rows) = (&this.narrow, states.rows());
-    let much = rows * lowered.weights().len() >= threads::MANY;
-    let pieces: Vec<Array2<f32>> = threads::map(much, (0..rows).step_by(PIECE), |from| {
+    let parallel = rows * lowered.weights().len() >= threads::MANY;
+    let pieces: Vec<Array2<f32>> = threads::map(parallel, (0..rows).step_by(PIECE), |from| {
         let x = states.columns(lowered.visible().unit(), from, (from + PIECE).min(rows));
         let h = lowered.up().sample(x.view(), key, from as u64);
         lowered.down().means(h.view())

@@ -24,9 +24,10 @@ pub(crate) struct Row<'a> {
 impl Row<'_> {
     /// log p*(v_B).
     pub fn log_p(&self) -> Result<f64> {
-        match self.free().is_empty() {
-            true => Ok(-self.lowered.up().free_energy(self.one().view())[0]),
-            false => Ok(self.solved()?.log_z()),
+        if self.free().is_empty() {
+            Ok(-self.lowered.up().free_energy(self.one().view())[0])
+        } else {
+            Ok(self.solved()?.log_z())
         }
     }
 
@@ -65,7 +66,7 @@ impl Row<'_> {
 
     /// What is known of its cells, with draws under a key if they are wanted.
     pub(super) fn answer(&self, draws: Option<Key>) -> Result<Answer> {
-        let (side, free) = (self.lowered.visible(), self.free());
+        let (layer, free) = (self.lowered.visible(), self.free());
         let (mut means, std_err) = (Array1::from(self.x.clone()), Array1::zeros(self.x.len()));
         if free.is_empty() {
             return Ok(Answer { means, std_err, draws: None });
@@ -73,10 +74,10 @@ impl Row<'_> {
         let solved = self.solved()?;
         let stats = solved.stats();
         free.iter().enumerate().for_each(|(k, c)| means[*c] = stats.visible[[0, k]]);
-        let width = side.unit().width();
+        let width = layer.unit().width();
         let draws = draws.map(|key| {
             let (drawn, _) = solved.sample(DRAWS, key);
-            let mut all = Array2::zeros((DRAWS, side.sites()));
+            let mut all = Array2::zeros((DRAWS, layer.sites()));
             for (k, column) in free.iter().step_by(width).enumerate() {
                 all.column_mut(column / width).assign(&drawn.column(k));
             }

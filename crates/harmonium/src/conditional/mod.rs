@@ -24,7 +24,7 @@ pub use summary::{Fill, Filled};
 
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
-use crate::exact::Exact;
+use crate::exact::{Exact, budget};
 use crate::lowered::LoweredModel;
 use crate::model::Rbm;
 use crate::real::Real;
@@ -34,9 +34,6 @@ use crate::stats::Stats;
 use crate::threads;
 use known::KnownPath;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
-
-/// Γ terms of one row up to which enumeration is chosen: some 50 ms.
-const CHEAP: f64 = 2e7;
 
 /// How conditionals are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +170,7 @@ impl Conditional {
     /// Rows that are solved exactly, and the others.
     fn parted(&self, known: &Bits) -> (Vec<usize>, Vec<usize>) {
         (0..known.rows()).partition(|&r| {
-            let cheap = || cost(&self.lowered, known, r).is_some_and(|c| c <= CHEAP);
+            let cheap = || budget::ROW.allows(cost(&self.lowered, known, r));
             known.ones(r) == known.sites()
                 || self.settings.method == Method::Exact
                 || (self.settings.method == Method::Auto && cheap())

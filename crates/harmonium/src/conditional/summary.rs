@@ -88,15 +88,15 @@ impl Filled {
 }
 
 pub(super) fn of(
-    side: &LoweredLayer<f64>,
+    layer: &LoweredLayer<f64>,
     answers: &[Answer],
     known: &Bits,
     interval: Option<f64>,
     exact: usize,
 ) -> Filled {
-    let (rows, sites, width) = (answers.len(), side.sites(), side.unit().width());
+    let (rows, sites, width) = (answers.len(), layer.sites(), layer.unit().width());
     let zeros = || Array2::zeros((rows, sites));
-    let (mut means, mut std_err, mut spread) = (Array2::zeros((rows, side.columns())), zeros(), zeros());
+    let (mut means, mut std_err, mut spread) = (Array2::zeros((rows, layer.columns())), zeros(), zeros());
     let (mut low, mut high) = (zeros(), zeros());
     for (r, answer) in answers.iter().enumerate() {
         means.row_mut(r).assign(&answer.means);
@@ -112,7 +112,7 @@ pub(super) fn of(
             }
         }
     }
-    let values = side.decode(means.view());
+    let values = layer.decode(means.view());
     for (r, answer) in answers.iter().enumerate() {
         for site in (0..sites).filter(|site| known.get(r, *site) || answer.draws.is_none()) {
             (low[[r, site]], high[[r, site]]) = (values[[r, site]], values[[r, site]]);

@@ -36,10 +36,13 @@ impl Alphabet {
     pub fn guess(counts: &[u64; 256]) -> Alphabet {
         let sum = |letters: &[u8]| letters.iter().map(|b| counts[usize::from(*b)]).sum::<u64>();
         let all: u64 = (b'A'..=b'Z').map(|b| counts[usize::from(b)]).sum();
-        let name = match sum(b"ACGTUN") as f64 >= NUCLEOTIDES * all as f64 {
-            true if sum(b"U") > sum(b"T") => "rna",
-            true => "dna",
-            false => "protein",
+        let nucleotides = sum(b"ACGTUN") as f64 >= NUCLEOTIDES * all as f64;
+        let name = if !nucleotides {
+            "protein"
+        } else if sum(b"U") > sum(b"T") {
+            "rna"
+        } else {
+            "dna"
         };
         let letters = ALPHABETS.iter().find(|a| a.0 == name).map_or("", |a| a.1);
         Alphabet { letters: letters.into() }

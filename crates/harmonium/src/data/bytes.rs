@@ -70,9 +70,10 @@ pub(super) fn seekable(path: &Path) -> Result<(File, u64)> {
     let (mut file, length) = regular(path)?;
     let mut head = Vec::new();
     file.by_ref().take(2).read_to_end(&mut head).map_err(failed)?;
-    match head.starts_with(&[0x1f, 0x8b]) {
-        true => Err(Error::Data { path: path.into(), problem: "it is packed by gzip: unpack it first".into() }),
-        false => Ok((file, length)),
+    if head.starts_with(&[0x1f, 0x8b]) {
+        Err(Error::Data { path: path.into(), problem: "it is packed by gzip: unpack it first".into() })
+    } else {
+        Ok((file, length))
     }
 }
 

@@ -124,9 +124,10 @@ impl Records {
                 }
             }
         }
-        match sequence.len() > MOST_COLUMNS {
-            true => Err(self.refuse(format!("{} is longer than {MOST_COLUMNS} letters", self.name(head)))),
-            false => Ok(()),
+        if sequence.len() > MOST_COLUMNS {
+            Err(self.refuse(format!("{} is longer than {MOST_COLUMNS} letters", self.name(head))))
+        } else {
+            Ok(())
         }
     }
 
@@ -164,9 +165,10 @@ impl Survey {
                 return Err(records.refuse(format!("{} has no letters", name())));
             }
             if found.rows > 0 && length != sites {
-                let hint = match records.insertions {
-                    true => "without insertions",
-                    false => "an alignment has one length; if lower-case letters are insertions, call the file .a3m",
+                let hint = if records.insertions {
+                    "without insertions"
+                } else {
+                    "an alignment has one length; if lower-case letters are insertions, call the file .a3m"
                 };
                 let problem = format!("{} has {length} letters, the first sequence has {sites}; {hint}", name());
                 return Err(records.refuse(problem));

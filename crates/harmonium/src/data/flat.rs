@@ -94,11 +94,10 @@ impl Flat {
     /// The end of the rows must be the end of the bytes; for packed data this is also where its checksum is compared.
     fn finish(&mut self) -> Result<()> {
         let Extent { rows, columns, .. } = self.extent;
-        match self.take(1)?.is_empty() {
-            true => Ok(()),
-            false => {
-                Err(self.bytes.refuse(format!("more data follows the {rows} rows of {columns} numbers it claims")))
-            }
+        if self.take(1)?.is_empty() {
+            Ok(())
+        } else {
+            Err(self.bytes.refuse(format!("more data follows the {rows} rows of {columns} numbers it claims")))
         }
     }
 }

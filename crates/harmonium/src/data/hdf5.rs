@@ -55,17 +55,17 @@ fn data_sets(path: &Path, options: &ReadOptions) -> Result<Vec<Set>> {
     options.refuse_for(path, "HDF5 files")?;
     seekable(path)?;
     let file = File::open_streaming(path).map_err(|e| refusal(path, &e))?;
-    let (mut sets, mut looked) = (Vec::new(), 0);
-    look(&file.root(), "", 0, &mut looked, &mut sets).map_err(|e| refusal(path, &e))?;
+    let (mut sets, mut visited) = (Vec::new(), 0);
+    collect_sets(&file.root(), "", 0, &mut visited, &mut sets).map_err(|e| refusal(path, &e))?;
     sets.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(sets)
 }
 
 /// Gathers the data sets of a group and of the groups within it.
-fn look(group: &Group, prefix: &str, depth: usize, looked: &mut usize, sets: &mut Vec<Set>) -> Outcome<()> {
+fn collect_sets(group: &Group, prefix: &str, depth: usize, visited: &mut usize, sets: &mut Vec<Set>) -> Outcome<()> {
     for name in group.datasets()? {
-        *looked += 1;
-        if *looked > MOST_SETS {
+        *visited += 1;
+        if *visited > MOST_SETS {
             return Ok(());
         }
         let set = group.dataset(&name)?;
@@ -74,9 +74,9 @@ fn look(group: &Group, prefix: &str, depth: usize, looked: &mut usize, sets: &mu
         sets.push(Set { name: format!("{prefix}{name}"), shape, dtype, set });
     }
     for name in group.groups()? {
-        *looked += 1;
-        if depth < DEEPEST && *looked <= MOST_SETS {
-            look(&group.group(&name)?, &format!("{prefix}{name}/"), depth + 1, looked, sets)?;
+        *visited += 1;
+        if depth < DEEPEST && *visited <= MOST_SETS {
+            collect_sets(&group.group(&name)?, &format!("{prefix}{name}/"), depth + 1, visited, sets)?;
         }
     }
     Ok(())

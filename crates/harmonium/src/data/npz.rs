@@ -75,9 +75,10 @@ fn members(path: &Path) -> Result<Vec<Member>> {
             members.push(Member { name, method, start, packed, size, crc });
         }
     }
-    match members.is_empty() {
-        true => Err(Error::Data { path: path.into(), problem: "the zip archive holds no .npy arrays".into() }),
-        false => Ok(members),
+    if members.is_empty() {
+        Err(Error::Data { path: path.into(), problem: "the zip archive holds no .npy arrays".into() })
+    } else {
+        Ok(members)
     }
 }
 

@@ -260,9 +260,9 @@ impl Source for ParquetTable {
         let mut start = 0;
         for (field, reader) in self.fields.iter().zip(&mut self.readers) {
             let part = block.slice_mut(s![.., start..start + field.width()]);
-            fill(field, reader, part).map_err(|wrong| match wrong {
-                Wrong::File(e) => refusal(&self.path, &e),
-                Wrong::Row(row, problem) => {
+            fill(field, reader, part).map_err(|error| match error {
+                ReadError::File(e) => refusal(&self.path, &e),
+                ReadError::Row(row, problem) => {
                     let (row, name) = (self.done + row as u64 + 1, shown(&field.name));
                     Error::Data { path: self.path.clone(), problem: format!("row {row}, column '{name}': {problem}") }
                 }
@@ -275,14 +275,14 @@ impl Source for ParquetTable {
 }
 
 /// What can be wrong while rows are read.
-enum Wrong {
+enum ReadError {
     File(ParquetError),
     /// In this row of the block.
     Row(usize, String),
 }
 
 /// Reads as many rows of a field as `out` has.
-fn fill(field: &Field, reader: &mut ColumnReader, out: ArrayViewMut2<f64>) -> std::result::Result<(), Wrong> {
+fn fill(field: &Field, reader: &mut ColumnReader, out: ArrayViewMut2<f64>) -> std::result::Result<(), ReadError> {
     let (unit, unsigned) = (field.unit(), field.is_unsigned());
     match reader {
         ColumnReader::BoolColumnReader(r) => take(field, r, |x| f64::from(u8::from(*x)), out),
@@ -292,7 +292,7 @@ fn fill(field: &Field, reader: &mut ColumnReader, out: ArrayViewMut2<f64>) -> st
         ColumnReader::Int64ColumnReader(r) => take(field, r, |x| *x as f64 * unit, out),
         ColumnReader::FloatColumnReader(r) => take(field, r, |x| f64::from(*x), out),
         ColumnReader::DoubleColumnReader(r) => take(field, r, |x| *x, out),
-        _ => Err(Wrong::Row(0, "holds no numbers".into())),
+        _ => Err(ReadError::Row(0, "holds no numbers".into())),
     }
 }
 
@@ -301,13 +301,13 @@ fn take<D: DataType>(
     reader: &mut ColumnReaderImpl<D>,
     number: impl Fn(&D::T) -> f64,
     mut out: ArrayViewMut2<f64>,
-) -> std::result::Result<(), Wrong> {
+) -> std::result::Result<(), ReadError> {
     let (mut defined, mut repeated, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let n = out.nrows();
     let read = reader.read_records(n, Some(&mut defined), Some(&mut repeated), &mut values);
-    let (records, _, levels) = read.map_err(Wrong::File)?;
+    let (records, _, levels) = read.map_err(ReadError::File)?;
     if records != n {
-        return Err(Wrong::Row(records, "the data ends here".into()));
+        return Err(ReadError::Row(records, "the data ends here".into()));
     }
     // A definition level below the highest is a missing number; in a list one more below it, a missing list.
     let full = field.column.max_def_level();
@@ -324,16 +324,17 @@ fn take<D: DataType>(
             continue;
         }
         let x = if level == full { values.next().map_or(f64::NAN, &number) } else { f64::NAN };
-        let cell = out.get_mut((row, place)).ok_or_else(|| Wrong::Row(row, "the list is too long".into()))?;
+        let cell = out.get_mut((row, place)).ok_or_else(|| ReadError::Row(row, "the list is too long".into()))?;
         (*cell, place) = (x, place + 1);
     }
     check_length(list, row, place, out.ncols())
 }
 
 /// A list must fill its columns.
-fn check_length(list: bool, row: usize, found: usize, expected: usize) -> std::result::Result<(), Wrong> {
-    match list && found != expected {
-        true => Err(Wrong::Row(row, format!("the list has {found} numbers, expected {expected}"))),
-        false => Ok(()),
+fn check_length(list: bool, row: usize, found: usize, expected: usize) -> std::result::Result<(), ReadError> {
+    if list && found != expected {
+        Err(ReadError::Row(row, format!("the list has {found} numbers, expected {expected}")))
+    } else {
+        Ok(())
     }
 }

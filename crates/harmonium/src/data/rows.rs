@@ -60,7 +60,7 @@ impl Block {
 /// A source, prepared for a layer.
 pub struct PreparedRows<'a> {
     source: Box<dyn Source>,
-    side: &'a LoweredLayer<f64>,
+    layer: &'a LoweredLayer<f64>,
     preprocess: &'a Preprocess,
     binarizer: Binarizer,
     missing: bool,
@@ -72,16 +72,16 @@ impl<'a> PreparedRows<'a> {
     /// if nothing is; `seed` is for binarisation by sampling.
     pub fn new(
         source: Box<dyn Source>,
-        side: &'a LoweredLayer<f64>,
+        layer: &'a LoweredLayer<f64>,
         preprocess: &'a Preprocess,
         binarize: Option<Binarize>,
         seed: u64,
     ) -> Result<PreparedRows<'a>> {
-        if source.columns() != side.sites() {
-            return Err(Error::Columns { expected: side.sites(), found: source.columns() });
+        if source.columns() != layer.sites() {
+            return Err(Error::Columns { expected: layer.sites(), found: source.columns() });
         }
-        let binarizer = Binarizer::new(binarize, preprocess.binarize, side.unit(), seed);
-        Ok(PreparedRows { source, side, preprocess, binarizer, missing: false, done: 0 })
+        let binarizer = Binarizer::new(binarize, preprocess.binarize, layer.unit(), seed);
+        Ok(PreparedRows { source, layer, preprocess, binarizer, missing: false, done: 0 })
     }
 
     /// Takes cells that are not a number for unknown ones, if they may be `missing`; else they are refused.
@@ -107,7 +107,7 @@ impl<'a> PreparedRows<'a> {
 
     /// The next block; `None` at the end. A value outside the units' domain is refused by row and column.
     pub fn read(&mut self) -> Result<Option<Block>> {
-        let n = (BLOCK_CELLS / self.side.columns()).clamp(1, BLOCK_ROWS);
+        let n = (BLOCK_CELLS / self.layer.columns()).clamp(1, BLOCK_ROWS);
         let Some(mut values) = self.source.read(n)? else { return Ok(None) };
         let first = self.done + 1;
         self.done += values.nrows() as u64;
@@ -115,7 +115,7 @@ impl<'a> PreparedRows<'a> {
         self.preprocess.standardize(&mut values);
         let known = if self.missing { self.take_missing(&mut values) } else { None };
         self.binarizer.apply(&mut values, first);
-        let columns = self.side.encode(values.view(), first).map_err(|e| self.advised(e))?;
+        let columns = self.layer.encode(values.view(), first).map_err(|e| self.advised(e))?;
         Ok(Some(Block { first, values, columns, known, raw }))
     }
 
@@ -123,7 +123,7 @@ impl<'a> PreparedRows<'a> {
     fn advised(&self, error: Error) -> Error {
         match error {
             Error::Domain { value, .. } if value.is_nan() => error.advise(&[Advice::MissingCells]),
-            Error::Domain { value, .. } if value.is_finite() && takes_probabilities(self.side.unit()) => {
+            Error::Domain { value, .. } if value.is_finite() && takes_probabilities(self.layer.unit()) => {
                 error.advise(&[Advice::Binarize])
             }
             _ => error,
@@ -135,7 +135,7 @@ impl<'a> PreparedRows<'a> {
         if !values.iter().any(|x| x.is_nan()) {
             return None;
         }
-        let unit = self.side.unit();
+        let unit = self.layer.unit();
         let mut site = vec![0.0; unit.width()];
         if unit.n_states().is_some() {
             unit.state(0, &mut site);

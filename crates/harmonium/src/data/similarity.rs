@@ -17,16 +17,21 @@ const BLOCK: usize = 64;
 const ROUNDING: f64 = 1e-9;
 
 /// The weight of every row of codes; `identity` is θ in (0, 1]. `tell` hears how many pairs of all have been compared.
-pub fn similarity_weights(codes: ArrayView2<u16>, identity: f64, tell: &(dyn Fn(u64, u64) + Sync)) -> Result<Vec<f64>> {
+pub fn similarity_weights(
+    codes: ArrayView2<u16>,
+    identity: f64,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Vec<f64>> {
     if !(identity > 0.0 && identity <= 1.0) {
         return Err(Error::RowWeights(format!("the identity {identity} of similar rows must be above 0, at most 1")));
     }
     let sites = codes.ncols();
     let needed = (identity * sites as f64 - ROUNDING).ceil().max(0.0) as usize;
     let allowed = sites - needed.min(sites);
-    let counts = match codes.iter().all(|c| *c < 256) {
-        true => relatives(&padded(codes, |c| c as u8), allowed as u32, tell),
-        false => relatives(&padded(codes, |c| c), allowed as u32, tell),
+    let counts = if codes.iter().all(|c| *c < 256) {
+        relatives(&padded(codes, |c| c as u8), allowed as u32, progress)
+    } else {
+        relatives(&padded(codes, |c| c), allowed as u32, progress)
     };
     Ok(counts.into_iter().map(|n| 1.0 / f64::from(n)).collect())
 }
@@ -68,7 +73,11 @@ fn similar<T: Copy + PartialEq>(a: &[[T; LANES]], b: &[[T; LANES]], allowed: u32
 }
 
 /// For every row the number of rows similar to it, itself included. Counts are whole numbers: their order does not matter.
-fn relatives<T: Copy + PartialEq + Sync>(rows: &Padded<T>, allowed: u32, tell: &(dyn Fn(u64, u64) + Sync)) -> Vec<u32> {
+fn relatives<T: Copy + PartialEq + Sync>(
+    rows: &Padded<T>,
+    allowed: u32,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Vec<u32> {
     let n = rows.rows;
     let counts: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(1)).collect();
     let (done, all) = (AtomicU64::new(0), (n as u64 * n.saturating_sub(1) as u64) / 2);
@@ -84,7 +93,7 @@ fn relatives<T: Copy + PartialEq + Sync>(rows: &Padded<T>, allowed: u32, tell: &
             }
             pairs += (last.min(j) - first) as u64;
         }
-        tell(done.fetch_add(pairs, Relaxed) + pairs, all);
+        progress(done.fetch_add(pairs, Relaxed) + pairs, all);
     });
     counts.into_iter().map(AtomicU32::into_inner).collect()
 }

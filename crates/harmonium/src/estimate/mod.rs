@@ -112,7 +112,7 @@ pub trait Estimator<T: Real>: Send {
     }
 
     /// Called when the rows have been put into their slot: at the beginning, or with the numbers of a snapshot.
-    fn begin(&mut self, _: &mut dyn Backend<T>, _: Option<&[f64]>) -> Result<()> {
+    fn start(&mut self, _: &mut dyn Backend<T>, _: Option<&[f64]>) -> Result<()> {
         Ok(())
     }
 }

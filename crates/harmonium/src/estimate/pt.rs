@@ -50,7 +50,7 @@ impl<T: Real> Pt<T> {
         means.iter_mut().zip(now()).for_each(|(m, n)| *m += &((n - &*m) * RATE));
         let lowered = backend.lowered();
         let fit =
-            |side: &LoweredLayer<T>, means: &Array2<f64>| side.kind().fitted(means.view(), 1.0 / RATE).mapv(T::of);
+            |layer: &LoweredLayer<T>, means: &Array2<f64>| layer.kind().fitted(means.view(), 1.0 / RATE).mapv(T::of);
         let base = [fit(lowered.visible(), &means[0]), fit(lowered.hidden(), &means[1])];
         backend.set_base(base);
     }
@@ -93,19 +93,19 @@ impl<T: Real> Estimator<T> for Pt<T> {
         self.ladders.numbers().into_iter().chain(means).collect()
     }
 
-    fn begin(&mut self, backend: &mut dyn Backend<T>, numbers: Option<&[f64]>) -> Result<()> {
+    fn start(&mut self, backend: &mut dyn Backend<T>, numbers: Option<&[f64]>) -> Result<()> {
         let rows = backend.get(LADDERS).rows();
         let ladders = rows / self.rungs;
         (self.ladders, self.means) = (Ladders::of_rows(LADDERS, &even(self.rungs), ladders), None);
         if let Some(numbers) = numbers {
-            let lie = || Error::Undefined("a checkpoint's ladders make no sense".into());
+            let invalid = || Error::Undefined("a checkpoint's ladders make no sense".into());
             let own = self.ladders.numbers().len();
             if numbers.len() < own || rows != ladders * self.rungs {
-                return Err(lie());
+                return Err(invalid());
             }
             let (first, rest) = numbers.split_at(own);
-            self.ladders = Ladders::of_numbers(LADDERS, self.rungs, ladders, first).ok_or_else(lie)?;
-            self.means = means(backend.lowered(), rest).ok_or_else(lie)?;
+            self.ladders = Ladders::of_numbers(LADDERS, self.rungs, ladders, first).ok_or_else(invalid)?;
+            self.means = means(backend.lowered(), rest).ok_or_else(invalid)?;
         }
         self.show(backend);
         Ok(())
@@ -118,7 +118,7 @@ fn means<T: Real>(lowered: &LoweredModel<T>, numbers: &[f64]) -> Option<Option<[
     if numbers.is_empty() {
         return Some(None);
     }
-    let [v, h] = [lowered.visible(), lowered.hidden()].map(|side| (side.unit().n_stats(), side.columns()));
+    let [v, h] = [lowered.visible(), lowered.hidden()].map(|layer| (layer.unit().n_stats(), layer.columns()));
     if numbers.len() != v.0 * v.1 + h.0 * h.1 {
         return None;
     }

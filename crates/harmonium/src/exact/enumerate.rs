@@ -41,8 +41,8 @@ impl Enumeration {
         let states_log2 = states_log2(pass.from.unit(), pass.from.sites());
         if states_log2 > f64::from(MOST_STATES_LOG2) {
             let states = format!("2^{states_log2:.0}");
-            let side = if over_visible { "visible" } else { "hidden" };
-            return Err(Error::TooManyStates { states, side, limit: MOST_STATES_LOG2 });
+            let layer = if over_visible { "visible" } else { "hidden" };
+            return Err(Error::TooManyStates { states, layer, limit: MOST_STATES_LOG2 });
         }
         let walk = Walk::new(pass);
         let done = AtomicU64::new(0);
@@ -73,8 +73,8 @@ impl Enumeration {
 
     /// What was done, in words.
     pub fn describe(&self) -> String {
-        let side = if self.over_visible { "visible" } else { "hidden" };
-        format!("sum over all {} states of the {side} layer", self.states)
+        let layer = if self.over_visible { "visible" } else { "hidden" };
+        format!("sum over all {} states of the {layer} layer", self.states)
     }
 
     /// Exact model statistics: Σ_x p(x) of each state's statistics.
@@ -135,7 +135,7 @@ fn layer_costs_log2<T: Real>([v, h]: [(&dyn Unit<T>, usize); 2]) -> [f64; 2] {
 }
 
 fn layers<T: Real>(lowered: &LoweredModel<T>) -> [(&dyn Unit<T>, usize); 2] {
-    [lowered.visible(), lowered.hidden()].map(|side| (side.unit(), side.sites()))
+    [lowered.visible(), lowered.hidden()].map(|layer| (layer.unit(), layer.sites()))
 }
 
 fn cheaper_is_visible<T: Real>(lowered: &LoweredModel<T>) -> bool {
@@ -148,12 +148,12 @@ fn cheaper_is_visible<T: Real>(lowered: &LoweredModel<T>) -> bool {
 pub(super) fn cost_log2<T: Real>(lowered: &LoweredModel<T>, sites: usize) -> Option<f64> {
     let [(v, _), (h, hidden)] = layers(lowered);
     let [a, b] = layer_costs_log2([(v, sites), (h, hidden)]);
-    match a.min(b) < f64::INFINITY {
-        true => Some(a.min(b)),
-        false if v.quadratic() && h.quadratic() => {
-            Some((sites.min(hidden) as f64).log2() * 2.0 + (sites.max(hidden) as f64).log2())
-        }
-        false => None,
+    if a.min(b) < f64::INFINITY {
+        Some(a.min(b))
+    } else if v.quadratic() && h.quadratic() {
+        Some((sites.min(hidden) as f64).log2() * 2.0 + (sites.max(hidden) as f64).log2())
+    } else {
+        None
     }
 }
 

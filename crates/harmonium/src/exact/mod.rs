@@ -3,9 +3,12 @@
 //! The other layer is summed out in closed form, so a model of any width is exact as long as one layer is finite and
 //! small. Everything here is in f64, whatever the model's numbers are, and the same on any number of threads.
 
+pub mod budget;
 mod cholesky;
 mod enumerate;
 mod gaussian;
+
+pub use budget::MOST_STATES_LOG2;
 
 use crate::dataset::check_weights;
 use crate::error::{Error, Result};
@@ -14,13 +17,11 @@ use crate::model::{Gradient, Rbm};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::stats::Stats;
+use budget::MOST_COST_LOG2;
 use enumerate::Enumeration;
 use gaussian::Joint;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use std::collections::BTreeMap;
-
-/// log₂ of the most states that are enumerated: about half an hour for a model of 784 × 30 on two cores.
-pub const MOST_STATES_LOG2: u32 = 30;
 
 /// Called with (work done, all work) while an enumeration runs, from any thread.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
@@ -55,14 +56,14 @@ impl Exact {
         Ok(Exact { solved: Solved::new(rbm.lower(), progress)?, rbm })
     }
 
-    /// How much work solving a model is, in states times columns; `None` if it cannot be done exactly.
+    /// What solving a model costs, in terms (see [`budget`]); `None` if it cannot be done exactly.
     pub fn cost<T: Real>(lowered: &LoweredModel<T>) -> Option<f64> {
         Self::cost_of_sites(lowered, lowered.visible().sites())
     }
 
     /// The same if only so many of the visible sites were there.
     pub(crate) fn cost_of_sites<T: Real>(lowered: &LoweredModel<T>, sites: usize) -> Option<f64> {
-        enumerate::cost_log2(lowered, sites).filter(|c| *c < 60.0).map(f64::exp2)
+        enumerate::cost_log2(lowered, sites).filter(|c| *c < MOST_COST_LOG2).map(f64::exp2)
     }
 
     /// The exact gradient of the weighted mean log likelihood of rows of data values.

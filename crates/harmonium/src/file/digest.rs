@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 pub(crate) const KEY: &str = "digest";
 
 /// Where a tensor stands, as it is hashed: `F32 [4,3] 0 48` is its type, shape, first and last byte.
-pub(crate) fn place(dtype: safetensors::Dtype, shape: &[usize], begin: usize, end: usize) -> String {
+pub(crate) fn place(dtype: safetensors::Dtype, shape: &[usize], start: usize, end: usize) -> String {
     let shape = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-    format!("{dtype:?} [{shape}] {begin} {end}")
+    format!("{dtype:?} [{shape}] {start} {end}")
 }
 
 /// `sha256:` and the hash in hexadecimal; `places` has [`place`] of every tensor by name.

@@ -4,7 +4,7 @@
 //! nothing depends on time, path or threads.
 
 use super::digest;
-use super::tensors::{self, TensorWriter, lie, numbers};
+use super::tensors::{self, TensorWriter, invalid, numbers};
 use crate::atomic;
 use crate::data::{Binarize, Preprocess};
 use crate::error::{Error, Result, shown};
@@ -159,7 +159,7 @@ impl Parts<'_> {
         });
         let (visible_kind, hidden_kind) = (self.kind("visible")?, self.kind("hidden")?);
         if let Some(key) = self.metadata.keys().next() {
-            return Err(lie(format!("unknown metadata key '{}'", shown(key))));
+            return Err(invalid(format!("unknown metadata key '{}'", shown(key))));
         }
         self.check_names(&visible_kind, &hidden_kind)?;
         let weights = self.matrix("weights")?;
@@ -180,9 +180,9 @@ impl Parts<'_> {
 
     fn expect(&mut self, key: &str, value: &str) -> Result<()> {
         match self.metadata.remove(key) {
-            None => Err(lie(format!("the metadata key '{key}' is missing: not a harmonium model"))),
+            None => Err(invalid(format!("the metadata key '{key}' is missing: not a harmonium model"))),
             Some(found) if found != value => {
-                Err(lie(format!("{key} is '{}', this program reads '{value}'", shown(&found))))
+                Err(invalid(format!("{key} is '{}', this program reads '{value}'", shown(&found))))
             }
             Some(_) => Ok(()),
         }
@@ -190,7 +190,7 @@ impl Parts<'_> {
 
     fn kind(&mut self, side: &str) -> Result<Kind> {
         let name = self.metadata.remove(&format!("{side}.kind"));
-        let name = name.ok_or_else(|| lie(format!("the metadata key '{side}.kind' is missing")))?;
+        let name = name.ok_or_else(|| invalid(format!("the metadata key '{side}.kind' is missing")))?;
         let prefix = format!("{side}.");
         let mut options = Options::new();
         self.metadata.retain(|key, value| match key.strip_prefix(&prefix) {
@@ -208,7 +208,7 @@ impl Parts<'_> {
             known.push(format!("{side}.offset"));
         }
         match self.tensors.names().into_iter().find(|name| !known.iter().any(|k| k == name)) {
-            Some(name) => Err(lie(format!("unknown tensor '{}'", shown(name)))),
+            Some(name) => Err(invalid(format!("unknown tensor '{}'", shown(name)))),
             None => Ok(()),
         }
     }
@@ -219,26 +219,29 @@ impl Parts<'_> {
         for (field, mut row) in fields.iter().zip(par.rows_mut()) {
             let name = format!("{side}.{}", field.name);
             let numbers = self.optional(&name, columns)?;
-            row.assign(&numbers.ok_or_else(|| lie(format!("the tensor '{name}' is missing")))?);
+            row.assign(&numbers.ok_or_else(|| invalid(format!("the tensor '{name}' is missing")))?);
         }
         let offset = self.optional(&format!("{side}.offset"), columns)?;
         Layer::from_parts(kind, par, offset.unwrap_or_else(|| Array1::zeros(columns)))
-            .map_err(|e| lie(format!("{side} layer: {e}")))
+            .map_err(|e| invalid(format!("{side} layer: {e}")))
     }
 
     fn matrix(&self, name: &str) -> Result<Array2<f64>> {
-        let tensor = self.tensors.tensor(name).map_err(|_| lie(format!("the tensor '{name}' is missing")))?;
+        let tensor = self.tensors.tensor(name).map_err(|_| invalid(format!("the tensor '{name}' is missing")))?;
         let &[rows, columns] = tensor.shape() else {
-            return Err(lie(format!("the tensor '{name}' has shape {:?}, expected two dimensions", tensor.shape())));
+            return Err(invalid(format!(
+                "the tensor '{name}' has shape {:?}, expected two dimensions",
+                tensor.shape()
+            )));
         };
-        let shape = |_| lie(format!("the tensor '{name}' has an impossible shape {:?}", tensor.shape()));
+        let shape = |_| invalid(format!("the tensor '{name}' has an impossible shape {:?}", tensor.shape()));
         Array2::from_shape_vec((rows, columns), numbers(name, &tensor)?).map_err(shape)
     }
 
     fn optional(&self, name: &str, len: usize) -> Result<Option<Array1<f64>>> {
         let Ok(tensor) = self.tensors.tensor(name) else { return Ok(None) };
         if tensor.shape() != [len] {
-            return Err(lie(format!("the tensor '{name}' has shape {:?}, expected [{len}]", tensor.shape())));
+            return Err(invalid(format!("the tensor '{name}' has shape {:?}, expected [{len}]", tensor.shape())));
         }
         Ok(Some(numbers(name, &tensor)?.into()))
     }

@@ -34,11 +34,11 @@ impl TensorWriter {
 
     /// Adds a tensor of anything that `fill` appends.
     pub fn add(&mut self, name: &str, dtype: Dtype, shape: &[usize], fill: impl FnOnce(&mut Vec<u8>)) {
-        let begin = self.data.len();
+        let start = self.data.len();
         fill(&mut self.data);
-        let tensor = json!({"dtype": dtype, "shape": shape, "data_offsets": [begin, self.data.len()]});
+        let tensor = json!({"dtype": dtype, "shape": shape, "data_offsets": [start, self.data.len()]});
         self.header.insert(name.into(), tensor);
-        self.places.insert(name.into(), digest::place(dtype, shape, begin, self.data.len()));
+        self.places.insert(name.into(), digest::place(dtype, shape, start, self.data.len()));
     }
 
     /// The bytes of the file.
@@ -75,7 +75,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
 
 /// Metadata and tensors of a file whose layout is sound and whose digest, if it has one, fits.
 pub(crate) fn read(bytes: &[u8]) -> Result<(BTreeMap<String, String>, SafeTensors<'_>)> {
-    let refuse = |e: safetensors::SafeTensorError| lie(format!("not a readable safetensors file ({e})"));
+    let refuse = |e: safetensors::SafeTensorError| invalid(format!("not a readable safetensors file ({e})"));
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(refuse)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(refuse)?;
     let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();
@@ -98,11 +98,11 @@ fn check_digest(written: &str, actual: &str) -> Result<()> {
     }
     let known = actual.split(':').next() == written.split(':').next();
     let problem = if known { "the digest does not fit the content: the file is damaged" } else { "unknown digest" };
-    Err(lie(format!("{problem} ('{}')", shown(written))))
+    Err(invalid(format!("{problem} ('{}')", shown(written))))
 }
 
 /// A sentence about a file; the caller adds its name.
-pub(crate) fn lie(problem: String) -> Error {
+pub(crate) fn invalid(problem: String) -> Error {
     Error::Undefined(problem)
 }
 
@@ -114,6 +114,6 @@ pub(crate) fn numbers(name: &str, tensor: &TensorView) -> Result<Vec<f64>> {
     match tensor.dtype() {
         Dtype::F32 => Ok(all::<f32>(tensor.data())),
         Dtype::F64 => Ok(all::<f64>(tensor.data())),
-        other => Err(lie(format!("the tensor '{name}' holds {other:?}, expected F32 or F64"))),
+        other => Err(invalid(format!("the tensor '{name}' holds {other:?}, expected F32 or F64"))),
     }
 }

@@ -1,7 +1,7 @@
 //! Both directions with growing effort, until the interval is as narrow as asked and nothing contradicts it.
 
-use super::bidirectional::{Bidirectional, Both, Effort};
-use super::weights::{Estimate, FEW};
+use super::bidirectional::{Annealer, Bidirectional, Effort};
+use super::weights::{Estimate, MIN_ESS};
 use super::{Limits, LogZ, Problem, Sampler, Verdict};
 use crate::advice::Advice;
 use crate::error::Result;
@@ -20,19 +20,19 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Bar;
 
 impl Sampler for Bar {
-    fn run<T: Real>(self, mut both: Both<T>, asked: Limits) -> Result<LogZ> {
-        let mut effort = asked.first_effort(both.length());
+    fn run<T: Real>(self, mut annealer: Annealer<T>, limits: Limits) -> Result<LogZ> {
+        let mut effort = limits.first_effort(annealer.length());
         let (mut spent, mut before) = (0.0, None);
         for round in 0.. {
-            asked.meter.plan(both.cost(&effort));
-            let found = both.run(effort, round);
-            spent += both.cost(&effort);
-            let doubts = doubts(&found, before.as_ref(), asked.tolerance);
-            let next = grown(&found, &asked);
-            let stop = asked.temperatures.is_some() || spent + both.cost(&next) > asked.sweeps;
+            limits.meter.plan(annealer.cost(&effort));
+            let found = annealer.run(effort, round);
+            spent += annealer.cost(&effort);
+            let doubts = doubts(&found, before.as_ref(), limits.tolerance);
+            let next = grown(&found, &limits);
+            let stop = limits.temperatures.is_some() || spent + annealer.cost(&next) > limits.sweeps;
             // One round alone cannot show that it was enough.
             if stop || doubts.is_empty() && before.is_some() {
-                return Ok(conclude(&found, &doubts, asked.tolerance));
+                return Ok(conclude(&found, &doubts, limits.tolerance));
             }
             (effort, before) = (next, Some(found));
         }
@@ -42,11 +42,12 @@ impl Sampler for Bar {
 
 /// More of what is short: temperatures while log weights of either direction spread by more than a nat, then chains; always
 /// sweeps. Three times as much, so that the rounds before the last are a third of the work.
-fn grown(found: &Bidirectional, asked: &Limits) -> Effort {
+fn grown(found: &Bidirectional, limits: &Limits) -> Effort {
     let Effort { chains, ladders, temperatures, sweeps } = found.effort;
-    match found.spread > 1.0 || asked.chains.is_some() {
-        true => Effort { chains, ladders, temperatures: 3 * temperatures, sweeps: 3 * sweeps },
-        false => Effort { chains: 2 * chains, ladders: 2 * ladders, temperatures, sweeps: 2 * sweeps },
+    if found.spread > 1.0 || limits.chains.is_some() {
+        Effort { chains, ladders, temperatures: 3 * temperatures, sweeps: 3 * sweeps }
+    } else {
+        Effort { chains: 2 * chains, ladders: 2 * ladders, temperatures, sweeps: 2 * sweeps }
     }
 }
 
@@ -78,7 +79,7 @@ fn doubts(found: &Bidirectional, before: Option<&Bidirectional>, tolerance: f64)
         let error = both.std_err.hypot(before.both.std_err);
         compare("this round and the one before", (both.value - before.both.value).abs(), error);
     }
-    if both.ess < FEW.min(0.2 * found.effort.ladders as f64) {
+    if both.ess < MIN_ESS.min(0.2 * found.effort.ladders as f64) {
         doubts.push(Doubt::Overlap);
     }
     if 4.0 * both.std_err > tolerance {

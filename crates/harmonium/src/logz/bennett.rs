@@ -18,10 +18,7 @@ pub fn bennett(forward: &[f64], backward: &[f64]) -> Estimate {
     // The difference falls from n to −k; halving to the last bit of a number below 10⁴ takes some 60 steps.
     for _ in 0..80 {
         let c = 0.5 * (low + high);
-        match up(c).sum::<f64>() > down(c).sum::<f64>() {
-            true => low = c,
-            false => high = c,
-        }
+        if up(c).sum::<f64>() > down(c).sum::<f64>() { low = c } else { high = c }
     }
     let value = 0.5 * (low + high);
     // (⟨f²⟩/⟨f⟩² − 1)/n for each direction.

@@ -12,8 +12,8 @@ use crate::averages::variance;
 use crate::backend::{Backend, Slot};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::sample::ladder::{Ladders, Meeting};
-use crate::sample::path::{Path, Pilots, Tell};
+use crate::sample::ladder::{Ladders, SwapTrial};
+use crate::sample::path::{OnSweeps, Path, Pilots};
 use crate::states::States;
 use ndarray::{Array2, s};
 
@@ -50,7 +50,7 @@ pub struct Bidirectional {
 }
 
 /// What chains of parallel tempering were worth to each other where they met.
-pub struct Meetings {
+pub struct SwapTrials {
     /// For each rung but the last: ladder, forward and backward log weight of the step to the next.
     pub works: Vec<Vec<(usize, f64, f64)>>,
     /// log Z at the first rung.
@@ -60,23 +60,23 @@ pub struct Meetings {
 }
 
 /// A model with its path, and where ladders may begin.
-pub struct Both<'a, T: Real> {
+pub struct Annealer<'a, T: Real> {
     path: Path<'a, T>,
     data: Option<&'a States<T>>,
     key: Key,
 }
 
-impl<'a, T: Real> Both<'a, T> {
+impl<'a, T: Real> Annealer<'a, T> {
     /// `backend` has states of so many `layers`; `data` are states of its visible layer.
     pub fn new(
         backend: Box<dyn Backend<T>>,
         layers: usize,
         data: Option<&'a States<T>>,
         key: Key,
-        tell: Tell<'a>,
-    ) -> Both<'a, T> {
+        on_sweeps: OnSweeps<'a>,
+    ) -> Annealer<'a, T> {
         let pilots = if layers == 1 { Pilots::SOME } else { Pilots::MANY };
-        Both { path: Path::new(backend, layers, pilots, key, tell), data, key }
+        Annealer { path: Path::new(backend, layers, pilots, key, on_sweeps), data, key }
     }
 
     /// ∫σ_β dβ, see [`Path`].
@@ -127,7 +127,7 @@ impl<'a, T: Real> Both<'a, T> {
     }
 
     /// Parallel tempering from annealed chains and others; the first quarter of the sweeps is not counted.
-    pub fn meetings(&mut self, effort: &Effort, round: u64) -> Meetings {
+    pub fn swap_trials(&mut self, effort: &Effort, round: u64) -> SwapTrials {
         let schedule = self.path.schedule(effort.temperatures);
         let at = self.places(effort);
         let (_, mut starts) = self.up(effort, &schedule, &at, round);
@@ -138,7 +138,7 @@ impl<'a, T: Real> Both<'a, T> {
                 works[m.rung].push((m.ladder, m.forward, m.backward));
             }
         });
-        Meetings { works, log_z0: self.path.log_z0(), swaps: swaps.least_swaps() }
+        SwapTrials { works, log_z0: self.path.log_z0(), swaps: swaps.least_swaps() }
     }
 
     /// The indices of a schedule that are rungs of a ladder.
@@ -186,14 +186,14 @@ impl<'a, T: Real> Both<'a, T> {
         at: &[usize],
         starts: &[Array2<T>],
         round: u64,
-        mut see: impl FnMut(u64, Meeting),
+        mut observe: impl FnMut(u64, SwapTrial),
     ) -> Ladders<T> {
         let betas: Vec<f64> = at.iter().map(|k| schedule[*k]).collect();
         let mut ladders = Ladders::new(self.path.backend.as_mut(), CHAINS, &betas, starts);
         let key = self.key.of(Purpose::Tempering).step(round);
         for step in 0..effort.sweeps {
-            ladders.step(self.path.backend.as_mut(), 1, key, step, |meeting| see(step, meeting));
-            self.path.tell(betas.len() * effort.ladders);
+            ladders.step(self.path.backend.as_mut(), 1, key, step, |trial| observe(step, trial));
+            self.path.report_sweeps(betas.len() * effort.ladders);
         }
         ladders
     }

@@ -31,7 +31,7 @@ impl<T: Real> Collapsed<T> {
     }
 
     /// Whether a pass over some rows is worth several threads: from some 50 µs on.
-    fn much(&self, rows: usize) -> bool {
+    fn parallel(&self, rows: usize) -> bool {
         rows * self.lowered.weights().len() >= 1 << 16
     }
 
@@ -46,10 +46,10 @@ impl<T: Real> Collapsed<T> {
 
     /// ⟨own, T(x)⟩, ⟨base, T(x)⟩ of one row.
     fn own(&self, x: ArrayView1<T>) -> [f64; 2] {
-        let side = self.lowered.visible();
-        let mut t = Array2::zeros(side.eta().dim());
-        side.unit().stats(&x.to_vec(), t.view_mut());
-        [side.eta(), self.base.view()].map(|eta| eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum())
+        let layer = self.lowered.visible();
+        let mut t = Array2::zeros(layer.eta().dim());
+        layer.unit().stats(&x.to_vec(), t.view_mut());
+        [layer.eta(), self.base.view()].map(|eta| eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum())
     }
 
     /// log p* and ⟨base, T⟩ of one row.
@@ -146,9 +146,9 @@ impl<T: Real> Backend<T> for Collapsed<T> {
     fn put_hidden(&mut self, _: Slot, _: &States<T>) {}
 
     fn get(&self, slot: Slot) -> States<T> {
-        let side = self.lowered.visible();
-        let mut states = States::new(side.unit(), side.sites());
-        states.push(side, self.slots[slot].view());
+        let layer = self.lowered.visible();
+        let mut states = States::new(layer.unit(), layer.sites());
+        states.push(layer, self.slots[slot].view());
         states
     }
 
@@ -161,8 +161,8 @@ impl<T: Real> Backend<T> for Collapsed<T> {
         let known = self.known[slot].as_ref();
         for step in sweeps.first..sweeps.first + sweeps.steps {
             let key = sweeps.key.of(Purpose::Visible).step(step);
-            let much = self.much(rows.nrows());
-            threads::each(much, rows.axis_iter_mut(Axis(0)).enumerate(), |(r, x)| {
+            let parallel = self.parallel(rows.nrows());
+            threads::each(parallel, rows.axis_iter_mut(Axis(0)).enumerate(), |(r, x)| {
                 let known = |site| known.is_some_and(|k| k.get(r, site));
                 self.sweep(x, known, sweeps.beta.map_or(1.0, |b| b[r].f64()), key, r as u64);
             });
@@ -172,10 +172,10 @@ impl<T: Real> Backend<T> for Collapsed<T> {
 
     /// Only the statistics of the layer that is kept.
     fn stats(&mut self, slot: Slot, _: Option<&[T]>, _: Option<(Key, u64)>, take: Take, out: &mut Stats<T>) {
-        let side = self.lowered.visible();
-        let (mut t, mut sums) = (Array2::zeros(side.eta().dim()), Stats::zeros(&self.lowered));
+        let layer = self.lowered.visible();
+        let (mut t, mut sums) = (Array2::zeros(layer.eta().dim()), Stats::zeros(&self.lowered));
         for row in self.slots[slot].rows() {
-            side.unit().stats(&row.to_vec(), t.view_mut());
+            layer.unit().stats(&row.to_vec(), t.view_mut());
             sums.visible += &t;
         }
         sums.weight = self.slots[slot].nrows() as f64;
@@ -184,7 +184,7 @@ impl<T: Real> Backend<T> for Collapsed<T> {
 
     fn log_marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], _: Option<(Key, u64)>) -> Array2<f64> {
         let rows = self.slots[slot].axis_iter(Axis(0));
-        let found = threads::map(self.much(rows.len()), rows, |x| self.log_p(x));
+        let found = threads::map(self.parallel(rows.len()), rows, |x| self.log_p(x));
         Array2::from_shape_fn((found.len(), betas.len()), |(r, b)| {
             let beta = betas[b].map_or(1.0, |beta| beta[r].f64());
             beta * found[r][0] + (1.0 - beta) * found[r][1]

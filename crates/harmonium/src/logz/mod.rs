@@ -33,20 +33,17 @@ pub(crate) use weights::log_mean_exp;
 use crate::advice::Advice;
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
-use crate::exact::{Exact, Progress};
+use crate::exact::{Exact, Progress, budget};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::suits_f32;
 use crate::states::States;
-use bidirectional::{Both, Effort};
+use bidirectional::{Annealer, Effort};
 use collapsed::Collapsed;
 use ndarray::Array2;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// States times columns up to which `auto` enumerates: below a minute on two cores.
-pub const AFFORDABLE: f64 = 2e10;
 
 /// Work after which no more is begun unless the caller says otherwise, in weights visited: one to two minutes on two cores.
 pub const BUDGET: f64 = 9e12;
@@ -178,7 +175,7 @@ pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: LogZOptions<'a>, progr
     settings.check()?;
     let problem = Problem { rbm, settings, progress };
     let chosen = match name {
-        "auto" if Exact::cost(&rbm.lower()).is_some_and(|cost| cost <= AFFORDABLE) => "exact",
+        "auto" if budget::LOG_Z.allows(Exact::cost(&rbm.lower())) => "exact",
         "auto" => "bar",
         other => other,
     };
@@ -209,7 +206,7 @@ enum Kept {
 
 /// The finite layer with few sites, the smaller one if both have.
 fn small_layer<T: Real>(lowered: &LoweredModel<T>) -> Option<Kept> {
-    let few = |side: &LoweredLayer<T>| side.unit().n_states().map(|_| side.sites()).filter(|n| *n <= FEW_SITES);
+    let few = |layer: &LoweredLayer<T>| layer.unit().n_states().map(|_| layer.sites()).filter(|n| *n <= FEW_SITES);
     match (few(lowered.visible()), few(lowered.hidden())) {
         (Some(v), Some(h)) if v < h => Some(Kept::Visible),
         (_, Some(_)) => Some(Kept::Hidden),
@@ -227,9 +224,10 @@ impl Problem<'_> {
             // A Gaussian in both layers may have no distribution; the factorisation tells.
             Exact::new(self.rbm)?;
         }
-        match suits_f32(&lowered) {
-            true => self.sample_as::<f32>(self.rbm.cast::<f32>().lower(), f),
-            false => self.sample_as::<f64>(lowered, f),
+        if suits_f32(&lowered) {
+            self.sample_as::<f32>(self.rbm.cast::<f32>().lower(), f)
+        } else {
+            self.sample_as::<f64>(lowered, f)
         }
     }
 
@@ -240,14 +238,14 @@ impl Problem<'_> {
         let lowered = match kept {
             Some(Kept::Hidden) => {
                 rows = rows.map(|v| lowered.up().sample(v.view(), key.of(Purpose::Hidden), 0));
-                lowered.turned()
+                lowered.swapped()
             }
             _ => lowered,
         };
-        let side = lowered.visible();
+        let layer = lowered.visible();
         let data = rows.map(|rows| {
-            let mut states = States::new(side.unit(), side.sites());
-            states.push(side, rows.view());
+            let mut states = States::new(layer.unit(), layer.sites());
+            states.push(layer, rows.view());
             states
         });
         let work = PER_SWEEP + lowered.weights().len() * if kept.is_some() { PER_TERM } else { 1 };
@@ -257,17 +255,17 @@ impl Problem<'_> {
         };
         let layers = if kept.is_some() { 1 } else { 2 };
         let done = Meter { done: AtomicU64::new(0), all: AtomicU64::new(1), progress: self.progress };
-        let tell = |chains: u64| done.add(chains);
-        let both = Both::new(backend, layers, data.as_ref(), key, &tell);
+        let on_sweeps = |chains: u64| done.add(chains);
+        let annealer = Annealer::new(backend, layers, data.as_ref(), key, &on_sweeps);
         let LogZOptions { chains, temperatures, tolerance, budget, .. } = self.settings;
         let least = if layers == 1 { ONE_LAYER } else { TWO_LAYERS };
-        f.run(both, Limits { chains, temperatures, tolerance, sweeps: budget / work as f64, least, meter: &done })
+        f.run(annealer, Limits { chains, temperatures, tolerance, sweeps: budget / work as f64, least, meter: &done })
     }
 }
 
 /// What a method does with a model, in either precision.
 trait Sampler {
-    fn run<T: Real>(self, both: Both<T>, asked: Limits) -> Result<LogZ>;
+    fn run<T: Real>(self, annealer: Annealer<T>, limits: Limits) -> Result<LogZ>;
 }
 
 /// What a sampling method goes by.

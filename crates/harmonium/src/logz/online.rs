@@ -75,14 +75,15 @@ pub struct Online<T> {
 
 impl<T: Real> Online<T> {
     /// Refuses a state that this program could not have written.
-    pub fn check(&self, side: &LoweredLayer<T>) -> Result<()> {
-        self.chains.check(side)?;
+    pub fn check(&self, layer: &LoweredLayer<T>) -> Result<()> {
+        self.chains.check(layer)?;
         let sizes = self.chains.rows() == ALL
             && self.log_z.len() == ISLANDS
             && (TEMPERATURES.0..=TEMPERATURES.1).contains(&self.temperatures);
-        match sizes && [self.shared, self.credit, self.pace].iter().all(|x| *x >= 0.0) {
-            true => Ok(()),
-            false => Err(Error::Undefined("a checkpoint's chains for log Z do not fit".into())),
+        if sizes && [self.shared, self.credit, self.pace].iter().all(|x| *x >= 0.0) {
+            Ok(())
+        } else {
+            Err(Error::Undefined("a checkpoint's chains for log Z do not fit".into()))
         }
     }
 }
@@ -222,8 +223,8 @@ fn anchored<T: Real>(
     temperatures: usize,
     key: Key,
 ) -> Result<(Online<T>, Estimate)> {
-    let tell = |_| ();
-    let mut path = Path::new(Box::new(Cpu::new(rbm.lower())?), 2, Pilots::FEW, key, &tell);
+    let on_sweeps = |_| ();
+    let mut path = Path::new(Box::new(Cpu::new(rbm.lower())?), 2, Pilots::FEW, key, &on_sweeps);
     let found = match persistent.filter(|p| p.rows() > 0) {
         None => there_and_back(&mut path, ANNEALED, temperatures, key),
         Some(rows) => {

@@ -3,7 +3,7 @@
 //! Adams, *Sandwiching the marginal likelihood*, 2015). −log of the mean is high on average, if the samples are exact.
 
 use super::ais::one_sided;
-use super::bidirectional::Both;
+use super::bidirectional::Annealer;
 use super::{Limits, LogZ, Problem, Sampler, Verdict};
 use crate::error::Result;
 use crate::real::Real;
@@ -15,11 +15,11 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Reverse;
 
 impl Sampler for Reverse {
-    fn run<T: Real>(self, mut both: Both<T>, asked: Limits) -> Result<LogZ> {
-        let mut effort = asked.first_effort(both.length());
+    fn run<T: Real>(self, mut annealer: Annealer<T>, limits: Limits) -> Result<LogZ> {
+        let mut effort = limits.first_effort(annealer.length());
         effort.ladders = effort.chains;
-        asked.meter.plan(both.cost(&effort));
-        let found = both.run(effort, 0).backward;
+        limits.meter.plan(annealer.cost(&effort));
+        let found = annealer.run(effort, 0).backward;
         let how = format!(
             "{} samples by {} sweeps of parallel tempering, back through {} temperatures",
             effort.ladders, effort.sweeps, effort.temperatures

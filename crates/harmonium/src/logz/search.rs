@@ -31,9 +31,9 @@ const BEYOND: f64 = 1.0;
 /// annealing backwards from these along `schedule`.
 pub fn missed<T: Real>(path: &mut Path<T>, schedule: &[f64], down: &[f64], sweeps: u64, key: Key) -> Option<f64> {
     let samples = settle(path, sweeps, key)?;
-    let side = path.backend.lowered().visible();
-    let mut rows = States::new(side.unit(), side.sites());
-    rows.push(side, samples.view());
+    let layer = path.backend.lowered().visible();
+    let mut rows = States::new(layer.unit(), layer.sites());
+    rows.push(layer, samples.view());
     path.backend.put(SEARCH, &rows, None);
     let back: Vec<f64> = schedule.iter().rev().copied().collect();
     let weights = path.anneal(SEARCH, &back, key.of(Purpose::Backward), |_, _, _| ());
@@ -85,11 +85,11 @@ fn near<T: Real>(path: &mut Path<T>, rows: &Array2<T>, key: Key) -> f64 {
 
 /// States that are far apart, a row for every place, or none if the units are not finite: each row has a favourite state and
 /// a part of its sites, from all to none, that take it; the others are drawn at random.
-fn far_apart<T: Real>(side: &LoweredLayer<T>, key: Key) -> Option<States<T>> {
-    let (unit, width) = (side.unit(), side.unit().width());
+fn far_apart<T: Real>(layer: &LoweredLayer<T>, key: Key) -> Option<States<T>> {
+    let (unit, width) = (layer.unit(), layer.unit().width());
     let n = unit.n_states()?;
-    let mut columns = Array2::zeros((PLACES, side.columns()));
-    let (mut u, mut row) = (vec![0.0; 2 * side.sites()], vec![T::zero(); side.columns()]);
+    let mut columns = Array2::zeros((PLACES, layer.columns()));
+    let (mut u, mut row) = (vec![0.0; 2 * layer.sites()], vec![T::zero(); layer.columns()]);
     for r in 0..PLACES {
         let part = 1.0 - (r / n) as f64 / PLACES.div_ceil(n) as f64;
         key.of(Purpose::Far).fill(r as u64, &mut u);
@@ -99,7 +99,7 @@ fn far_apart<T: Real>(side: &LoweredLayer<T>, key: Key) -> Option<States<T>> {
         }
         columns.row_mut(r).assign(&Array1::from(row.clone()));
     }
-    let mut states = States::new(unit, side.sites());
-    states.push(side, columns.view());
+    let mut states = States::new(unit, layer.sites());
+    states.push(layer, columns.view());
     Some(states)
 }

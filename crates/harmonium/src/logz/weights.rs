@@ -15,7 +15,7 @@ pub struct Estimate {
 }
 
 /// Weights that must count before their spread is taken for an error.
-pub const FEW: f64 = 30.0;
+pub const MIN_ESS: f64 = 30.0;
 
 /// log ⟨eʷ⟩. The error is the larger of two: that of the mean of eʷ, which the spread of the largest weights decides and
 /// which is too small when the decisive ones were never drawn; and that of μ + s²/2, the log mean if w were normal with the

@@ -40,9 +40,10 @@ fn run(cx: &Context) -> Option<Vec<Value>> {
     let time = integrated_time(&autocorrelations(trace)?)?;
     // The variance of Madras and Sokal, 1988, eq. E.14: 2(2M + 1)τ²/N.
     let std_err = time.value * ((4 * time.window + 2) as f64 / trace.len() as f64).sqrt();
-    Some(vec![match time.closed {
-        true => Value { name: TIME, value: time.value, std_err: Some(std_err) },
-        false => Value::exact(AT_LEAST, time.value),
+    Some(vec![if time.closed {
+        Value { name: TIME, value: time.value, std_err: Some(std_err) }
+    } else {
+        Value::exact(AT_LEAST, time.value)
     }])
 }
 

@@ -86,11 +86,11 @@ impl<'a> Conditional<'a> {
     }
 
     fn sum(&self, line: &mut Line, site: usize, states: usize) -> f64 {
-        let side = self.lowered.visible();
-        let (unit, width) = (side.unit(), side.unit().width());
+        let layer = self.lowered.visible();
+        let (unit, width) = (layer.unit(), layer.unit().width());
         let columns = site * width..(site + 1) * width;
         let now = line.x[columns.clone()].to_vec();
-        let eta = side.eta();
+        let eta = layer.eta();
         let mut t = Array2::zeros((eta.nrows(), width));
         let mut own_weight = |state: &[f64]| {
             unit.stats(state, t.view_mut());
@@ -178,9 +178,10 @@ impl<'a> Conditional<'a> {
                 }
             }
         }
-        match (terms.len() as i64) < MOST_NODES {
-            true => own - log_sum_exp(terms.into_iter()) - (STEP * sigma).ln(),
-            false => f64::NAN,
+        if (terms.len() as i64) < MOST_NODES {
+            own - log_sum_exp(terms.into_iter()) - (STEP * sigma).ln()
+        } else {
+            f64::NAN
         }
     }
 

@@ -66,8 +66,8 @@ fn ends(means: ArrayView2<f64>) -> Vec<(f64, f64)> {
 }
 
 /// The smallest and the largest number of a finite unit's columns.
-fn range(side: &LoweredLayer<f64>) -> Option<(f64, f64)> {
-    let unit = side.unit();
+fn range(layer: &LoweredLayer<f64>) -> Option<(f64, f64)> {
+    let unit = layer.unit();
     let mut state = vec![0.0; unit.width()];
     let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
     for k in 0..unit.n_states()? {
@@ -78,15 +78,15 @@ fn range(side: &LoweredLayer<f64>) -> Option<(f64, f64)> {
 }
 
 /// What a change is measured by: the range, or without one the conditional standard deviation at the mean of no input.
-fn scales(side: &LoweredLayer<f64>) -> Vec<f64> {
-    if let Some((low, high)) = range(side) {
-        return vec![high - low; side.columns()];
+fn scales(layer: &LoweredLayer<f64>) -> Vec<f64> {
+    if let Some((low, high)) = range(layer) {
+        return vec![high - low; layer.columns()];
     }
-    let mut t = ndarray::Array2::zeros(side.eta().dim());
-    side.unit().mean_stats(side.eta(), &vec![0.0; side.columns()], t.view_mut());
+    let mut t = ndarray::Array2::zeros(layer.eta().dim());
+    layer.unit().mean_stats(layer.eta(), &vec![0.0; layer.columns()], t.view_mut());
     let deviation = |c: usize| match t.nrows() {
         1 => f64::NAN,
         _ => (t[[1, c]] - t[[0, c]].powi(2)).max(0.0).sqrt(),
     };
-    (0..side.columns()).map(deviation).collect()
+    (0..layer.columns()).map(deviation).collect()
 }

@@ -23,7 +23,7 @@ pub struct MeasuredRows {
     /// Their hidden means ⟨h|v⟩.
     pub hidden: Array2<f64>,
     /// Their reconstructions ⟨v|⟨h|v⟩⟩.
-    pub again: Array2<f64>,
+    pub reconstruction: Array2<f64>,
 }
 
 impl MeasuredRows {
@@ -33,9 +33,15 @@ impl MeasuredRows {
         let lowered = backend.lowered();
         let x = data.states().columns(lowered.visible().unit(), 0, data.len().min(few));
         let hidden = lowered.up().means(x.view());
-        let again = lowered.down().means(hidden.view());
-        let [x, hidden, again] = [x, hidden, again].map(|m| m.mapv(T::f64));
-        MeasuredRows { free_energies, weights: data.weights().iter().map(|w| w.f64()).collect(), x, hidden, again }
+        let reconstruction = lowered.down().means(hidden.view());
+        let [x, hidden, reconstruction] = [x, hidden, reconstruction].map(|m| m.mapv(T::f64));
+        MeasuredRows {
+            free_energies,
+            weights: data.weights().iter().map(|w| w.f64()).collect(),
+            x,
+            hidden,
+            reconstruction,
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) const MEASURE: Measure = Measure {
 fn run(cx: &Context) -> Option<Vec<Value>> {
     let rows = cx.rows?;
     let n = rows.x.ncols() as f64;
-    let both = rows.x.rows().into_iter().zip(rows.again.rows());
+    let both = rows.x.rows().into_iter().zip(rows.reconstruction.rows());
     let each: Vec<f64> = both.map(|(x, y)| x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum::<f64>() / n).collect();
     Some(vec![Value::mean("reconstruction_error", each.iter().copied(), &rows.weights)])
 }

@@ -5,6 +5,7 @@ use crate::conditional::{self, Conditional};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::Result;
+use crate::exact::budget;
 use crate::logz::{self, LogZ};
 use crate::lowered::LoweredModel;
 use crate::measure::{Value, sampled_pseudo_log_likelihood};
@@ -23,8 +24,6 @@ const PSEUDO_ROWS: usize = 1000;
 const PSEUDO_TERMS: f64 = 2e8;
 /// Rows that one thread takes at a time; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 256;
-/// Γ terms up to which the missing cells of all rows are summed over: some ten seconds.
-const MISSING_TERMS: f64 = 2e9;
 /// Rows whose missing cells are summed over at a time.
 const PIECE: usize = 100;
 
@@ -129,7 +128,7 @@ impl<'a> Fitness<'a> {
     /// −⟨log p*(v_B)⟩ of some rows, the error from summing over missing cells, and how that was done.
     fn energy_of_known(&self, rows: &Dataset<f32>, known: &Bits) -> Result<(Value, f64, Option<Summed>)> {
         let mut ask = Conditional::new(&self.rbm.cast::<f64>(), conditional::ConditionalOptions::default())?;
-        let all_rows = ask.cost(known).is_some_and(|cost| cost <= MISSING_TERMS);
+        let all_rows = budget::ALL_ROWS.allows(ask.cost(known));
         let which = evenly(rows.len(), if all_rows { rows.len() } else { ROWS });
         let (mut all, mut exact) = (Vec::new(), 0);
         for some in which.chunks(PIECE) {

@@ -3,7 +3,7 @@
 use crate::backend::{Backend, Cpu, Sweeps};
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::exact::Exact;
+use crate::exact::{Exact, budget};
 use crate::model::Rbm;
 use crate::rng::shuffled;
 use crate::rng::{Key, Purpose};
@@ -19,8 +19,6 @@ pub const RECORDED: usize = 40;
 const SWEEPS: usize = 500;
 const FEWEST_SWEEPS: usize = 50;
 const PRODUCTS: f64 = 1e11;
-/// States times columns up to which samples are drawn from the enumerated distribution itself.
-const CHEAP: f64 = 1e9;
 
 /// Chains of a trained model.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +52,7 @@ impl Chains<'_> {
     /// these agree, sampling has converged.
     pub fn run(&self) -> Result<Mixing> {
         let (lowered, key) = (self.rbm.lower(), Key::root(self.seed));
-        let exact = Exact::cost(&lowered).is_some_and(|cost| cost <= CHEAP);
+        let exact = budget::REPORT_SAMPLES.allows(Exact::cost(&lowered));
         let independent = |n| Ok::<_, crate::Error>(Exact::new(self.rbm)?.sample(n, key).0.mapv(|x| x as f32));
         let Some(train) = self.train.filter(|rows| !rows.is_empty()) else {
             let samples = if exact { independent(ROWS)? } else { Array2::zeros((0, lowered.visible().sites())) };

@@ -5,17 +5,13 @@ use super::input::{self, Input, Reader};
 use super::spec::{ModelSpec, SIMILAR, Spec, lookup};
 use crate::data::{Alphabet, Preprocess, find_builtin};
 use crate::error::{Error, Result};
-use crate::exact::Exact;
+use crate::exact::{Exact, budget};
 use crate::file::{ColumnNotes, ModelFile};
 use crate::model::Rbm;
 use crate::states::States;
 use crate::train::{TrainConfig, adopted_model, default_hidden, default_updates, initial_model};
 use sha2::{Digest, Sha256};
 use toml::Table;
-
-/// States times columns up to which the gradient is exact unless asked otherwise: an update then takes below a millisecond.
-/// Chains of models as small as this often do not mix, see DESIGN.md.
-const TINY: f64 = 5e4;
 
 /// Everything a run starts with.
 pub struct Prepared {
@@ -96,7 +92,7 @@ fn complete_training(config: &mut TrainConfig, asked: &Table, epochs: Option<f64
 
 /// Chooses the method, now that the model is known.
 pub fn complete_method(config: &mut TrainConfig, asked: &Table, rbm: &Rbm<f32>) {
-    if lookup(asked, "train.method").is_none() && Exact::cost(&rbm.lower()).is_some_and(|cost| cost <= TINY) {
+    if lookup(asked, "train.method").is_none() && budget::GRADIENT.allows(Exact::cost(&rbm.lower())) {
         config.method = "exact".into();
     }
 }

@@ -89,10 +89,7 @@ fn variance_ratio(chains: ArrayView2<f64>) -> Option<f64> {
 fn effective_size(chains: ArrayView2<f64>) -> f64 {
     let size = chains.len() as f64;
     let (low, high) = chains.iter().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
-    match high - low < SAME {
-        true => size,
-        false => size / summed(&correlations(chains)).max(1.0 / size.log10()),
-    }
+    if high - low < SAME { size } else { size / summed(&correlations(chains)).max(1.0 / size.log10()) }
 }
 
 /// 1 − (W − c_t)/V for every lag t, with c_t the mean autocovariance at that lag, W the mean variance within chains, and V the

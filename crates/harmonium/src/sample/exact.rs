@@ -31,7 +31,7 @@ pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
 impl Sampler for Independent {
     fn advance(&mut self, _: u64) {}
 
-    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
+    fn states(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
         let (block, within) = (self.number / self.draws as u64, (self.number % self.draws as u64) as usize);
         self.number += 1;
         if within == 0 {

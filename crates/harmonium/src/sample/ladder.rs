@@ -50,7 +50,7 @@ enum Leg {
 
 /// Log weights of a step from a rung to the next, of the chain below and of the chain above, when they met.
 #[derive(Clone, Copy, Debug)]
-pub struct Meeting {
+pub struct SwapTrial {
     pub ladder: usize,
     pub rung: usize,
     pub forward: f64,
@@ -61,12 +61,12 @@ impl<T: Real> Ladders<T> {
     /// Ladders whose chains at rung k begin at the rows of columns `starts[k]`.
     pub fn new(backend: &mut dyn Backend<T>, slot: Slot, betas: &[f64], starts: &[Array2<T>]) -> Ladders<T> {
         let (rungs, ladders) = (betas.len(), starts[0].nrows());
-        let side = backend.lowered().visible();
-        let mut all = Array2::zeros((ladders * rungs, side.columns()));
+        let layer = backend.lowered().visible();
+        let mut all = Array2::zeros((ladders * rungs, layer.columns()));
         for (k, start) in starts.iter().enumerate() {
             all.slice_mut(s![k..; rungs, ..]).assign(start);
         }
-        let rows = States::of(side, all.view());
+        let rows = States::of(layer, all.view());
         backend.put(slot, &rows, None);
         Ladders::of_rows(slot, betas, ladders)
     }
@@ -113,7 +113,7 @@ impl<T: Real> Ladders<T> {
         sweeps: u64,
         key: Key,
         step: u64,
-        mut see: impl FnMut(Meeting),
+        mut observe: impl FnMut(SwapTrial),
     ) {
         let own = self.temperatures();
         backend.gibbs(self.slot, Sweeps { steps: sweeps, key, first: step * sweeps, beta: Some(&own) });
@@ -132,7 +132,7 @@ impl<T: Real> Ladders<T> {
             let [below, above] = [self.row[l * rungs + k], self.row[l * rungs + k + 1]];
             let forward = log_p[[below, 1]] - log_p[[below, 0]];
             let backward = log_p[[above, 0]] - log_p[[above, 1]];
-            see(Meeting { ladder: l, rung: k, forward, backward });
+            observe(SwapTrial { ladder: l, rung: k, forward, backward });
             self.swaps[k][0] += 1;
             if swap.uniforms::<f64>(l as u64, k as u32)[0].ln() < forward - backward {
                 self.swaps[k][1] += 1;
@@ -293,7 +293,7 @@ mod tests {
             let (visible, hidden) = (layer(v), layer(h));
             let weights = Array2::zeros((visible.columns(), hidden.columns())).map(&mut draw);
             let lowered = Rbm::from_parts(visible, hidden, weights).unwrap().lower();
-            let base = [lowered.visible(), lowered.hidden()].map(|side| side.eta().map(&mut draw));
+            let base = [lowered.visible(), lowered.hidden()].map(|layer| layer.eta().map(&mut draw));
             let (vs, hs, betas) = (all_states(v, 2), all_states(h, 2), [0.3, 0.8]);
             let p = betas.map(|beta| log_p(&lowered.tempered(&base, beta), &vs, &hs));
             let n = vs.nrows();

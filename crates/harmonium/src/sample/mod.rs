@@ -28,11 +28,11 @@ mod watch;
 pub use clamped::Clamped;
 pub use start::Start;
 pub use tempering::Tempered;
-pub use watch::Followed;
+pub use watch::TracedQuantity;
 
 use crate::advice::Warning;
 use crate::error::{Error, Result};
-use crate::exact::{Exact, Progress, Solved};
+use crate::exact::{Exact, Progress, Solved, budget};
 use crate::lowered::LoweredModel;
 use crate::model::Rbm;
 use crate::real::Real;
@@ -40,8 +40,6 @@ use crate::rng::{Key, Purpose};
 use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 use watch::Watch;
 
-/// States times columns up to which `auto` enumerates: some seconds on two cores.
-pub const AFFORDABLE: f64 = 2e9;
 /// Most chains that can be asked for.
 pub const MOST_CHAINS: usize = 1 << 20;
 /// Rows that are given at once, about.
@@ -125,9 +123,10 @@ impl SampleOptions<'_> {
             return fail("temperatures", format!("is {n}, but must be 2 to {}", tempering::MOST_RUNGS));
         }
         let draws = self.n.div_ceil(self.chains() as u64);
-        match draws.checked_mul(self.thin).and_then(|d| d.checked_add(self.burn_in)).is_some_and(|s| s < 1 << 62) {
-            true => Ok(()),
-            false => fail("thin", "n, thin and burn-in make more sweeps than can be counted".into()),
+        if draws.checked_mul(self.thin).and_then(|d| d.checked_add(self.burn_in)).is_some_and(|s| s < 1 << 62) {
+            Ok(())
+        } else {
+            fail("thin", "n, thin and burn-in make more sweeps than can be counted".into())
         }
     }
 }
@@ -138,7 +137,7 @@ pub(crate) trait Sampler: Send {
     fn advance(&mut self, sweeps: u64);
 
     /// The visible states of all chains as rows of columns, and their free energies.
-    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)>;
+    fn states(&mut self) -> Result<(Array2<f64>, Array1<f64>)>;
 
     /// Learns from what has happened so far, before anything counts.
     fn tune(&mut self) {}
@@ -212,7 +211,7 @@ pub struct Sampling<'a> {
     settings: SampleOptions<'a>,
     chains: usize,
     watch: Watch,
-    given: u64,
+    returned: u64,
     sweeps: u64,
     progress: Progress<'a>,
 }
@@ -231,7 +230,7 @@ pub struct Drawn {
     /// Effective number of rows: the smallest of what was followed, by its bulk ESS; all of them if they are independent.
     pub ess: Option<f64>,
     /// What was followed along the chains: the free energy, and activities along the strongest modes of the weights.
-    pub followed: Vec<Followed>,
+    pub quantities: Vec<TracedQuantity>,
     /// How tempering went, if there was any.
     pub tempered: Option<Tempered>,
     /// What speaks against the rows.
@@ -258,7 +257,7 @@ impl<'a> Sampling<'a> {
         let problem = Problem { lowered: &lowered, settings, chains, key, progress };
         let sampler = (entry.make)(&problem)?;
         let watch = Watch::new(&lowered, chains, settings.thin);
-        Ok(Sampling { entry, sampler, lowered, settings, chains, watch, given: 0, sweeps: 0, progress })
+        Ok(Sampling { entry, sampler, lowered, settings, chains, watch, returned: 0, sweeps: 0, progress })
     }
 
     /// Columns of the rows: one for each visible site.
@@ -268,15 +267,15 @@ impl<'a> Sampling<'a> {
 
     /// The next rows of data values, none after the last.
     pub fn block(&mut self) -> Result<Option<Array2<f64>>> {
-        if self.given == 0 {
+        if self.returned == 0 {
             self.burn_in()?;
         }
         let mut parts: Vec<Array2<f64>> = Vec::new();
-        while self.given < self.settings.n && parts.len() * self.chains < BLOCK {
+        while self.returned < self.settings.n && parts.len() * self.chains < BLOCK {
             let x = self.draw()?;
-            let wanted = (self.settings.n - self.given).min(self.chains as u64) as usize;
+            let wanted = (self.settings.n - self.returned).min(self.chains as u64) as usize;
             parts.push(self.values(x.slice(s![..wanted, ..])));
-            self.given += wanted as u64;
+            self.returned += wanted as u64;
         }
         let views: Vec<ArrayView2<f64>> = parts.iter().map(|p| p.view()).collect();
         // All parts have one column per site, so they fit.
@@ -301,12 +300,12 @@ impl<'a> Sampling<'a> {
     /// The states of all chains, `thin` sweeps on.
     fn draw(&mut self) -> Result<Array2<f64>> {
         self.advance(self.settings.thin);
-        let (x, free_energies) = self.sampler.look()?;
+        let (x, free_energies) = self.sampler.states()?;
         if !free_energies.iter().all(|f| f.is_finite()) {
             let problem = "a chain ran away: its free energy is not finite; are the parameters too large?";
             return Err(Error::NotNormalisable(problem.into()));
         }
-        self.watch.see(x.view(), &free_energies);
+        self.watch.record(x.view(), &free_energies);
         Ok(x)
     }
 
@@ -328,21 +327,21 @@ impl<'a> Sampling<'a> {
             return visible.decode(x);
         }
         let key = Key::root(self.settings.seed).of(Purpose::Hidden).step(u64::MAX);
-        let hidden = self.lowered.up().sample(x, key, self.given);
+        let hidden = self.lowered.up().sample(x, key, self.returned);
         visible.decode(self.lowered.down().means(hidden.view()).view())
     }
 
     /// What is known about the rows given so far.
     pub fn finish(self) -> Drawn {
-        let followed = self.watch.followed();
+        let quantities = self.watch.quantities();
         let (tempered, chains) = (self.sampler.tempered(), self.chains);
         let mut drawn = Drawn {
             sampler: self.entry.name,
-            rows: self.given,
+            rows: self.returned,
             chains,
             r_hat: None,
-            ess: Some(self.given as f64),
-            followed,
+            ess: Some(self.returned as f64),
+            quantities,
             tempered,
             warnings: Vec::new(),
         };
@@ -367,7 +366,7 @@ pub fn draw(rbm: &Rbm<f64>, settings: SampleOptions, progress: Progress) -> Resu
 /// The sampler called `name`; `auto` is exact where that takes seconds, and tempers otherwise.
 fn choose(name: &str, lowered: &LoweredModel<f64>) -> Result<&'static Entry> {
     let chosen = match name {
-        "auto" if Exact::cost(lowered).is_some_and(|cost| cost <= AFFORDABLE) => "exact",
+        "auto" if budget::SAMPLE.allows(Exact::cost(lowered)) => "exact",
         "auto" => "tempering",
         other => other,
     };

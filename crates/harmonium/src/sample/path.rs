@@ -41,7 +41,7 @@ impl Pilots {
 const LEAST_SPEED: f64 = 0.2;
 
 /// Told how many chains were moved, once each, along the whole coupling.
-pub type Tell<'a> = &'a (dyn Fn(u64) + Sync);
+pub type OnSweeps<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Independent units: natural parameters, visible and hidden, and their log Z.
 pub struct Base<T> {
@@ -59,16 +59,22 @@ pub struct Path<'a, T: Real> {
     grid: Vec<f64>,
     /// ∫σ_β dβ: about the square root of the temperatures that weights of variance 1 need.
     pub length: f64,
-    tell: Tell<'a>,
+    on_sweeps: OnSweeps<'a>,
 }
 
 impl<'a, T: Real> Path<'a, T> {
     /// Finds the base, which has the means of a short annealed run, and measures the speed. (Means of data lead to the data: a
     /// model with mass elsewhere, as all have early in a run, would seem to have none.)
-    pub fn new(backend: Box<dyn Backend<T>>, layers: usize, pilots: Pilots, key: Key, tell: Tell<'a>) -> Path<'a, T> {
+    pub fn new(
+        backend: Box<dyn Backend<T>>,
+        layers: usize,
+        pilots: Pilots,
+        key: Key,
+        on_sweeps: OnSweeps<'a>,
+    ) -> Path<'a, T> {
         let grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
         let base = Base { eta: backend.lowered().flat(), log_z: 0.0 };
-        let mut path = Path { backend, layers, base, grid, length: 0.0, tell };
+        let mut path = Path { backend, layers, base, grid, length: 0.0, on_sweeps };
         let even = path.grid.clone();
         path.start(0, pilots.chains, key.of(Purpose::Base));
         path.anneal(0, &even, key.of(Purpose::Base), |_, _, _| ());
@@ -78,9 +84,14 @@ impl<'a, T: Real> Path<'a, T> {
     }
 
     /// With independent units that are given as natural parameters, visible and hidden, and a schedule of equal steps of β.
-    pub fn between(eta: [Array2<T>; 2], backend: Box<dyn Backend<T>>, layers: usize, tell: Tell<'a>) -> Path<'a, T> {
+    pub fn between(
+        eta: [Array2<T>; 2],
+        backend: Box<dyn Backend<T>>,
+        layers: usize,
+        on_sweeps: OnSweeps<'a>,
+    ) -> Path<'a, T> {
         let base = Base { eta: backend.lowered().flat(), log_z: 0.0 };
-        let mut path = Path { backend, layers, base, grid: vec![0.0, 1.0], length: 0.0, tell };
+        let mut path = Path { backend, layers, base, grid: vec![0.0, 1.0], length: 0.0, on_sweeps };
         path.restore_base(path.base_of(eta));
         path
     }
@@ -107,9 +118,9 @@ impl<'a, T: Real> Path<'a, T> {
         self.backend.stats(0, None, None, Take::Sums, &mut stats);
         let lowered = self.backend.lowered();
         let sides = [(lowered.visible(), &mut stats.visible), (lowered.hidden(), &mut stats.hidden)];
-        for ((side, sums), eta) in sides.into_iter().zip(&self.base.eta) {
+        for ((layer, sums), eta) in sides.into_iter().zip(&self.base.eta) {
             let mut own = Array2::zeros(eta.dim());
-            side.unit().mean_stats(eta.view(), &vec![T::zero(); side.columns()], own.view_mut());
+            layer.unit().mean_stats(eta.view(), &vec![T::zero(); layer.columns()], own.view_mut());
             sums.scaled_add(T::of(stats.weight), &own);
         }
         self.set_base(&stats.visible, &stats.hidden, 2.0 * stats.weight);
@@ -127,8 +138,8 @@ impl<'a, T: Real> Path<'a, T> {
     pub fn set_base(&mut self, visible: &Array2<T>, hidden: &Array2<T>, rows: f64) -> Base<T> {
         let lowered = self.backend.lowered();
         // The base is what its numbers say after rounding.
-        let fit = |side: &LoweredLayer<T>, sums: &Array2<T>| {
-            side.kind().fitted(sums.mapv(|x| x.f64() / rows).view(), rows).mapv(T::of)
+        let fit = |layer: &LoweredLayer<T>, sums: &Array2<T>| {
+            layer.kind().fitted(sums.mapv(|x| x.f64() / rows).view(), rows).mapv(T::of)
         };
         let eta = [fit(lowered.visible(), visible), fit(lowered.hidden(), hidden)];
         self.restore_base(self.base_of(eta))
@@ -182,8 +193,8 @@ impl<'a, T: Real> Path<'a, T> {
 
     /// Fills a slot with samples of the base.
     pub fn start(&mut self, slot: Slot, chains: usize, key: Key) {
-        let side = self.backend.lowered().visible();
-        let rows = States::of(side, first_state(side, chains).view());
+        let layer = self.backend.lowered().visible();
+        let rows = States::of(layer, first_state(layer, chains).view());
         self.backend.put(slot, &rows, None);
         // At β = 0 one sweep forgets everything.
         self.sweep(slot, &vec![T::zero(); chains], key, 0);
@@ -192,12 +203,12 @@ impl<'a, T: Real> Path<'a, T> {
     /// One sweep of the chains of a slot at these inverse temperatures.
     pub fn sweep(&mut self, slot: Slot, beta: &[T], key: Key, step: u64) {
         self.backend.gibbs(slot, Sweeps { steps: 1, key, first: step, beta: Some(beta) });
-        (self.tell)(beta.len() as u64);
+        (self.on_sweeps)(beta.len() as u64);
     }
 
     /// Says that so many chains were moved.
-    pub fn tell(&self, chains: usize) {
-        (self.tell)(chains as u64);
+    pub fn report_sweeps(&self, chains: usize) {
+        (self.on_sweeps)(chains as u64);
     }
 
     /// Chains at each temperature of a ladder: neighbours one unit of length apart swap in about half of all trials,
@@ -215,7 +226,7 @@ impl<'a, T: Real> Path<'a, T> {
         slot: Slot,
         betas: &[f64],
         key: Key,
-        mut see: impl FnMut(&mut Self, usize, &[f64]),
+        mut observe: impl FnMut(&mut Self, usize, &[f64]),
     ) -> Vec<f64> {
         let chains = self.backend.get(slot).rows();
         let row = |beta: f64| vec![T::of(beta); chains];
@@ -232,7 +243,7 @@ impl<'a, T: Real> Path<'a, T> {
                 // Before the last sweep, which is the model's own: the way back begins here.
                 sums.iter_mut().zip(self.log_rounding(slot, &next)).for_each(|(s, p)| *s -= p);
             }
-            see(self, k, &parts);
+            observe(self, k, &parts);
             self.sweep(slot, &next, key, k as u64);
             now = next;
         }
@@ -257,12 +268,12 @@ const SIGNIFICANT: f64 = 3.0;
 
 /// Moves sums of the columns of `x` to the mean without a field, by how little they differ from it: d(1 − (3e/d)²) is left of a
 /// difference d with standard error e, and nothing of less than three errors. Other units than finite ones are left alone.
-fn keep_significant<T: Real>(side: &LoweredLayer<T>, flat: &Array2<T>, x: &Array2<T>, sums: &mut Array2<T>) {
-    if side.unit().n_states().is_none() {
+fn keep_significant<T: Real>(layer: &LoweredLayer<T>, flat: &Array2<T>, x: &Array2<T>, sums: &mut Array2<T>) {
+    if layer.unit().n_states().is_none() {
         return;
     }
-    let (n, mut none) = (x.nrows() as f64, vec![T::zero(); side.columns()]);
-    side.unit().means(flat.view(), &vec![T::zero(); side.columns()], &mut none);
+    let (n, mut none) = (x.nrows() as f64, vec![T::zero(); layer.columns()]);
+    layer.unit().means(flat.view(), &vec![T::zero(); layer.columns()], &mut none);
     for ((column, none), sum) in x.columns().into_iter().zip(&none).zip(sums.row_mut(0)) {
         let values: Vec<f64> = column.iter().map(|x| x.f64()).collect();
         let (error2, d) = (variance(&values) / n, sum.f64() / n - none.f64());
@@ -272,18 +283,18 @@ fn keep_significant<T: Real>(side: &LoweredLayer<T>, flat: &Array2<T>, x: &Array
 }
 
 /// Γ(η, 0) in f64.
-fn log_norm<T: Real>(side: &LoweredLayer<T>, eta: &Array2<T>) -> f64 {
+fn log_norm<T: Real>(layer: &LoweredLayer<T>, eta: &Array2<T>) -> f64 {
     let eta = eta.mapv(T::f64);
-    side.kind().unit::<f64>().log_norm(eta.view(), &vec![0.0; eta.ncols()])
+    layer.kind().unit::<f64>().log_norm(eta.view(), &vec![0.0; eta.ncols()])
 }
 
 /// Rows of zeros, or of first states.
-fn first_state<T: Real>(side: &LoweredLayer<T>, rows: usize) -> Array2<T> {
-    let mut row = Array1::zeros(side.columns());
-    if let (Some(_), Some(row)) = (side.unit().n_states(), row.as_slice_mut()) {
-        row.chunks_exact_mut(side.unit().width()).for_each(|site| side.unit().state(0, site));
+fn first_state<T: Real>(layer: &LoweredLayer<T>, rows: usize) -> Array2<T> {
+    let mut row = Array1::zeros(layer.columns());
+    if let (Some(_), Some(row)) = (layer.unit().n_states(), row.as_slice_mut()) {
+        row.chunks_exact_mut(layer.unit().width()).for_each(|site| layer.unit().state(0, site));
     }
-    Array2::from_shape_fn((rows, side.columns()), |(_, c)| row[c])
+    Array2::from_shape_fn((rows, layer.columns()), |(_, c)| row[c])
 }
 
 /// `n` + 1 points from the first to the last of `points`, with density proportional to `speeds` between them.

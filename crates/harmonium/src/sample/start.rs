@@ -41,15 +41,15 @@ impl Start<'_> {
         let key = key.of(Purpose::Chains);
         match self {
             Start::Random => {
-                let side = backend.lowered().visible();
-                States::of(side, drawn(side, side.eta().to_owned(), chains, key).view())
+                let layer = backend.lowered().visible();
+                States::of(layer, drawn(layer, layer.eta().to_owned(), chains, key).view())
             }
             Start::Hidden => {
                 let lowered = backend.lowered();
-                let side = lowered.hidden();
+                let layer = lowered.hidden();
                 let [_, flat] = lowered.flat();
-                let eta = if side.unit().n_states().is_some() { flat } else { side.eta().to_owned() };
-                let states = States::of(side, drawn(side, eta, chains, key).view());
+                let eta = if layer.unit().n_states().is_some() { flat } else { layer.eta().to_owned() };
+                let states = States::of(layer, drawn(layer, eta, chains, key).view());
                 backend.put_hidden(FIRST, &states);
                 backend.gibbs(FIRST, Sweeps { steps: 1, key, first: 0, beta: None });
                 backend.get(FIRST)
@@ -63,10 +63,10 @@ impl Start<'_> {
 }
 
 /// Rows of independent units with these natural parameters.
-fn drawn<T: Real>(side: &LoweredLayer<T>, eta: Array2<T>, rows: usize, key: Key) -> Array2<T> {
-    let unit = side.unit();
-    let (zero, mut u) = (vec![T::zero(); side.columns()], vec![T::zero(); side.sites() * unit.n_uniforms()]);
-    let mut out = Array2::zeros((rows, side.columns()));
+fn drawn<T: Real>(layer: &LoweredLayer<T>, eta: Array2<T>, rows: usize, key: Key) -> Array2<T> {
+    let unit = layer.unit();
+    let (zero, mut u) = (vec![T::zero(); layer.columns()], vec![T::zero(); layer.sites() * unit.n_uniforms()]);
+    let mut out = Array2::zeros((rows, layer.columns()));
     for (chain, mut row) in out.rows_mut().into_iter().enumerate() {
         key.fill(chain as u64, &mut u);
         if let Some(row) = row.as_slice_mut() {

@@ -4,7 +4,7 @@
 //! The first rungs are placed by the speed at which the distribution changes along the path; during the first half of the
 //! burn-in they are moved, and their number changed, until all swaps are refused about equally often, half of the time.
 
-use super::gibbs::seen;
+use super::gibbs::with_free_energies;
 use super::ladder::Ladders;
 use super::path::{Path, Pilots};
 use super::{Problem, Sampler};
@@ -42,9 +42,10 @@ pub struct Tempered {
 }
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
-    Ok(match problem.single() {
-        true => Box::new(Tempering::<f32>::new(problem, problem.lowered.cast())?),
-        false => Box::new(Tempering::<f64>::new(problem, problem.lowered.clone())?),
+    Ok(if problem.single() {
+        Box::new(Tempering::<f32>::new(problem, problem.lowered.cast())?)
+    } else {
+        Box::new(Tempering::<f64>::new(problem, problem.lowered.clone())?)
     })
 }
 
@@ -72,9 +73,9 @@ impl<T: Real> Sampler for Tempering<T> {
         }
     }
 
-    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
+    fn states(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
         let states = self.ladders.last(self.backend.as_ref());
-        Ok(seen(self.backend.as_mut(), &states))
+        Ok(with_free_energies(self.backend.as_mut(), &states))
     }
 
     fn tune(&mut self) {

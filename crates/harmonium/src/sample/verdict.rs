@@ -1,6 +1,6 @@
 //! What to make of chains, after the advice of Vehtari et al. 2021: R̂ ≤ 1.01 and more than 400 effective draws.
 
-use super::{Drawn, Followed};
+use super::{Drawn, TracedQuantity};
 use crate::advice::{Advice, Warning};
 
 /// R̂ above which chains are said not to agree.
@@ -16,7 +16,7 @@ const LEAST_SWAPS: f64 = 0.1;
 
 /// Fills in the largest R̂, the effective number of rows, and what speaks against them.
 pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
-    let moving: Vec<&Followed> = drawn.followed.iter().filter(|f| f.varies()).collect();
+    let moving: Vec<&TracedQuantity> = drawn.quantities.iter().filter(|f| f.varies()).collect();
     let worst = moving.iter().filter_map(|f| Some((f.r_hat?, *f))).max_by(|a, b| a.0.total_cmp(&b.0));
     let least =
         moving.iter().filter_map(|f| Some((f.ess_bulk?.min(f.ess_tail?), *f))).min_by(|a, b| a.0.total_cmp(&b.0));
@@ -40,7 +40,7 @@ pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
             );
             warnings.push(Warning { problem, advice: mixing_advice(drawn) });
         }
-        (None, None) if drawn.followed.iter().all(|f| f.r_hat.is_none()) => warnings.push(Warning {
+        (None, None) if drawn.quantities.iter().all(|f| f.r_hat.is_none()) => warnings.push(Warning {
             problem:
                 "mixing cannot be judged: R̂ needs at least two chains, four states of each, and states that change"
                     .into(),
@@ -54,14 +54,14 @@ pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
 }
 
 /// 1.01, and what chance adds: R̂² − 1 of M half chains of n independent draws spreads by √(2/(M − 1))/n.
-fn largest_r_hat(f: &Followed) -> f64 {
+fn largest_r_hat(f: &TracedQuantity) -> f64 {
     let (halves, n) = (2.0 * f.trace.nrows() as f64, (f.trace.ncols() / 2) as f64);
     LARGEST_R_HAT + CHANCE * 0.5 * (2.0 / (halves - 1.0)).sqrt() / n
 }
 
 /// Rows of a chain `thin` sweeps apart, each worth thin/τ of an independent one, with τ by the bulk ESS; a chain that has mixed
 /// gives at least one.
-fn effective_rows(drawn: &Drawn, f: &Followed, thin: u64) -> Option<f64> {
+fn effective_rows(drawn: &Drawn, f: &TracedQuantity, thin: u64) -> Option<f64> {
     let ess = f.ess_bulk?;
     let time = f.every as f64 * f.places() as f64 / ess;
     let of_a_chain = drawn.rows as f64 / drawn.chains as f64;

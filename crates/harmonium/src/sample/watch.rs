@@ -26,7 +26,7 @@ pub(super) struct Watch {
 
 /// One quantity along the chains.
 #[derive(Clone, Debug)]
-pub struct Followed {
+pub struct TracedQuantity {
     /// Its name.
     pub name: String,
     /// Chains × places.
@@ -55,7 +55,7 @@ impl Watch {
     }
 
     /// Takes the states of all chains as rows of columns, and their free energies.
-    pub fn see(&mut self, x: ArrayView2<f64>, free_energies: &Array1<f64>) {
+    pub fn record(&mut self, x: ArrayView2<f64>, free_energies: &Array1<f64>) {
         self.seen += 1;
         if !(self.seen - 1).is_multiple_of(self.apart) {
             return;
@@ -72,19 +72,23 @@ impl Watch {
     }
 
     /// What became of it.
-    pub fn followed(self) -> Vec<Followed> {
+    pub fn quantities(self) -> Vec<TracedQuantity> {
         let name = |k: usize| if k == 0 { "free energy".into() } else { format!("mode {k}") };
         let (chains, every) = (self.chains, self.thin * self.apart);
-        self.traces.into_iter().enumerate().map(|(k, trace)| Followed::new(name(k), trace, chains, every)).collect()
+        self.traces
+            .into_iter()
+            .enumerate()
+            .map(|(k, trace)| TracedQuantity::new(name(k), trace, chains, every))
+            .collect()
     }
 }
 
-impl Followed {
-    fn new(name: String, places: Vec<f64>, chains: usize, every: u64) -> Followed {
+impl TracedQuantity {
+    fn new(name: String, places: Vec<f64>, chains: usize, every: u64) -> TracedQuantity {
         let mean = mean(&places);
         let trace = Array2::from_shape_fn((chains, places.len() / chains), |(c, p)| places[p * chains + c]);
         let time = autocorrelations(trace.view().reversed_axes()).and_then(|rho| integrated_time(&rho));
-        Followed {
+        TracedQuantity {
             name,
             mean,
             mcse: diagnose::mcse_mean(trace.view()),

@@ -2,7 +2,7 @@
 
 use super::{Best, Chains, State};
 use crate::error::Result;
-use crate::file::tensors::{self, TensorWriter, lie, numbers};
+use crate::file::tensors::{self, TensorWriter, invalid as lie, numbers};
 use crate::file::{ModelFile, digest};
 use crate::logz::online::Online;
 use crate::model::{Gradient, Layer, Rbm};

@@ -122,7 +122,7 @@ impl<T: Real> Trainer<T> {
         if let Some(slot) = estimator.persistent() {
             let first = first_chains(data.len(), estimator.rows(config.chains), key);
             backend.put(slot, data.states(), Some(&first));
-            estimator.begin(backend.as_mut(), None)?;
+            estimator.start(backend.as_mut(), None)?;
         }
         Ok(Trainer {
             config,
@@ -379,7 +379,7 @@ impl<T: Real> Trainer<T> {
             if let Some(hidden) = &chains.hidden {
                 self.backend.put_hidden(slot, hidden);
             }
-            self.estimator.begin(self.backend.as_mut(), Some(&chains.numbers))?;
+            self.estimator.start(self.backend.as_mut(), Some(&chains.numbers))?;
         }
         if let (Some(follower), Some(online)) = (&mut self.follower, state.online) {
             follower.restore(online);

@@ -140,7 +140,7 @@ fn tempering_crosses_between_far_modes_where_gibbs_does_not() {
     assert_eq!((crossings, down), (0, 0));
     let (crossings, down, drawn) = run("tempering");
     assert!(crossings > 200 && down.abs_diff(100) <= 42, "{crossings} crossings, {down} of 200 down");
-    assert!(drawn.r_hat.unwrap() < 1.1 && drawn.followed.len() == 2, "{:?}", drawn.warnings);
+    assert!(drawn.r_hat.unwrap() < 1.1 && drawn.quantities.len() == 2, "{:?}", drawn.warnings);
     let tempered = drawn.tempered.unwrap();
     assert!(tempered.round_trips > 200 && tempered.swap_rates.iter().all(|r| r.unwrap() > 0.2), "{tempered:?}");
 }

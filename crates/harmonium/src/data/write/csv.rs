@@ -23,9 +23,10 @@ fn head(table: &TableHead, _: u64, out: &mut Vec<u8>) -> Outcome {
 
 /// A name as a cell, in quotes if it would else be several.
 fn cell(name: &str) -> String {
-    match name.contains([',', '"', '\n', '\r', ';', '\t', ' ']) {
-        true => format!("\"{}\"", name.replace('"', "\"\"")),
-        false => name.into(),
+    if name.contains([',', '"', '\n', '\r', ';', '\t', ' ']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.into()
     }
 }
 
