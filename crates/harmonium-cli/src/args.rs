@@ -1,17 +1,19 @@
 //! What can be typed: the options every command has, and those of every command that takes DATA.
 
-use crate::commands::Command;
+use crate::commands::{Command, help_template};
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Args, Parser};
+use clap::{Args, CommandFactory, Parser};
 use harmonium::data::{self, Binarize, ReadOptions, Source, Writer};
-use harmonium::{logz, sample};
+use harmonium::{Error, logz, sample};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// Restricted Boltzmann Machines, exact where they can be exact.
+/// Train, judge and use Restricted Boltzmann Machines
 ///
-/// Without a command it shows what it can do: see `harmonium demo`.
+/// Without a command, harmonium runs its demo.
 #[derive(Parser)]
-#[command(name = "harmonium", version, max_term_width = 100, after_help = after_help())]
+#[command(name = "harmonium", version, max_term_width = 100, help_template = help_template())]
+#[command(after_help = EXAMPLES, after_long_help = after_long_help())]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -19,15 +21,24 @@ pub struct Cli {
     pub command: Option<Command>,
 }
 
-fn after_help() -> String {
+/// The command with all its options. A minus sign before a number is no option: what is wrong with `--seed -1` is its value.
+pub fn command() -> clap::Command {
+    fn numbers(command: clap::Command) -> clap::Command {
+        command.mut_args(|arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg })
+    }
+    numbers(Cli::command()).mut_subcommands(numbers)
+}
+
+const EXAMPLES: &str = "Examples:
+  harmonium train builtin:bars:2 -o bars --updates 1000
+  harmonium inspect bars/model.safetensors";
+
+fn after_long_help() -> String {
     let format = |f: &data::Format| format!("  {} ({}): {}", f.name, extensions(f).join(" "), f.about);
     let formats: Vec<String> = data::FORMATS.iter().map(format).collect();
     let builtins: Vec<String> = data::BUILTINS.iter().map(|b| format!("  builtin:{:8} {}", b.name, b.about)).collect();
     let (formats, builtins) = (formats.join("\n"), builtins.join("\n"));
-    format!(
-        "DATA files:\n{formats}\n\nDATA that needs no file:\n{builtins}\n\nExamples:\n  \
-         harmonium train builtin:bars:2 -o bars --updates 1000\n  harmonium inspect bars/model.safetensors"
-    )
+    format!("{EXAMPLES}\n\nDATA files:\n{formats}\n\nBuilt-in DATA:\n{builtins}")
 }
 
 fn extensions(format: &data::Format) -> Vec<String> {
@@ -47,6 +58,9 @@ pub struct Global {
     /// Print one JSON object on stdout
     #[arg(long, global = true)]
     pub json: bool,
+    /// Print no notes and no progress; warnings and errors stay
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
     /// Seed of everything random [default: 0]
     #[arg(long, global = true, value_name = "N")]
     pub seed: Option<u64>,
@@ -114,8 +128,20 @@ impl DataOptions {
     pub fn open(&self, spec: &str) -> harmonium::Result<Box<dyn Source>> {
         let DataOptions { columns, label_column, alphabet, .. } = self.clone();
         let (skip_rows, missing) = (self.skip_rows.unwrap_or(0), self.missing);
-        data::open_with(spec, &ReadOptions { skip_rows, columns, label_column, alphabet, missing })
+        let opened = data::open_with(spec, &ReadOptions { skip_rows, columns, label_column, alphabet, missing });
+        opened.map_err(|error| perhaps_builtin(spec, error))
     }
+}
+
+/// A file that does not exist but has the name of built-in data gets a hint.
+fn perhaps_builtin(spec: &str, error: Error) -> Error {
+    let missing = matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::NotFound);
+    let name = spec.split(':').next().unwrap_or_default();
+    if missing && data::BUILTINS.iter().any(|b| b.name == name) {
+        let problem = format!("no such file; did you mean builtin:{spec}?");
+        return Error::Data { path: spec.into(), problem };
+    }
+    error
 }
 
 /// The binarisation asked for; none for `auto`.

@@ -1,6 +1,7 @@
 //! The `harmonium` command: what was typed becomes one call of the library and one report.
 //!
 //! Exit code 0: done. 1: the work failed, one line on stderr says why, and no output file was touched. 2: usage.
+//! 130: interrupted.
 
 #![forbid(unsafe_code)]
 
@@ -9,31 +10,40 @@ mod args;
 mod cells;
 mod commands;
 mod compare;
+mod interrupt;
 mod measured;
 mod model;
 mod output;
 mod progress;
 mod stream;
 mod train;
+mod usage;
 
-use clap::Parser;
+use clap::FromArgMatches;
+use interrupt::Interrupted;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::try_parse().unwrap_or_else(|mut error| {
-        train::options::add_tip(&mut error);
-        error.exit()
-    });
+    let cli = parse();
+    output::set_quiet(cli.global.quiet);
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::say("error", &output::one_line(&error));
-            if error.is::<output::Interrupted>() { ExitCode::from(130) } else { ExitCode::FAILURE }
+            if error.is::<Interrupted>() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
         }
     }
 }
 
+/// What was typed; help, the version and usage errors end the program here.
+fn parse() -> args::Cli {
+    let parsed = args::command().try_get_matches();
+    let cli = parsed.and_then(|matches| args::Cli::from_arg_matches(&matches));
+    cli.unwrap_or_else(|error| usage::plain(error).exit())
+}
+
 fn run(cli: &args::Cli) -> anyhow::Result<()> {
+    interrupt::install()?;
     // This thread is one of the workers: handing it a piece of work needs no other thread to wake.
     let threads = cli.global.threads.map_or(0, Into::into);
     rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global()?;

@@ -2,10 +2,12 @@
 
 use crate::advice;
 use anyhow::{Context, Result};
+use harmonium::error::system_reason;
 use harmonium::settings;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The answer of a command.
 pub struct CommandOutput {
@@ -65,26 +67,44 @@ impl CommandOutput {
     }
 }
 
-/// One line on stderr, `kind: text`. A closed stderr is nobody to tell.
-pub fn say(kind: &str, text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{kind}: {text}");
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// With `--quiet`, only warnings and errors go to stderr.
+pub fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
 }
 
-/// A command that was interrupted: it exits with 130.
-#[derive(Debug)]
-pub struct Interrupted(pub String);
+/// Whether `--quiet` was given.
+pub fn quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
 
-impl std::fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str(&self.0)
+/// Prints one line on stderr, `kind: text`. A closed stderr is no failure.
+pub fn say(kind: &str, text: &str) {
+    if !quiet() || ["warning", "error"].contains(&kind) {
+        let _ = writeln!(std::io::stderr().lock(), "{kind}: {text}");
     }
 }
 
-impl std::error::Error for Interrupted {}
-
-/// How this program was started, for commands that are printed.
+/// How this program was started, as words to begin a command with that works as printed.
 pub fn program() -> String {
-    "harmonium".into()
+    let argv0 = std::env::args().next().unwrap_or_default();
+    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
+    started_as(&argv0, package == env!("CARGO_PKG_NAME"), cfg!(debug_assertions))
+}
+
+/// `cargo run` sets the package's name; a program that is not in the search path is called by its path.
+fn started_as(argv0: &str, by_cargo: bool, debug: bool) -> String {
+    if by_cargo {
+        return if debug { "cargo run --" } else { "cargo run --release --" }.into();
+    }
+    if argv0.contains(['/', '\\']) { shell_word(argv0) } else { "harmonium".into() }
+}
+
+/// A word as it can be typed into a shell.
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:+,=@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// An error of the library, with the name of the option where it is about a setting.
@@ -98,16 +118,49 @@ fn shown(error: &harmonium::Error) -> String {
     error.to_string()
 }
 
-/// The chain of causes on one line; a cause that the text before it already tells is left out.
+/// The chain of causes on one line; a cause that the text before it already contains is left out.
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
-    for cause in error.chain().map(|e| e.downcast_ref().map_or_else(|| e.to_string(), shown)) {
+    let mut worded = false;
+    for cause in error.chain() {
+        let system = cause.downcast_ref::<std::io::Error>();
+        let own = cause.downcast_ref().map_or_else(|| cause.to_string(), shown);
+        let words = system.map_or(own, system_reason);
         if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
-            let _ = write!(text, ": {cause}");
+            text = words;
+        } else if !text.contains(&words) && !(worded && system.is_some()) {
+            let _ = write!(text, ": {words}");
         }
+        // The library's errors contain the system's reason in their own words.
+        worded = cause.is::<harmonium::Error>();
     }
     let advice = error.chain().filter_map(|e| e.downcast_ref::<harmonium::Error>()).flat_map(|e| e.advice());
     advice::sentence(&text, &advice.copied().collect::<Vec<_>>()).replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_to_run_next_begin_as_this_one_did() {
+        for (argv0, by_cargo, debug, words) in [
+            ("target/release/harmonium", true, false, "cargo run --release --"),
+            ("/work/target/debug/harmonium", true, true, "cargo run --"),
+            ("target/release/harmonium", false, false, "target/release/harmonium"),
+            ("/home/me/my tools/harmonium", false, false, "'/home/me/my tools/harmonium'"),
+            ("harmonium", false, false, "harmonium"),
+            ("", false, false, "harmonium"),
+        ] {
+            assert_eq!(started_as(argv0, by_cargo, debug), words, "{argv0}");
+        }
+    }
+
+    #[test]
+    fn words_for_a_shell_are_quoted_where_they_must_be() {
+        assert_eq!(shell_word("run-1/model.safetensors"), "run-1/model.safetensors");
+        assert_eq!(shell_word("my run"), "'my run'");
+        assert_eq!(shell_word("it's"), "'it'\\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
 }

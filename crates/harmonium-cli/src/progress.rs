@@ -1,31 +1,58 @@
-//! How far long work is: a bar on stderr once it has taken a second, and only for people who watch a terminal.
+//! Progress of long work on stderr: a bar on a terminal, a line now and then elsewhere.
 
+use crate::output::{quiet, say};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Shorter work shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Seconds between lines where there is no terminal.
+const LINE_EVERY: u64 = 30;
+
+/// Whether progress bars are drawn: on a terminal, without `--quiet`.
+pub fn bars() -> bool {
+    std::io::stderr().is_terminal() && !quiet()
+}
 
 /// The progress of one piece of work; the bar disappears when it is dropped.
 pub struct Meter {
     what: &'static str,
     begin: Instant,
-    terminal: bool,
+    bars: bool,
     bar: OnceLock<ProgressBar>,
+    /// Seconds after which the next line is due.
+    next_line: AtomicU64,
 }
 
 impl Meter {
     pub fn new(what: &'static str) -> Meter {
-        Meter { what, begin: Instant::now(), terminal: std::io::stderr().is_terminal(), bar: OnceLock::new() }
+        let (bar, next_line) = (OnceLock::new(), AtomicU64::new(LINE_EVERY));
+        Meter { what, begin: Instant::now(), bars: bars(), bar, next_line }
     }
 
-    /// `done` of `all` (if known) is done; from any thread.
+    /// `done` of `all` (if known) is done; from any thread. `all` may grow.
     pub fn tell(&self, done: u64, all: Option<u64>) {
-        if self.terminal && self.begin.elapsed() > PATIENCE {
+        let elapsed = self.begin.elapsed();
+        if !self.bars {
+            return self.line(elapsed.as_secs(), done, all);
+        }
+        if elapsed > PATIENCE {
             let bar = self.bar.get_or_init(|| self.bar(all));
+            all.into_iter().for_each(|all| bar.set_length(all));
             bar.set_position(done.max(bar.position()));
+        }
+    }
+
+    /// Prints a line if one is due; of several threads one prints it.
+    fn line(&self, seconds: u64, done: u64, all: Option<u64>) {
+        let due = self.next_line.load(Ordering::Relaxed);
+        let next = seconds + LINE_EVERY;
+        if seconds >= due && self.next_line.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            let share = all.map_or(format!("{done} done"), |all| format!("{} %", 100 * done / all.max(1)));
+            say(self.what, &format!("{share} after {seconds} s"));
         }
     }
 

@@ -1,10 +1,14 @@
 //! The one way files are written: sibling temporary, sync, rename, sync directory. A reader sees the old file or the
-//! new one, never half of either, whenever the program or the model stops.
+//! new one, never half of either, whenever the program or the computer stops.
 
 use crate::error::{Error, Result};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Temporary files that are being written.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Writes `path` by what `fill` writes. On failure the old file, if any, is untouched and nothing is left behind.
 ///
@@ -12,19 +16,34 @@ use std::path::{Path, PathBuf};
 pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let failed = |action| move |source| Error::Io { path: path.into(), action, source };
     if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        let mut file = OpenOptions::new().write(true).open(path).map_err(failed("opening"))?;
-        return fill(&mut file).map_err(failed("writing"));
+        let mut file = OpenOptions::new().write(true).open(path).map_err(failed("open"))?;
+        return fill(&mut file).map_err(failed("write"));
     }
     let temporary = temporary_beside(path).ok_or_else(|| Error::Io {
         path: path.into(),
-        action: "writing",
+        action: "write",
         source: io::Error::new(io::ErrorKind::IsADirectory, "not a file name"),
     })?;
+    unfinished(|all| all.push(temporary.clone()));
     let done = fill_and_rename(path, &temporary, fill);
     if done.is_err() {
         let _ = fs::remove_file(&temporary);
     }
-    done.map_err(failed("writing"))
+    unfinished(|all| all.retain(|t| *t != temporary));
+    done.map_err(failed("write"))
+}
+
+/// Removes the temporary files of unfinished writes: for a program that is about to end.
+pub fn remove_unfinished() {
+    unfinished(|all| {
+        all.drain(..).for_each(|temporary| {
+            let _ = fs::remove_file(temporary);
+        });
+    });
+}
+
+fn unfinished(change: impl FnOnce(&mut Vec<PathBuf>)) {
+    change(&mut UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
 fn fill_and_rename(
@@ -36,7 +55,7 @@ fn fill_and_rename(
     fill(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     if path.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
     }
     fs::rename(temporary, path)?;
     sync_directory(path)

@@ -1,6 +1,7 @@
 //! What can go wrong, one variant per way; every message names the thing, its value and the limit.
 
 use crate::advice::Advice;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The result of everything in this library that can fail.
@@ -166,14 +167,14 @@ pub enum Error {
     },
 
     /// The operating system said no.
-    #[error("{}: {action}: {source}", path.display())]
+    #[error("cannot {action} {}: {}", path.display(), reason(action, source))]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What was being done.
+        /// What failed: `open`, `read` or `write`.
         action: &'static str,
         /// The system's reason.
-        source: std::io::Error,
+        source: io::Error,
     },
 
     /// Another error, and what to do about it. Shown as that error alone: a front end adds the advice in its own words.
@@ -221,6 +222,50 @@ impl Error {
     }
 }
 
+/// The system's reason for a failure, in plain words.
+fn reason(action: &str, error: &io::Error) -> String {
+    match error.kind() {
+        // What does not exist is the file to read, or the directory to write into.
+        io::ErrorKind::NotFound if action == "write" => "no such directory".into(),
+        io::ErrorKind::NotFound => "no such file".into(),
+        _ => system_reason(error),
+    }
+}
+
+/// What the operating system says, without its error number: `file too large`.
+pub fn system_reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split_once(" (os error").map_or(text.as_str(), |(text, _)| text);
+    let mut letters = text.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
+        _ => text.into(),
+    }
+}
+
+/// The one of `known` that `name` is probably meant to be: at most one edit per three letters away.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let far = name.chars().count().div_ceil(3);
+    let distances = known.into_iter().map(|word| (edits(name, word), word));
+    distances.filter(|(distance, _)| *distance <= far).min_by_key(|(distance, _)| *distance).map(|(_, word)| word)
+}
+
+/// The Levenshtein distance: letters to insert, remove or change.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
 /// Characters of a file's text that a message shows at most.
 const SHOWN: usize = 60;
 
@@ -228,4 +273,39 @@ const SHOWN: usize = 60;
 pub fn shown(text: &str) -> String {
     let short: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().count() > SHOWN { short + "…" } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_of_the_system_are_worded_plainly() {
+        let failed = |action, source| Error::Io { path: "x.csv".into(), action, source }.to_string();
+        let missing = || io::Error::from_raw_os_error(2);
+        assert_eq!(failed("open", missing()), "cannot open x.csv: no such file");
+        assert_eq!(failed("write", missing()), "cannot write x.csv: no such directory");
+        assert_eq!(
+            failed("open", io::Error::from(io::ErrorKind::PermissionDenied)),
+            "cannot open x.csv: permission denied"
+        );
+        assert_eq!(
+            failed("read", io::Error::other("the gzip data is damaged")),
+            "cannot read x.csv: the gzip data is damaged"
+        );
+    }
+
+    #[test]
+    fn misspelt_names_find_the_one_that_was_meant() {
+        let known = ["digits", "bars", "mixture", "moons"];
+        for (name, meant) in [
+            ("digit", Some("digits")),
+            ("digist", Some("digits")),
+            ("moon", Some("moons")),
+            ("mnist", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(name, known), meant, "{name}");
+        }
+    }
 }

@@ -3,41 +3,56 @@
 use crate::args::{DataOptions, Global, data_help, output_help, parse_output};
 use crate::output::CommandOutput;
 use anyhow::Result;
+use clap::builder::{StyledStr, Styles};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 macro_rules! commands {
-    ($($module:ident :: $name:ident),* $(,)?) => {
-        $(mod $module;)*
+    ($($group:literal: $($module:ident::$name:ident),*;)*) => {
+        $($(mod $module;)*)*
 
-        /// Every command: the one list.
+        /// Every command.
         #[derive(Subcommand)]
         #[allow(clippy::large_enum_variant)] // one exists per process
-        pub enum Command { $($name($module::$name)),* }
+        pub enum Command { $($($name($module::$name),)*)* }
+
+        /// The commands by group, in the order of the help.
+        const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$(stringify!($name)),*])),*];
 
         impl Command {
             /// Does what was asked.
             pub fn run(&self, global: &Global) -> Result<CommandOutput> {
-                match self { $(Command::$name(command) => command.run(global)),* }
+                match self { $($(Command::$name(command) => command.run(global),)*)* }
             }
         }
     };
 }
 
 commands! {
-    demo::Demo,
-    train::Train,
-    report::Report,
-    compare::Compare,
-    inspect::Inspect,
-    log_z::LogZ,
-    evaluate::Evaluate,
-    sample::Sample,
-    transform::Transform,
-    reconstruct::Reconstruct,
-    free_energy::FreeEnergy,
-    impute::Impute,
-    convert::Convert,
+    "Learn": train::Train, report::Report, compare::Compare, demo::Demo;
+    "Judge": evaluate::Evaluate, log_z::LogZ, inspect::Inspect;
+    "Use": sample::Sample, impute::Impute, transform::Transform, reconstruct::Reconstruct, free_energy::FreeEnergy;
+    "Files": convert::Convert, completions::Completions, man::Man;
+}
+
+/// The help of the program, with its commands in groups, which clap does not have.
+pub fn help_template() -> StyledStr {
+    let all = Command::augment_subcommands(clap::Command::new("harmonium"));
+    let width = all.get_subcommands().map(|c| c.get_name().len()).max().unwrap_or(0);
+    let styles = Styles::styled();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut text = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n".to_string();
+    let mut commands = all.get_subcommands();
+    for (group, names) in GROUPS {
+        text += &format!("{header}{group}:{header:#}\n");
+        for command in commands.by_ref().take(names.len()) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            text += &format!("  {literal}{:width$}{literal:#}  {about}\n", command.get_name());
+        }
+        text += "\n";
+    }
+    text += &format!("Run `harmonium COMMAND --help` for the options of a command.\n\n{header}Options:{header:#}\n");
+    StyledStr::from(text + "{options}{after-help}")
 }
 
 /// Nothing typed is the demo.

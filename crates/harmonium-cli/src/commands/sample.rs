@@ -4,7 +4,7 @@ use crate::advice;
 use crate::args::{DataOptions, Global, output_help, parse_output, samplers};
 use crate::cells::CellOptions;
 use crate::model::Model;
-use crate::output::{CommandOutput, say};
+use crate::output::{CommandOutput, program, say};
 use crate::progress::Meter;
 use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
@@ -143,7 +143,8 @@ impl Sample {
         }
         if rows > 1 && self.clamp_row.is_none() {
             bail!(
-                "{data}: has {rows} rows; choose one with --clamp-row, or fill all with harmonium impute --fill draw"
+                "{data} has {rows} rows; choose one with --clamp-row, or fill all with `{} impute --fill draw`",
+                program()
             );
         }
         let Some((x, raw, known)) = found else { bail!("{data}: has {rows} rows, but row {wanted} is asked for") };

@@ -1,13 +1,13 @@
 //! `train` and `report`: the library's run with options, a progress bar, Ctrl-C and words.
 
 mod front;
-mod interrupt;
 pub mod options;
 mod summary;
 mod watch;
 
 use crate::advice;
-use crate::output::{CommandOutput, Interrupted, program};
+use crate::interrupt::{self, Interrupted};
+use crate::output::{CommandOutput, program, shell_word};
 use anyhow::{Result, bail};
 use front::{Terminal, with_command};
 use harmonium::events::Reason;
@@ -42,11 +42,11 @@ pub fn run(asked: TrainRequest) -> Result<CommandOutput> {
 }
 
 fn train(mut run: Run, terminal: &Terminal, command: &str) -> Result<CommandOutput> {
-    interrupt::listen(command)?;
+    interrupt::listen(command);
     let mut watch = Watch::default();
     let ended = run.train(&mut watch);
     watch.clear();
-    interrupt::over();
+    interrupt::stop_listening();
     let update = run.trainer().update();
     if ended.map_err(|e| with_command(e, command))? == Reason::Interrupted {
         return Err(Interrupted(format!("interrupted at update {update}; continue with: {command}")).into());
@@ -62,7 +62,7 @@ fn train(mut run: Run, terminal: &Terminal, command: &str) -> Result<CommandOutp
 fn draw(conclusion: &Conclusion, page: Option<&Path>) -> (Drawn, CommandOutput) {
     let Rendered { html, pictures } = render_run(conclusion, &advice::words);
     let words = Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &advice::words);
-    let answer = summary::output(conclusion, &words, page);
+    let answer = summary::lines(conclusion, &words, page);
     let dir = conclusion.facts.directory.clone().unwrap_or_default();
     let mut fields = Map::new();
     fields.insert("summary".into(), words.text().into());
@@ -88,7 +88,7 @@ pub fn report(path: &Path, output: Option<&Path>) -> Result<CommandOutput> {
     });
     let (answer, kept) = answer.map_err(|e| with_command(e, &command))?;
     if kept {
-        let page = shell_word(&recorded.dir.file(REPORT));
+        let page = shell_word(&recorded.dir.file(REPORT).display().to_string());
         bail!("{page} shows more than can be drawn without the data, and was kept; give -o FILE to draw what is left");
     }
     Ok(answer)
@@ -104,12 +104,5 @@ fn write_page(dir: &RunDir, drawn: &Drawn, output: Option<&Path>) -> harmonium::
 
 /// The command that continues a run, as it can be typed.
 fn resume_command(dir: &Path) -> String {
-    format!("{} train --resume -o {}", program(), shell_word(dir))
-}
-
-/// A path as it can be typed into a shell.
-fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:+,=@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    format!("{} train --resume -o {}", program(), shell_word(&dir.display().to_string()))
 }

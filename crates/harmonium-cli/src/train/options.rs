@@ -3,7 +3,6 @@
 use crate::args::{Global, data_help};
 use anyhow::{Context, Result};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use harmonium::Error;
 use harmonium::run::{Spec, put};
@@ -163,19 +162,6 @@ fn problem(setting: &Setting, error: &Error) -> String {
     match error {
         Error::Config { key, problem } if *key == setting.key => problem.clone(),
         other => other.to_string(),
-    }
-}
-
-/// Helps whoever types a number after `--hidden`, which takes a kind.
-pub fn add_tip(error: &mut clap::Error) {
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => text.clone(),
-        _ => String::new(),
-    };
-    let is_number = text(ContextKind::InvalidValue).parse::<f64>().is_ok();
-    if is_number && text(ContextKind::InvalidArg).starts_with("--hidden ") {
-        let tip = ContextValue::StyledStrs(vec!["for the number of hidden units use --n-hidden".into()]);
-        error.insert(ContextKind::Suggested, tip);
     }
 }
 

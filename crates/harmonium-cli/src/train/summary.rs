@@ -1,15 +1,14 @@
 //! What `train` and `report` print: the verdict, the facts, and the next commands.
 
-use super::shell_word;
 use crate::advice;
-use crate::output::{CommandOutput, program};
+use crate::output::{self, CommandOutput, program};
 use harmonium::events::Reason;
 use harmonium::run::{Conclusion, MODEL, REPORT, RunDir};
 use harmonium_report::{Words, facts};
 use std::path::Path;
 
 /// The lines about a judged run; the page may stand elsewhere than in the directory.
-pub fn output(run: &Conclusion, words: &Words, page: Option<&Path>) -> CommandOutput {
+pub fn lines(run: &Conclusion, words: &Words, page: Option<&Path>) -> CommandOutput {
     let dir = run.facts.directory.clone().unwrap_or_default();
     let page = page.map_or(dir.join(REPORT), Path::to_path_buf);
     let out = CommandOutput::new(title(run)).line("verdict", words.headline.clone()).maybe("", words.advice.clone());
@@ -83,4 +82,9 @@ pub fn finished(dir: &RunDir) -> CommandOutput {
         .field("updates", updates)
         .field("model", dir.file(MODEL).display().to_string())
         .field("finished", true)
+}
+
+/// A path as it can be typed into a shell.
+fn shell_word(path: &Path) -> String {
+    output::shell_word(&path.display().to_string())
 }

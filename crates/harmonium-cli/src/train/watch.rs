@@ -1,6 +1,6 @@
 //! What is shown while a model trains: a progress bar on a terminal, a few lines elsewhere.
 
-use super::interrupt;
+use crate::interrupt;
 use crate::output::say;
 use harmonium::events::{Event, Flow, Measures, Observer, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -90,7 +90,7 @@ impl Observer for Watch {
         if let Some(bar) = &self.bar {
             bar.inc(1);
         }
-        if interrupt::asked() { Flow::Stop } else { Flow::Continue }
+        if interrupt::requested() { Flow::Stop } else { Flow::Continue }
     }
 }
 

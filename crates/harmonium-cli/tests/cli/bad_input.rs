@@ -73,7 +73,7 @@ fn damaged_data_is_refused_by_every_command() {
         ("wide.npy", "7 columns, but the model has 6"),
         ("nan.npy", "data row 2, column 2: NaN is not"),
         ("two.npy", "data row 2, column 3: 2 is not"),
-        ("missing.npy", "opening"),
+        ("missing.npy", "cannot open missing.npy: no such file\n"),
         ("directory.npy", "not a regular file"),
         ("directory.csv", "directory"),
     ] {
@@ -141,4 +141,24 @@ fn claims_of_terabytes_allocate_nothing() {
         let err = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(1) && err.contains(message), "{:?}: {err}", output.status);
     }
+}
+
+#[test]
+fn misspelt_names_are_corrected() {
+    let folder = Folder::furnished();
+    for (data, words) in [
+        ("builtin:digit", "error: builtin:digit: no built-in data has this name; did you mean builtin:digits? (known"),
+        ("builtin:mnist", "error: builtin:mnist: no built-in data has this name (known are digits, bars,"),
+        ("bars:3", "error: bars:3: no such file; did you mean builtin:bars:3?\n"),
+    ] {
+        for line in [format!("train {data} -o run"), format!("evaluate model.safetensors {data}")] {
+            let found = fails(&folder, &line);
+            assert!(found.starts_with(words), "{line}: {found}");
+        }
+    }
+    let found = fails(&folder, "inspect no.safetensors");
+    assert_eq!(found, "error: cannot open no.safetensors: no such file\n");
+    let found = fails(&folder, "transform model.safetensors data.npy -o no/such/x.npy");
+    assert_eq!(found, "error: cannot write no/such/x.npy: no such directory\n");
+    assert!(fails(&folder, "train --config no.toml -o run").starts_with("error: no.toml: no such file"));
 }

@@ -272,3 +272,26 @@ fn a_reader_that_goes_away_is_no_failure() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
 }
+
+/// The note about grey values goes, the answer, warnings and errors stay.
+#[test]
+fn quiet_drops_notes_and_nothing_else() {
+    let folder = Folder::furnished();
+    folder.table("grey.npy", bits(20, 6).mapv(|x| 0.25 + 0.5 * x).view());
+    let noted = folder.run("evaluate model.safetensors grey.npy");
+    assert!(noted.err.starts_with("note: "), "{}", noted.err);
+    for flag in ["--quiet", "-q"] {
+        let run = folder.run(&format!("{flag} evaluate model.safetensors grey.npy"));
+        assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, noted.out.as_str(), ""));
+    }
+    let run = folder.run("train builtin:bars:2 -o run --updates 100 --lr 0.01 --quiet");
+    assert!(run.code == 0 && run.err.is_empty() && run.out.contains("log likelihood"), "{}", run.err);
+    let layer = || Layer::new(kind("spin"), 16);
+    let strong = Rbm::from_parts(layer(), layer(), Array2::from_elem((16, 16), 0.4)).unwrap();
+    folder.model("strong.safetensors", &ModelFile::new(&strong));
+    folder.table("both.npy", Array2::from_shape_fn((2, 16), |(r, _)| if r == 0 { 1.0 } else { -1.0 }).view());
+    let run = folder.run("sample strong.safetensors -n 100 -o x.npy --sampler gibbs --start data:both.npy --quiet");
+    assert!(run.code == 0 && run.err.starts_with("warning: "), "{}", run.err);
+    let run = folder.run("inspect missing.safetensors --quiet");
+    assert!(run.code == 1 && run.err.starts_with("error: "), "{}", run.err);
+}

@@ -75,10 +75,16 @@ impl Folder {
         names
     }
 
-    /// `harmonium` with the words of `line`, in this folder.
+    /// `harmonium` with the words of `line`, in this folder, as if it were installed and not run by cargo.
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_harmonium"));
-        command.args(line.split_whitespace()).current_dir(self.0.path()).stdin(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::arg0(&mut command, "harmonium");
+        command
+            .env_remove("CARGO_PKG_NAME")
+            .args(line.split_whitespace())
+            .current_dir(self.0.path())
+            .stdin(Stdio::null());
         command
     }
 

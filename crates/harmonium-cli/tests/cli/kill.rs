@@ -105,7 +105,7 @@ fn a_thousand_kills_lose_nothing_that_was_acknowledged() {
     println!("{}", kill_runs(1000, Duration::from_millis(250)));
 }
 
-/// A polite stop: the run says where it is and how to go on, with exit code 1, and goes on to the same bytes.
+/// A polite stop: the run says where it is and how to go on, with exit code 130, and goes on to the same bytes.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_says_how_to_go_on_and_ends_the_same() {
@@ -123,17 +123,54 @@ fn an_interrupted_run_says_how_to_go_on_and_ends_the_same() {
         let err = String::from_utf8(output.stderr).unwrap();
         match output.status.code() {
             Some(0) => break,
-            Some(1) if err.contains("interrupted; ") => (),
-            Some(1) => {
+            Some(130) if err.ends_with("interrupted\n") || err.contains("interrupted; ") => (),
+            Some(130) => {
                 assert!(err.contains("interrupted at update "), "{err}");
                 assert!(err.ends_with("continue with: harmonium train --resume -o run\n"), "{err}");
                 interruptions += 1;
             }
-            // The signal came before the run had begun to listen, or after it had stopped listening.
+            // The signal came before the program had begun to listen.
             code => assert_eq!(code, None, "{err}"),
         }
     }
     assert!(interruptions >= 2, "{interruptions}");
     assert_eq!(model(&folder, "run"), model(&folder, "whole"));
     assert_eq!(log(&folder, "run"), log(&folder, "whole"));
+}
+
+/// A command that takes long, interrupted: exit code 130, one line on stderr, no output file.
+#[cfg(unix)]
+#[test]
+fn every_command_ends_with_130_when_interrupted() {
+    use super::common::rbm;
+    use harmonium::file::ModelFile;
+    let folder = Folder::new();
+    folder.model("wide.safetensors", &ModelFile::new(&rbm("bernoulli", 200, "bernoulli", 200, 1)));
+    let sample = "sample wide.safetensors -n 1000000 -o x.npy --sampler gibbs --burn-in 1000000000 --threads 1";
+    for line in [sample, "log-z wide.safetensors --tolerance 1e-9 --threads 1"] {
+        for signal in ["-INT", "-TERM"] {
+            let child = start(&folder, line);
+            std::thread::sleep(Duration::from_millis(500));
+            let _ = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+            let output = child.wait_with_output().unwrap();
+            let err = String::from_utf8(output.stderr).unwrap();
+            assert_eq!((output.status.code(), err.as_str()), (Some(130), "error: interrupted\n"), "{line}");
+            assert_eq!(folder.names(), ["wide.safetensors"], "nothing is left behind");
+        }
+    }
+}
+
+/// `nohup` has the hangup of a terminal ignored: the run goes on.
+#[cfg(unix)]
+#[test]
+fn a_run_that_ignores_hangups_goes_on() {
+    let folder = Folder::new();
+    let script = format!("trap '' HUP; exec \"$0\" {RUN} -o run");
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_harmonium")]).current_dir(folder.0.path());
+    let child = shell.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    let _ = std::process::Command::new("kill").args(["-HUP", &child.id().to_string()]).stderr(Stdio::null()).status();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -11,6 +11,7 @@ mod reports;
 mod run_directory;
 mod sample;
 mod sequences;
+mod shell;
 mod train;
 mod train_bad_input;
 mod unknown_cells;

@@ -24,7 +24,7 @@ fn data_that_cannot_be_learned_from() {
         ("text.csv", "'yes' is not a number"),
         ("nan.npy", "data row 2, column 1: NaN"),
         ("none.npy", "(0, 3) is empty"),
-        ("missing.npy", "missing.npy"),
+        ("missing.npy", "cannot open missing.npy: no such file"),
         ("builtin:nothing", "builtin:nothing"),
     ] {
         fails_with(&folder, &format!("train {data} -o run"), words);

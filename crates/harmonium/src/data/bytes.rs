@@ -31,7 +31,7 @@ pub(super) struct Plain {
 impl Bytes {
     /// Opens a file.
     pub fn open(path: &Path) -> Result<Bytes> {
-        let failed = |source| Error::Io { path: path.into(), action: "reading", source };
+        let failed = |source| Error::Io { path: path.into(), action: "read", source };
         let (file, length) = regular(path)?;
         let plain = Plain { file: file.try_clone().map_err(failed)?, start: 0, length };
         let mut reader = BufReader::with_capacity(1 << 16, file);
@@ -43,7 +43,7 @@ impl Bytes {
 
     /// The reading that failed, with the file's name.
     pub fn failed(&self, source: io::Error) -> Error {
-        Error::Io { path: self.path.clone(), action: "reading", source }
+        Error::Io { path: self.path.clone(), action: "read", source }
     }
 
     /// The refusal of the file.
@@ -54,7 +54,7 @@ impl Bytes {
 
 /// Opens a regular file and says its length. A directory cannot be read, and opening a named pipe would wait for ever.
 pub(super) fn regular(path: &Path) -> Result<(File, u64)> {
-    let failed = |source| Error::Io { path: path.into(), action: "opening", source };
+    let failed = |source| Error::Io { path: path.into(), action: "open", source };
     if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(Error::Data { path: path.into(), problem: "not a regular file".into() });
     }
@@ -66,7 +66,7 @@ pub(super) fn regular(path: &Path) -> Result<(File, u64)> {
 /// Opens a file that is read at many places, and so cannot be packed.
 #[cfg(any(feature = "parquet", feature = "hdf5"))]
 pub(super) fn seekable(path: &Path) -> Result<(File, u64)> {
-    let failed = |source| Error::Io { path: path.into(), action: "reading", source };
+    let failed = |source| Error::Io { path: path.into(), action: "read", source };
     let (mut file, length) = regular(path)?;
     let mut head = Vec::new();
     file.by_ref().take(2).read_to_end(&mut head).map_err(failed)?;

@@ -85,7 +85,7 @@ fn members(path: &Path) -> Result<Vec<Member>> {
 impl Member {
     /// The bytes of the array; a file of its own, because a source outlives the archive's list.
     fn open(&self, path: &Path) -> Result<Bytes> {
-        let failed = |source| Error::Io { path: path.into(), action: "reading", source };
+        let failed = |source| Error::Io { path: path.into(), action: "read", source };
         let (mut file, length) = regular(path)?;
         if self.start.checked_add(self.packed).is_none_or(|end| end > length) {
             let problem = format!("the array '{}' would reach beyond the end of the file", shown(&self.name));

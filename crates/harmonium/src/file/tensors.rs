@@ -59,17 +59,17 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let failed = |action| move |source| Error::Io { path: path.into(), action, source };
     let refuse = |problem| Error::Model { path: path.into(), problem };
     // Before opening: opening a pipe waits for a writer.
-    let meta = fs::metadata(path).map_err(failed("opening"))?;
+    let meta = fs::metadata(path).map_err(failed("open"))?;
     if !meta.is_file() {
         return Err(refuse("not a regular file".into()));
     }
     if meta.len() > MOST_BYTES {
         return Err(refuse(format!("{} bytes is more than the limit of {MOST_BYTES}", meta.len())));
     }
-    let mut file = File::open(path).map_err(failed("opening"))?;
+    let mut file = File::open(path).map_err(failed("open"))?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(meta.len() as usize).map_err(|_| refuse("does not fit in memory".into()))?;
-    file.by_ref().take(meta.len()).read_to_end(&mut bytes).map_err(failed("reading"))?;
+    file.by_ref().take(meta.len()).read_to_end(&mut bytes).map_err(failed("read"))?;
     Ok(bytes)
 }
 

@@ -208,7 +208,7 @@ impl Recorded {
         let table = config_file::read(&path)?;
         let spec = Spec::from_table(&table).map_err(|e| e.in_file(&path))?;
         let config = std::fs::read_to_string(&path);
-        let config = config.map_err(|source| Error::Io { path, action: "reading", source })?;
+        let config = config.map_err(|source| Error::Io { path, action: "read", source })?;
         let log = dir.file(EVENTS);
         let events = if log.exists() { log::read(&log)? } else { Vec::new() };
         Ok(Recorded { dir, spec, table, config, events })

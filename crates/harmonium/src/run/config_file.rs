@@ -77,7 +77,7 @@ fn section(out: &mut String, prefix: &str, table: &Table) {
 
 /// Reads a configuration as a table; its keys are checked when it becomes a [`Spec`].
 pub fn read(path: &Path) -> Result<Table> {
-    let failed = |source| Error::Io { path: path.into(), action: "reading", source };
+    let failed = |source| Error::Io { path: path.into(), action: "read", source };
     let refused = |problem| Error::Settings { path: Some(path.into()), problem };
     let size = std::fs::metadata(path).map_err(failed)?.len();
     if size > MOST_BYTES {

@@ -59,12 +59,12 @@ impl RunDir {
         if !new && !path.is_dir() {
             return Err(refused(path, "is not a directory"));
         }
-        fs::create_dir_all(path).map_err(io(path, "creating the directory"))?;
+        fs::create_dir_all(path).map_err(io(path, "create"))?;
         let mut dir = RunDir { path: path.into(), _lock: None, new, kept: false };
         dir._lock = lock(path)?;
         let content = dir.content()?;
         dir.remove_leftovers();
-        dir.try_writing().map_err(io(path, "writing into the directory"))?;
+        dir.try_writing().map_err(io(path, "write into"))?;
         Ok((dir, content))
     }
 
@@ -107,7 +107,7 @@ impl RunDir {
         for name in [MODEL, SUMMARY, REPORT, CHECKPOINT, EVENTS, CONFIG] {
             let path = self.file(name);
             if path.exists() {
-                fs::remove_file(&path).map_err(io(&path, "removing"))?;
+                fs::remove_file(&path).map_err(io(&path, "remove"))?;
             }
         }
         Ok(())
@@ -116,7 +116,7 @@ impl RunDir {
     /// Makes a finished run unfinished, so that it can go on: its model stays under the number of its updates.
     pub fn reopen(&self, updates: u64) -> Result<()> {
         let (model, kept) = (self.file(MODEL), self.file(&format!("model-{updates}.safetensors")));
-        fs::rename(&model, kept).map_err(io(&model, "renaming"))
+        fs::rename(&model, kept).map_err(io(&model, "rename"))
     }
 
     /// The model at the last checkpoint, and the updates it has seen.
@@ -125,7 +125,7 @@ impl RunDir {
         if !path.exists() {
             return Err(refused(&self.path, "has no model yet").advise(&[Advice::Resume]));
         }
-        let bytes = fs::read(&path).map_err(io(&path, "reading"))?;
+        let bytes = fs::read(&path).map_err(io(&path, "read"))?;
         model_of_checkpoint(&bytes).map_err(|e| e.in_file(&path))
     }
 
@@ -137,7 +137,7 @@ impl RunDir {
         if has(CONFIG) {
             return Ok(Content::Unfinished);
         }
-        let mut entries = fs::read_dir(&self.path).map_err(io(&self.path, "reading the directory"))?.flatten();
+        let mut entries = fs::read_dir(&self.path).map_err(io(&self.path, "read"))?.flatten();
         if entries.all(|e| is_leftover(&e)) {
             return Ok(Content::Nothing);
         }

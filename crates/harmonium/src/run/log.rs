@@ -30,7 +30,7 @@ impl Log {
         };
         atomic::write(&path, |w| w.write_all(kept.as_bytes()))?;
         let checkpoint = kept.lines().filter_map(|l| checkpoint_of(&serde_json::from_str(l).ok()?)).next_back();
-        let file = OpenOptions::new().append(true).open(&path).map_err(io(&path, "opening"))?;
+        let file = OpenOptions::new().append(true).open(&path).map_err(io(&path, "open"))?;
         let mut log = Log { path, file, failure: None, checkpoint };
         // The run may have been killed between writing its checkpoint and this line.
         if let Some(update) = update.filter(|u| *u > 0) {
@@ -57,7 +57,7 @@ impl Log {
 
     /// The failure, if there was one.
     pub fn finish(self) -> Result<()> {
-        self.failure.map_or(Ok(()), |e| Err(io(&self.path, "writing")(e)))
+        self.failure.map_or(Ok(()), |e| Err(io(&self.path, "write")(e)))
     }
 }
 
@@ -74,7 +74,7 @@ fn lines_until(path: &Path, update: u64) -> Result<String> {
 }
 
 fn text(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).map_err(io(path, "reading"))?;
+    let bytes = std::fs::read(path).map_err(io(path, "read"))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

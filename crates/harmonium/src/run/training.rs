@@ -379,7 +379,7 @@ fn continue_from(dir: &RunDir, trainer: &mut Trainer<f32>, front: &dyn Front) ->
     if !path.exists() {
         return Ok(None);
     }
-    let bytes = std::fs::read(&path).map_err(|source| Error::Io { path: path.clone(), action: "reading", source })?;
+    let bytes = std::fs::read(&path).map_err(|source| Error::Io { path: path.clone(), action: "read", source })?;
     trainer.resume(&bytes).map_err(|e| e.in_file(&path))?;
     let (update, updates) = (trainer.update(), trainer.config().updates);
     if update > updates {

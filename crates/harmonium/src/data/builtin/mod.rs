@@ -9,7 +9,7 @@ mod planar;
 mod shifter;
 
 use super::{Memory, Source, shown};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, nearest};
 use crate::rng::{Key, Purpose};
 use std::ops::RangeInclusive;
 
@@ -77,7 +77,9 @@ pub fn find(spec: &str) -> Option<Result<(&'static Builtin, Option<&str>)>> {
     let (name, argument) = rest.split_once(':').map_or((rest, None), |(name, argument)| (name, Some(argument)));
     Some(BUILTINS.iter().find(|b| b.name == name).map(|b| (b, argument)).ok_or_else(|| {
         let known: Vec<&str> = BUILTINS.iter().map(|b| b.name).collect();
-        let problem = format!("no built-in data has this name; known are {}", known.join(", "));
+        let meant = nearest(name, known.iter().copied());
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean builtin:{name}?"));
+        let problem = format!("no built-in data has this name{meant} (known are {})", known.join(", "));
         Error::Data { path: spec.into(), problem }
     }))
 }
@@ -127,7 +129,8 @@ mod tests {
     #[test]
     fn names_and_arguments_that_do_not_exist_are_refused() {
         for (spec, message) in [
-            ("builtin:mnist", "no built-in data has this name; known are digits, bars, shifter"),
+            ("builtin:mnist", "no built-in data has this name (known are digits, bars, shifter"),
+            ("builtin:digit", "no built-in data has this name; did you mean builtin:digits? (known"),
             ("builtin:", "no built-in data has this name"),
             ("builtin:bars:0", "from 1 to 12"),
             ("builtin:bars:13", "from 1 to 12"),

@@ -90,7 +90,7 @@ impl Fortran {
         let mut bytes = vec![0; count * size];
         let start = SeekFrom::Start(self.start + first * size as u64);
         let read = self.file.seek(start).and_then(|_| self.file.read_exact(&mut bytes));
-        read.map_err(|source| Error::Io { path: self.path.clone(), action: "reading", source })?;
+        read.map_err(|source| Error::Io { path: self.path.clone(), action: "read", source })?;
         Ok(self.header.dtype.decode(&bytes))
     }
 }
