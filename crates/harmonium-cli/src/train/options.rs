@@ -160,7 +160,11 @@ fn check(setting: &Setting, value: &Value) -> Result<(), String> {
 /// A refusal without the name of the setting, which clap prints.
 fn problem(setting: &Setting, error: &Error) -> String {
     match error {
-        Error::Config { key, problem } if *key == setting.key => problem.clone(),
+        Error::Config { key, problem } if *key == setting.key => {
+            // clap prints the value.
+            let rest = problem.split_once(", but ").filter(|_| problem.starts_with("is "));
+            rest.map_or(problem.clone(), |(_, rest)| rest.into())
+        }
         other => other.to_string(),
     }
 }
@@ -206,8 +210,8 @@ mod tests {
     fn refusals_are_those_of_the_library() {
         for (text, want) in [
             ("--n-hidden abc", "expected a whole number"),
-            ("--n-hidden 0", "is 0, but must be 1 to 16777216"),
-            ("--lr -1", "is -1, but must be a number above 0"),
+            ("--n-hidden 0", "must be 1 to 16777216"),
+            ("--lr -1", "must be a number above 0"),
             ("--weights similarity:2", "fraction above 0"),
             ("--image 8by8", "not HEIGHTxWIDTH"),
             ("--binarize maybe", "is not auto, none"),

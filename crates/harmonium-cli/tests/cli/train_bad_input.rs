@@ -93,14 +93,14 @@ fn settings_that_make_no_sense() {
 fn options_that_make_no_sense() {
     let folder = Folder::furnished();
     for (options, words) in [
-        ("--lr -1", "'--lr <X>': is -1, but must be a number above 0"),
-        ("--lr nan", "is NaN"),
+        ("--lr -1", "'--lr <X>': must be a number above 0"),
+        ("--lr nan", "must be a number above 0"),
         ("--momentum 1", "at least 0 and below 1"),
         ("--l2 -0.1", "0 or more"),
         ("--clip 0", "a number above 0"),
         ("--valid-fraction 1.5", "above 0 and below 1"),
         ("--n-hidden abc", "expected a whole number"),
-        ("--hidden 64", "for the number of hidden units use --n-hidden"),
+        ("--hidden 64", "for the number of hidden units use '--n-hidden 64'"),
         ("--hidden gaussian --hidden-coupling goodfellow", "possible values: cho, krizhevsky"),
     ] {
         let run = folder.run(&format!("train data.npy -o run {options}"));

@@ -107,7 +107,7 @@ impl Reader<'_> {
 
     /// Names the table in errors that know only a row or a number of columns; a value that does not fit gets advice.
     fn located(&self, name: &str, options: &ReadOptions, side: &LoweredLayer<f64>, error: Error) -> Error {
-        let advice = match &error {
+        let advice = match error.plain() {
             Error::Domain { value, .. } if value.is_nan() => vec![Advice::MissingCells],
             Error::Domain { value, .. } if value.is_finite() => {
                 let binarize = takes_probabilities(side.unit()).then_some(Advice::Binarize);
@@ -116,7 +116,7 @@ impl Reader<'_> {
             Error::Columns { .. } | Error::Domain { .. } => Vec::new(),
             _ => return error,
         };
-        error.advise(&advice).in_file(Path::new(name))
+        Error::Data { path: name.into(), problem: error.to_string() }.advise(&advice)
     }
 
     /// Surveys a whole table: mean and variance of every column by Welford's update, and the largest number.
