@@ -15,6 +15,7 @@ mod measured;
 mod model;
 mod output;
 mod progress;
+mod run_model;
 mod stream;
 mod train;
 mod usage;
@@ -29,6 +30,9 @@ fn main() -> ExitCode {
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            if let Some(usage) = error.downcast_ref::<clap::Error>() {
+                usage.exit();
+            }
             output::say("error", &output::one_line(&error));
             if error.is::<Interrupted>() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
         }

@@ -1,16 +1,21 @@
-//! A model file that was opened for work: what stands in it, and the model lowered.
+//! MODEL opened for work: a model file or a run directory.
 
 use crate::args::LogZArgs;
 use crate::progress::Meter;
-use anyhow::Context;
+use crate::run_model;
+use anyhow::{Context, Result};
+use harmonium::LoweredModel;
 use harmonium::file::{ColumnNotes, ModelFile};
 use harmonium::logz::{self, LogZ};
-use harmonium::{LoweredModel, Result};
 use ndarray::Array2;
 use std::path::{Path, PathBuf};
 
+/// What MODEL can be, for help.
+pub const MODEL_HELP: &str = "Model file (.safetensors) or run directory";
+
 /// A model and where it came from.
 pub struct Model {
+    /// The file; of a run directory, the one that was used.
     pub path: PathBuf,
     pub file: ModelFile,
     pub lowered: LoweredModel<f64>,
@@ -19,19 +24,14 @@ pub struct Model {
 
 impl Model {
     pub fn read(path: &Path) -> Result<Model> {
-        let file = ModelFile::read(path)?;
+        let (path, file) =
+            if path.is_dir() { run_model::read(path)? } else { (path.to_path_buf(), ModelFile::read(path)?) };
         let (lowered, notes) = (file.rbm.lower(), ColumnNotes::read(&file));
-        Ok(Model { path: path.into(), file, lowered, notes })
+        Ok(Model { path, file, lowered, notes })
     }
 
     /// log Z by the method called `method`, with a progress bar; `rows` of columns help an estimate.
-    pub fn log_z(
-        &self,
-        method: &str,
-        options: &LogZArgs,
-        rows: Option<&Array2<f64>>,
-        seed: u64,
-    ) -> anyhow::Result<LogZ> {
+    pub fn log_z(&self, method: &str, options: &LogZArgs, rows: Option<&Array2<f64>>, seed: u64) -> Result<LogZ> {
         let meter = Meter::new("log Z");
         let LogZArgs { tolerance, chains, temperatures } = *options;
         let settings = logz::LogZOptions { seed, chains, temperatures, tolerance, data: rows, ..Default::default() };

@@ -1,7 +1,7 @@
 //! `convert`: the same distribution in other coordinates: another coupling, other offsets. Only log Z moves, by a number.
 
 use crate::args::{DataOptions, Global};
-use crate::model::Model;
+use crate::model::{MODEL_HELP, Model};
 use crate::output::{CommandOutput, say};
 use crate::stream::Stream;
 use anyhow::Result;
@@ -21,7 +21,7 @@ use std::path::PathBuf;
   harmonium convert model.safetensors -o centred.safetensors --offsets data:data.npy
   harmonium convert gaussian.safetensors -o krizhevsky.safetensors --coupling krizhevsky")]
 pub struct Convert {
-    /// Model file (.safetensors)
+    #[arg(help = MODEL_HELP)]
     model: PathBuf,
     /// File to write (.safetensors)
     #[arg(short, long, value_name = "FILE")]

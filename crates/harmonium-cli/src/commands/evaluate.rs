@@ -1,14 +1,16 @@
 //! `evaluate`: the mean log likelihood ⟨log p(v)⟩ = −⟨F(v)⟩ − log Z − Σ log scale of data, in nats per row.
 
 use crate::advice;
-use crate::args::{DataOptions, Global, LogZArgs, Missing, data_help, log_z_methods, parse_output};
+use crate::args::{DataOptions, Global, LogZArgs, Missing, command, data_help, log_z_methods, parse_output};
 use crate::measured::{Measured, Sample, measured};
 use crate::model::Model;
 use crate::output::{CommandOutput, say};
 use crate::progress::Meter;
+use crate::run_model;
 use crate::stream::{Mapped, Stream};
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap::Args;
+use clap::error::ErrorKind;
 use harmonium::backend::Cpu;
 use harmonium::conditional::{self, Conditional};
 use harmonium::data::{Block, RowCounts, TableHead, write_table};
@@ -28,15 +30,13 @@ const FILL: u64 = 40;
 ///
 /// Likelihoods are probabilities, or densities in the units of the data. Several models are compared on the same data.
 #[derive(Args)]
+#[command(override_usage = "harmonium evaluate [OPTIONS] <MODEL>... [DATA]")]
 #[command(after_help = "Examples:
   harmonium evaluate model.safetensors data.npy
   harmonium evaluate model.safetensors other.safetensors data.npy --per-row rows.npy --json")]
 pub struct Evaluate {
-    /// Model files (.safetensors)
-    #[arg(required = true, num_args = 1.., value_name = "MODEL")]
-    models: Vec<PathBuf>,
-    #[arg(required = true, help = data_help())]
-    data: String,
+    #[arg(required = true, value_name = "MODEL", help = inputs_help())]
+    inputs: Vec<PathBuf>,
     /// How log Z is computed
     #[arg(long, default_value = "auto", value_name = "METHOD", value_parser = log_z_methods())]
     log_z: String,
@@ -55,28 +55,72 @@ pub struct Evaluate {
     missing: Missing,
 }
 
+fn inputs_help() -> String {
+    format!("Model files (.safetensors) or run directories, then DATA\n\n{}.", data_help())
+}
+
+/// The rows to judge by.
+struct Rows {
+    data: String,
+    options: DataOptions,
+}
+
 impl Evaluate {
     pub fn run(&self, global: &Global) -> Result<CommandOutput> {
+        let (models, rows) = self.inputs()?;
         let mut scores = Vec::new();
-        for path in &self.models {
-            scores.push(self.score(Model::read(path)?, global)?);
+        for path in models {
+            scores.push(self.score(Model::read(path)?, &rows, global)?);
         }
         if let Some(path) = &self.per_row {
             write_per_row(path, &scores)?;
         }
         Ok(match scores.as_slice() {
-            [score] => self.one(score),
-            several => self.several(several),
+            [score] => one(&rows.data, score),
+            several => self::several(&rows.data, several),
         })
     }
 
+    /// The models and the rows. The last input is DATA, unless it is a run directory.
+    fn inputs(&self) -> Result<(&[PathBuf], Rows)> {
+        let typed = self.options.with_missing(self.missing.missing);
+        match self.inputs.split_last() {
+            Some((last, models)) if !models.is_empty() && !run_model::is_run(last) => {
+                let data = last.to_str().with_context(|| format!("{} is not UTF-8", last.display()))?;
+                Ok((models, Rows { data: data.into(), options: typed }))
+            }
+            Some((last, _)) if run_model::is_run(last) => Ok((&self.inputs, self.own_rows(&typed)?)),
+            _ => {
+                let mut command = command();
+                command.build();
+                let evaluate = command.find_subcommand_mut("evaluate").context("evaluate")?;
+                let text = "DATA is missing: the rows to judge the model by\n";
+                Err(evaluate.error(ErrorKind::MissingRequiredArgument, text).into())
+            }
+        }
+    }
+
+    /// The rows of the runs, which must be the same.
+    fn own_rows(&self, typed: &DataOptions) -> Result<Rows> {
+        let runs: Vec<&PathBuf> = self.inputs.iter().filter(|path| run_model::is_run(path)).collect();
+        let all = runs.iter().map(|dir| run_model::own_rows(dir, typed)).collect::<Result<Vec<_>>>()?;
+        let Some((data, options)) = all.first() else { bail!("there is no run among the models") };
+        if let Some(other) = all.iter().position(|(d, _)| d.source != data.source) {
+            let (first, second) = (runs[0].display(), runs[other].display());
+            bail!("{first} and {second} learned from different data; give DATA to judge them by");
+        }
+        let held_out = if data.valid_fraction.is_some() { ", held-out rows included" } else { "" };
+        say("note", &format!("no DATA given; using the data of the run, {}{held_out}", data.source));
+        Ok(Rows { data: data.source.clone(), options: options.clone() })
+    }
+
     /// The data comes first: a bad value in it is found before minutes are spent on log Z.
-    fn score(&self, model: Model, global: &Global) -> Result<Score> {
+    fn score(&self, model: Model, rows: &Rows, global: &Global) -> Result<Score> {
         let pass = |data: &str| {
-            let stream = Stream::open(&model, data, &self.options.with_missing(self.missing.missing), global)?;
+            let stream = Stream::open(&model, data, &rows.options, global)?;
             DataPass::run(&model, stream, global.seed())
         };
-        let rows = pass(&self.data)?;
+        let rows = pass(&rows.data)?;
         let train = self.train.as_deref().map(pass).transpose()?;
         let measured = measured(&model, &rows.sample, train.as_ref().map(|t| &t.sample), global.seed())?;
         let sample = rows.sample.columns(&model);
@@ -86,33 +130,30 @@ impl Evaluate {
         let log_likelihoods = energies.zip(&rows.jacobians).map(|(f, j)| j - f - log_z.value).collect();
         Ok(Score { model: model.path, measured, log_likelihoods, entropy, log_z, unknown: rows.unknown })
     }
+}
 
-    fn one(&self, score: &Score) -> CommandOutput {
-        let title = format!("{} on {}", score.model.display(), self.data);
-        let report = CommandOutput::new(title)
-            .line("rows", score.log_likelihoods.len().to_string())
-            .line(
-                "log likelihood",
-                format!("{} nats per row (rows spread by {:.4})", score.mean_words(), score.spread()),
-            )
-            .maybe("unknown cells", score.unknown.in_words())
-            .line("log Z", score.log_z.to_string())
-            .maybe("verdict", advice::explanation(&score.log_z))
-            .maybe("entropy of rows", score.entropy.map(|h| format!("{h:.6} nats")))
-            .maybe("KL divergence", score.divergence().map(|kl| format!("{kl:.6} nats from the data")));
-        score.measured.lines(report).fields(score.json())
-    }
+fn one(data: &str, score: &Score) -> CommandOutput {
+    let title = format!("{} on {}", score.model.display(), data);
+    let report = CommandOutput::new(title)
+        .line("rows", score.log_likelihoods.len().to_string())
+        .line("log likelihood", format!("{} nats per row (rows spread by {:.4})", score.mean_words(), score.spread()))
+        .maybe("unknown cells", score.unknown.in_words())
+        .line("log Z", score.log_z.to_string())
+        .maybe("verdict", advice::explanation(&score.log_z))
+        .maybe("entropy of rows", score.entropy.map(|h| format!("{h:.6} nats")))
+        .maybe("KL divergence", score.divergence().map(|kl| format!("{kl:.6} nats from the data")));
+    score.measured.lines(report).fields(score.json())
+}
 
-    fn several(&self, scores: &[Score]) -> CommandOutput {
-        let rows = scores.first().map_or(0, |s| s.log_likelihoods.len());
-        let title = format!("log likelihood of {}, {rows} rows, in nats per row", self.data);
-        let models: Vec<Value> = scores.iter().map(|s| s.json().into()).collect();
-        let report = CommandOutput::new(title).field("rows", rows).field("models", models);
-        scores.iter().fold(report, |report, score| {
-            let text = format!("{:>16}   log Z {}", score.mean_words(), score.log_z);
-            report.line(&score.model.display().to_string(), text)
-        })
-    }
+fn several(data: &str, scores: &[Score]) -> CommandOutput {
+    let rows = scores.first().map_or(0, |s| s.log_likelihoods.len());
+    let title = format!("log likelihood of {data}, {rows} rows, in nats per row");
+    let models: Vec<Value> = scores.iter().map(|s| s.json().into()).collect();
+    let report = CommandOutput::new(title).field("rows", rows).field("models", models);
+    scores.iter().fold(report, |report, score| {
+        let text = format!("{:>16}   log Z {}", score.mean_words(), score.log_z);
+        report.line(&score.model.display().to_string(), text)
+    })
 }
 
 /// What one pass over the data gives.

@@ -1,7 +1,7 @@
 //! `inspect`: what stands in a model file.
 
 use crate::args::Global;
-use crate::model::Model;
+use crate::model::{MODEL_HELP, Model};
 use crate::output::CommandOutput;
 use anyhow::Result;
 use clap::Args;
@@ -16,17 +16,17 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Example:\n  harmonium inspect model.safetensors --json")]
 pub struct Inspect {
-    /// Model file (.safetensors)
+    #[arg(help = MODEL_HELP)]
     model: PathBuf,
 }
 
 impl Inspect {
     pub fn run(&self, _: &Global) -> Result<CommandOutput> {
-        let Model { file, .. } = Model::read(&self.model)?;
+        let Model { path, file, .. } = Model::read(&self.model)?;
         let rbm = &file.rbm;
         let precision = if file.precision == Precision::F32 { "f32" } else { "f64" };
         let parameters = rbm.weights().len() + rbm.visible().par().len() + rbm.hidden().par().len();
-        let title = format!("{}: {parameters} parameters in {precision}", self.model.display());
+        let title = format!("{}: {parameters} parameters in {precision}", path.display());
         let report = layer(CommandOutput::new(title), "visible", rbm.visible());
         let report = layer(report, "hidden", rbm.hidden())
             .field("offsets", json!({"visible": is_centred(rbm.visible()), "hidden": is_centred(rbm.hidden())}))

@@ -3,7 +3,7 @@
 use crate::advice;
 use crate::args::{DataOptions, Global, LogZArgs, data_help, log_z_methods};
 use crate::measured::Sample;
-use crate::model::Model;
+use crate::model::{MODEL_HELP, Model};
 use crate::output::CommandOutput;
 use crate::stream::Stream;
 use anyhow::Result;
@@ -24,7 +24,7 @@ use std::path::PathBuf;
   harmonium log-z model.safetensors --method bar --tolerance 0.2 --json"
 )]
 pub struct LogZ {
-    /// Model file (.safetensors)
+    #[arg(help = MODEL_HELP)]
     model: PathBuf,
     /// How it is computed
     #[arg(long, default_value = "auto", value_parser = log_z_methods())]
@@ -52,7 +52,7 @@ impl LogZ {
             None => None,
         };
         let z = model.log_z(&self.method, &self.estimate, rows.as_ref(), global.seed())?;
-        Ok(CommandOutput::new(format!("{}", self.model.display()))
+        Ok(CommandOutput::new(model.path.display().to_string())
             .line("log Z", z.to_string())
             .line("method", format!("{}: {}", z.method, z.how))
             .maybe("verdict", advice::explanation(&z))

@@ -1,6 +1,7 @@
 //! The commands. **To add one: write its file, add its line to `commands!` below.**
 
 use crate::args::{DataOptions, Global, data_help, output_help, parse_output};
+use crate::model::MODEL_HELP;
 use crate::output::CommandOutput;
 use anyhow::Result;
 use clap::builder::{StyledStr, Styles};
@@ -65,7 +66,7 @@ impl Default for Command {
 /// What a command needs that makes one row out of every row of DATA.
 #[derive(Args)]
 struct RowsToFile {
-    /// Model file (.safetensors)
+    #[arg(help = MODEL_HELP)]
     model: PathBuf,
     #[arg(help = data_help())]
     data: String,

@@ -3,7 +3,7 @@
 use crate::advice;
 use crate::args::{DataOptions, Global, output_help, parse_output, samplers};
 use crate::cells::CellOptions;
-use crate::model::Model;
+use crate::model::{MODEL_HELP, Model};
 use crate::output::{CommandOutput, program, say};
 use crate::progress::Meter;
 use crate::stream::Stream;
@@ -25,7 +25,7 @@ use std::path::PathBuf;
   harmonium sample model.safetensors -n 500 -o samples.npy --sampler gibbs --start data:data.npy --thin 20 --json
   harmonium sample model.safetensors -n 100 -o samples.npy --clamp data.npy --clamp-row 3 --free 1-2")]
 pub struct Sample {
-    /// Model file (.safetensors)
+    #[arg(help = MODEL_HELP)]
     model: PathBuf,
     /// Number of rows
     #[arg(short, value_name = "N", default_value_t = 1000)]
@@ -104,7 +104,7 @@ impl Sample {
         };
         let meter = Meter::new("sweeps");
         let tell = |done, all| meter.tell(done, Some(all));
-        let context = || self.model.display().to_string();
+        let context = || model.path.display().to_string();
         let mut sampling =
             Sampling::of(given.lowered().clone(), SampleOptions { start, ..settings }, &tell).with_context(context)?;
         let table = model.notes.visible(model.lowered.visible().sites(), Some(self.n));

@@ -9,6 +9,7 @@ mod kill;
 mod readme;
 mod reports;
 mod run_directory;
+mod run_model;
 mod sample;
 mod sequences;
 mod shell;
