@@ -1,30 +1,30 @@
-//! The one way files are written: sibling temporary, sync, rename, sync directory. A reader sees the old file or the
-//! new one, never half of either, whenever the program or the model stops.
+//! How every file is written: to a temporary file beside it, sync, rename, sync the directory. A reader sees the old file or
+//! the new one, never half of either, even if the program or the computer stops.
 
 use crate::error::{Error, Result};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes `path` by what `fill` writes. On failure the old file, if any, is untouched and nothing is left behind.
+/// Writes what `fill` writes to `path`. On failure the old file, if any, is unchanged and no temporary file is left.
 ///
 /// A path that is not a regular file (a pipe, a device) cannot be replaced and is written to directly.
 pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let failed = |action| move |source| Error::Io { path: path.into(), action, source };
     if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        let mut file = OpenOptions::new().write(true).open(path).map_err(failed("opening"))?;
-        return fill(&mut file).map_err(failed("writing"));
+        let mut file = OpenOptions::new().write(true).open(path).map_err(failed("open"))?;
+        return fill(&mut file).map_err(failed("write"));
     }
     let temporary = temporary_beside(path).ok_or_else(|| Error::Io {
         path: path.into(),
-        action: "writing",
+        action: "write",
         source: io::Error::new(io::ErrorKind::IsADirectory, "not a file name"),
     })?;
     let done = fill_and_rename(path, &temporary, fill);
     if done.is_err() {
         let _ = fs::remove_file(&temporary);
     }
-    done.map_err(failed("writing"))
+    done.map_err(failed("write"))
 }
 
 fn fill_and_rename(
@@ -48,7 +48,7 @@ fn temporary_beside(path: &Path) -> Option<PathBuf> {
     Some(path.with_file_name(format!(".{name}.{}.tmp", std::process::id())))
 }
 
-/// Makes the rename itself durable. Not every file system lets a directory be synced; the file's content is safe then.
+/// Makes the rename durable. Some file systems cannot sync a directory; the content of the file is safe even then.
 fn sync_directory(path: &Path) -> io::Result<()> {
     let parent = match path.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,

@@ -1,9 +1,10 @@
-//! What can go wrong, one variant per way; every message names the thing, its value and the limit.
+//! Errors of the library: one variant per way to fail. A message names what is wrong, where, and what would be right.
 
 use crate::advice::Advice;
+use std::io;
 use std::path::{Path, PathBuf};
 
-/// The result of everything in this library that can fail.
+/// The result of a function that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of the library.
@@ -13,9 +14,9 @@ pub enum Error {
     /// A unit kind that is not in the list.
     #[error("unknown unit kind '{name}'; known kinds are {known}")]
     UnknownKind {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
-        /// The list.
+        /// The known names.
         known: String,
     },
 
@@ -46,9 +47,9 @@ pub enum Error {
         what: String,
         /// Flat position in it.
         index: usize,
-        /// The offending number.
+        /// The wrong number.
         value: f64,
-        /// What would be allowed.
+        /// What is allowed.
         domain: String,
     },
 
@@ -59,18 +60,18 @@ pub enum Error {
         row: u64,
         /// Column, counted from 1.
         column: usize,
-        /// The offending number.
+        /// The wrong number.
         value: f64,
-        /// What would be allowed.
+        /// What is allowed.
         domain: String,
         /// The unit kind.
         kind: String,
     },
 
     /// Data with the wrong number of columns.
-    #[error("the data has {found} columns, but the model has {expected} visible sites")]
+    #[error("the data has {found} columns, but the model has {expected} visible units")]
     Columns {
-        /// Visible sites of the model.
+        /// Visible units of the model.
         expected: usize,
         /// Columns of the data.
         found: usize,
@@ -82,54 +83,54 @@ pub enum Error {
 
     /// An exact method on a model that is too large for it.
     #[error(
-        "exact enumeration would visit {states} states of the {layer} layer, the limit is 2^{limit}; \
-         exact methods need one finite layer with few sites"
+        "the model is too large for exact enumeration: the {layer} layer has {states} states, the limit is 2^{limit}; \
+         exact methods need a small layer of finite units"
     )]
     TooManyStates {
-        /// The number of states, as text (it may not fit a number).
+        /// The number of states as text, because it may not fit into a number.
         states: String,
-        /// The cheaper finite side.
+        /// The cheaper finite layer: visible or hidden.
         layer: &'static str,
         /// log₂ of the limit.
         limit: u32,
     },
 
-    /// A model without a distribution.
+    /// A model whose energy does not define a distribution.
     #[error("the model cannot be normalised: {0}")]
     NotNormalisable(String),
 
-    /// A question that has no answer for this kind of model.
+    /// Something that is not defined for this model or this data.
     #[error("{0}")]
     Undefined(String),
 
     /// A log Z method that is not in the list.
     #[error("unknown log Z method '{name}'; known methods are {known}")]
     UnknownMethod {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
-        /// The list.
+        /// The known names.
         known: String,
     },
 
-    /// A setting that makes no sense.
+    /// A setting with an invalid value.
     #[error("{key}: {problem}")]
     Config {
-        /// The setting, as it is called in a configuration and on the command line.
+        /// The name of the setting in a configuration and on the command line.
         key: &'static str,
-        /// What is wrong with it, and what would be right.
+        /// What is wrong with it, and what is allowed.
         problem: String,
     },
 
-    /// Training that went wrong and could not be mended.
+    /// Training that failed too often to recover.
     #[error("training stopped at update {update}: {problem}")]
     Diverged {
         /// The update that failed last.
         update: u64,
-        /// What was seen and what to do.
+        /// What was observed.
         problem: String,
     },
 
-    /// A model file that is damaged, lies, or is not one.
+    /// A model file that is damaged, inconsistent, or not a model file.
     #[error("{}: {problem}", path.display())]
     Model {
         /// The file.
@@ -138,7 +139,7 @@ pub enum Error {
         problem: String,
     },
 
-    /// A data file that cannot be understood.
+    /// A data file that cannot be read as a table.
     #[error("{}: {problem}", path.display())]
     Data {
         /// The file.
@@ -147,15 +148,15 @@ pub enum Error {
         problem: String,
     },
 
-    /// The operating system said no.
-    #[error("{}: {action}: {source}", path.display())]
+    /// A failure of the operating system.
+    #[error("cannot {action} {}: {}", path.display(), reason(source, action))]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What was being done.
+        /// What failed: open, read or write.
         action: &'static str,
-        /// The system's reason.
-        source: std::io::Error,
+        /// The reason of the system.
+        source: io::Error,
     },
 
     /// Another error, and what to do about it. Shown as that error alone: a front end adds the advice in its own words.
@@ -203,10 +204,27 @@ impl Error {
     }
 }
 
+/// The reason of the operating system in plain words, without its number.
+fn reason(error: &io::Error, action: &str) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound if action == "write" => "no such directory".into(),
+        io::ErrorKind::NotFound => "no such file".into(),
+        io::ErrorKind::PermissionDenied => "permission denied".into(),
+        io::ErrorKind::IsADirectory => "it is a directory".into(),
+        _ if error.raw_os_error().is_some() => {
+            let text = error.to_string();
+            let (first, rest) =
+                text.split(" (os error").next().unwrap_or_default().split_at_checked(1).unwrap_or_default();
+            first.to_lowercase() + rest
+        }
+        _ => error.to_string(),
+    }
+}
+
 /// Characters of a file's text that a message shows at most.
 const SHOWN: usize = 60;
 
-/// Text of a file in a message: short, and without control characters, which could upset a terminal.
+/// Text from a file for a message: short, and without control characters, which could disturb a terminal.
 pub fn shown(text: &str) -> String {
     let short: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().count() > SHOWN { short + "…" } else { short }

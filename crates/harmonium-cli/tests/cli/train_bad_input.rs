@@ -24,7 +24,7 @@ fn data_that_cannot_be_learned_from() {
         ("text.csv", "'yes' is not a number"),
         ("nan.npy", "data row 2, column 1: NaN"),
         ("none.npy", "(0, 3) is empty"),
-        ("missing.npy", "missing.npy: opening"),
+        ("missing.npy", "cannot open missing.npy: no such file"),
         ("builtin:nothing", "builtin:nothing"),
     ] {
         fails_with(&folder, &format!("train {data} -o run"), words);
@@ -90,7 +90,7 @@ fn settings_that_make_no_sense() {
         ("--config broken.toml", "broken.toml: line 1"),
         ("--config missing.toml", "missing.toml"),
         ("--seed 18446744073709551615", "seed"),
-        ("--method exact --n-hidden 40 --visible gaussian", "exact enumeration would visit 2^40"),
+        ("--method exact --n-hidden 40 --visible gaussian", "layer has 2^40 states, the limit is 2^30"),
     ] {
         fails_with(&folder, &format!("train data.npy -o run {options}"), words);
     }
