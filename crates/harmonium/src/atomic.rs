@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 /// Temporary files that are being written.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Writes `path` by what `fill` writes. On failure the old file, if any, is untouched and nothing is left behind.
+/// Writes what `fill` writes to `path`. On failure the old file, if any, is unchanged and no temporary file is left.
 ///
 /// A path that is not a regular file (a pipe, a device) cannot be replaced and is written to directly.
 pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
@@ -67,7 +67,7 @@ fn temporary_beside(path: &Path) -> Option<PathBuf> {
     Some(path.with_file_name(format!(".{name}.{}.tmp", std::process::id())))
 }
 
-/// Makes the rename itself durable. Not every file system lets a directory be synced; the file's content is safe then.
+/// Makes the rename durable. Some file systems cannot sync a directory; the content of the file is safe even then.
 fn sync_directory(path: &Path) -> io::Result<()> {
     let parent = match path.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,

@@ -9,35 +9,35 @@ use crate::states::{Bits, States};
 use crate::units::Kind;
 use ndarray::{Array2, ArrayView2, s};
 
-/// Rows to learn from, or to judge by.
+/// Rows for training or validation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset<T> {
     states: States<T>,
     weights: Vec<T>,
     uniform: bool,
-    /// Which cells are known, if not all; the states of others are whatever was filled in last.
+    /// Which cells are known, if not all; unknown cells hold the states that were filled in last.
     known: Option<Bits>,
 }
 
-/// Weighted means over the rows of a data set, of the cells that are known.
+/// Weighted means over the known cells of a data set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moments {
     /// ⟨T(v)⟩: statistics × columns.
     pub means: Array2<f64>,
     /// Sum of the weights.
     pub rows: f64,
-    /// Part of the rows, by weight, in which each site is known.
+    /// Weighted fraction of the rows in which each site is known.
     pub known: Vec<f64>,
 }
 
 impl Moments {
-    /// LoweredModel parameters of independent units with these means.
+    /// Natural parameters of independent units with these means.
     pub fn fitted(&self, kind: &Kind) -> Array2<f64> {
         kind.fitted(self.means.view(), self.rows)
     }
 
     /// Mean log likelihood of the known cells of a row under independent units with natural parameters `eta`, in nats:
-    /// ⟨η, ⟨T⟩⟩ − Γ(η) of every site as often as it is known.
+    /// ⟨η, ⟨T⟩⟩ − Γ(η) of every site, times the fraction of rows in which it is known.
     pub fn log_likelihood(&self, kind: &Kind, eta: &Array2<f64>) -> f64 {
         let (unit, width) = (kind.unit::<f64>(), kind.unit::<f64>().width());
         let site = |(i, known): (usize, &f64)| {
@@ -55,7 +55,7 @@ impl<T: Real> Dataset<T> {
         Dataset { states: States::new(layer.unit(), layer.sites()), weights: Vec::new(), uniform: true, known: None }
     }
 
-    /// Rows of data values, each with weight 1; refuses values outside the units' domain.
+    /// Rows of data values, each with weight 1; refuses values outside the domain of the units.
     pub fn from_values(layer: &LoweredLayer<T>, values: ArrayView2<T>) -> Result<Dataset<T>> {
         let mut data = Dataset::new(layer);
         data.push(layer, layer.encode(values, 1)?.view());
@@ -67,7 +67,7 @@ impl<T: Real> Dataset<T> {
         self.push_known(layer, columns, None);
     }
 
-    /// The same, with the cells that are `known`, one bit per site; none means all.
+    /// The same with the known cells, one bit per site; none means all.
     pub fn push_known(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>, known: Option<&Bits>) {
         let before = self.len();
         self.states.push(layer, columns);
@@ -83,31 +83,34 @@ impl<T: Real> Dataset<T> {
         }
     }
 
-    /// Appends a block of prepared rows; refuses by its row what is not finite in this number type.
+    /// Appends a block of prepared rows; refuses values that are not finite in this number type.
     pub fn push_block(&mut self, layer: &LoweredLayer<T>, block: &Block) -> Result<()> {
         let columns = block.columns.mapv(T::of);
         if let Some(((r, _), x)) = columns.indexed_iter().find(|(_, x)| !x.is_finite()) {
             let row = block.first + r as u64;
-            return Err(Error::Undefined(format!("data row {row}: a value is {} in single precision", x.f64())));
+            return Err(Error::Undefined(format!(
+                "data row {row}: a value is {} in single precision, so it is too large",
+                x.f64()
+            )));
         }
         self.push_known(layer, columns.view(), block.known.as_ref());
         Ok(())
     }
 
-    /// Rows to learn from and a part of them to judge by, chosen by seed; each keeps the order of the rows.
+    /// Splits off held-out rows, chosen by the seed: returns the training rows and the held-out rows, both in their order.
     pub fn split(&self, fraction: f64, seed: u64) -> Result<(Dataset<T>, Dataset<T>)> {
         let n = self.len();
         let held_out = (fraction * n as f64).round() as usize;
         if !(fraction > 0.0 && fraction < 1.0) || held_out == 0 || held_out == n {
-            let problem = format!("{fraction} of {n} rows holds out {held_out}, but both parts must have rows");
+            let problem = format!("{fraction} of {n} rows holds out {held_out} rows, but both parts need at least one");
             return Err(Error::Config { key: "data.valid_fraction", problem });
         }
-        // Epochs are shuffled under their own numbers, of which this is one that no run reaches.
+        // Each epoch is shuffled under its own number; no run reaches this one.
         let mut order = shuffled(n, Key::root(seed).of(Purpose::Shuffle).step(u64::MAX));
-        let mut judge = order.split_off(n - held_out);
+        let mut held_out = order.split_off(n - held_out);
         order.sort_unstable();
-        judge.sort_unstable();
-        Ok((self.select(&order), self.select(&judge)))
+        held_out.sort_unstable();
+        Ok((self.select(&order), self.select(&held_out)))
     }
 
     /// Which cells are known, one bit per site, if some are not.
@@ -115,17 +118,17 @@ impl<T: Real> Dataset<T> {
         self.known.as_ref()
     }
 
-    /// Puts filled rows in the place of those with the numbers `rows`.
+    /// Replaces the rows with the numbers `rows` by filled ones.
     pub(crate) fn fill(&mut self, rows: &[usize], filled: &States<T>) {
         self.states.replace(rows, filled);
     }
 
-    /// Puts filled rows in the place of all.
+    /// Replaces all rows by filled ones.
     pub(crate) fn refill(&mut self, filled: States<T>) {
         self.states = filled;
     }
 
-    /// Sets the weight of every row; refuses what is not one positive or zero number per row.
+    /// Sets the weight of every row; refuses anything but one number per row that is 0 or more.
     pub fn set_weights(&mut self, weights: &[f64]) -> Result<()> {
         check_weights(self.len(), weights.iter().copied())?;
         self.weights = weights.iter().map(|w| T::of(*w)).collect();
@@ -153,7 +156,7 @@ impl<T: Real> Dataset<T> {
         &self.weights
     }
 
-    /// Whether every row counts once.
+    /// Whether every row has weight 1.
     pub fn uniform(&self) -> bool {
         self.uniform
     }
@@ -202,7 +205,7 @@ impl<T: Real> Dataset<T> {
 /// Row weights must be as many as the rows, finite, not negative, and not all zero.
 pub(crate) fn check_weights(rows: usize, weights: impl ExactSizeIterator<Item = f64>) -> Result<()> {
     if weights.len() != rows {
-        return Err(Error::RowWeights(format!("there are {} for {rows} rows", weights.len())));
+        return Err(Error::RowWeights(format!("there are {} weights for {rows} rows", weights.len())));
     }
     let mut sum = 0.0;
     for (i, w) in weights.enumerate() {

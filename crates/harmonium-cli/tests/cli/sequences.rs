@@ -19,8 +19,8 @@ fn an_alignment_chooses_its_units_and_weights_and_says_so() {
     let folder = folder();
     let run = folder.run(&format!("{TRAIN} --json"));
     assert_eq!(run.code, 0, "{}", run.err);
-    assert!(run.err.contains("the visible units are potts with 21 states"), "{}", run.err);
-    assert!(run.err.contains("not of the alphabet are read as gaps: X, 1 in all (3.33 %)"), "{}", run.err);
+    assert!(run.err.contains("visible units are potts with 21 states"), "{}", run.err);
+    assert!(run.err.contains("outside the alphabet are read as gaps: X, 1 in all (3.33 %)"), "{}", run.err);
     // Relatives of 1: 2, 3, 4 and itself; 2 and 1; 3 and 1; 4 and 1: two of them differ in two sites.
     assert!(run.err.contains("6 sequences have an effective number of 4"), "{}", run.err);
     let json: serde_json::Value = serde_json::from_str(&run.out).unwrap();

@@ -83,7 +83,7 @@ fn settings_that_make_no_sense() {
         ("--config broken.toml", "broken.toml: line 1"),
         ("--config missing.toml", "missing.toml"),
         ("--seed 18446744073709551615", "seed"),
-        ("--method exact --n-hidden 40 --visible gaussian", "exact enumeration would visit 2^40"),
+        ("--method exact --n-hidden 40 --visible gaussian", "layer has 2^40 states, the limit is 2^30"),
     ] {
         fails_with(&folder, &format!("train data.npy -o run {options}"), words);
     }

@@ -142,7 +142,7 @@ fn nonsense_is_refused_by_name() {
         ("", "no unknown cells"),
         ("--free 7", "column 7 is not among the columns 1 to 6"),
         ("--free 0", "column 0 is not among the columns 1 to 6"),
-        ("--free 1,tall", "no header that could name the column 'tall'"),
+        ("--free 1,tall", "no header, so there is no column 'tall'"),
         ("--mask narrow.npy", "has 5 columns"),
         ("--mask short.npy", "fewer rows"),
         ("--mask long.npy", "more rows"),

@@ -1,8 +1,8 @@
 //! Parquet: columns of numbers in groups of rows, as pandas, Polars, DuckDB and Spark write them.
 //!
 //! A field is a column; a list of numbers that has the same length in every row is that many columns. A missing number is
-//! read as NaN. Read by column, a group of rows at a time, through the library's plain column readers, which need
-//! none of the Arrow crates.
+//! read as NaN. Files are read by column, one group of rows at a time, with the plain column readers of the parquet crate,
+//! which need none of the Arrow crates.
 
 use super::bytes::{most_unpacked, seekable};
 use super::text::{arranged, places};
@@ -20,10 +20,10 @@ use parquet::schema::types::ColumnDescPtr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Beginning of the names that pandas gives to columns of its row index.
+/// Prefix of the columns in which pandas stores its row index.
 const INDEX: &str = "__index_level_";
 
-/// Whether a file that begins so is meant as Parquet.
+/// Whether a file with these first bytes is Parquet.
 pub fn begins(head: &[u8]) -> bool {
     head.starts_with(b"PAR1")
 }
@@ -37,10 +37,11 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     let (file, length) = seekable(path)?;
     let reader = SerializedFileReader::new(file).map_err(|e| refusal(path, &e))?;
     let fields = fields(&reader, options, &refuse)?;
-    let rows = rows(&reader).ok_or_else(|| refuse("its groups of rows do not have the rows it claims".into()))?;
+    let rows = rows(&reader)
+        .ok_or_else(|| refuse("the row groups do not add up to the number of rows in the header".into()))?;
     let width = fields.iter().try_fold(0usize, |sum, f| sum.checked_add(f.width())).filter(|w| *w <= MOST_COLUMNS);
     let width = width.ok_or_else(|| refuse(format!("a row has more than {MOST_COLUMNS} numbers")))?;
-    // A list is unpacked row by row, so that a small file could claim rows that fill the memory.
+    // Lists are decoded row by row, so a small file could claim rows that fill the memory.
     let lists = fields.iter().any(|f| f.list.is_some());
     let bytes = rows.checked_mul(8 * width as u64);
     if lists && bytes.is_none_or(|b| b > most_unpacked(length)) {
@@ -58,7 +59,7 @@ fn refusal(path: &Path, error: &ParquetError) -> Error {
     Error::Data { path: path.into(), problem: format!("not readable as Parquet ({})", shown(&error.to_string())) }
 }
 
-/// The number of rows, if the groups agree with what the file claims.
+/// The number of rows, if the groups agree with the header.
 fn rows(reader: &SerializedFileReader<File>) -> Option<u64> {
     let groups = reader.metadata().row_groups().iter();
     let sum = groups.map(|g| u64::try_from(g.num_rows()).ok()).try_fold(0u64, |sum, n| sum.checked_add(n?))?;
@@ -68,7 +69,7 @@ fn rows(reader: &SerializedFileReader<File>) -> Option<u64> {
 /// A field of the table.
 #[derive(Clone)]
 struct Field {
-    /// Its number among the columns of the file.
+    /// Its index among the columns of the file.
     leaf: usize,
     name: String,
     column: ColumnDescPtr,
@@ -104,7 +105,7 @@ fn fields(
     Ok(fields)
 }
 
-/// The length of all lists of a field.
+/// The length of the lists of a field, which must be the same in all rows.
 fn list_length(reader: &SerializedFileReader<File>, field: &Field) -> std::result::Result<usize, String> {
     let mut length = None;
     for group in reader.metadata().row_groups().iter().filter(|g| g.num_rows() > 0) {
@@ -126,7 +127,7 @@ impl Field {
         self.list.unwrap_or(1)
     }
 
-    /// The names of its columns: those of a list are numbered from 0, as where it was made.
+    /// The names of its columns; those of a list are numbered from 0.
     fn names(&self) -> Vec<String> {
         match self.list {
             None => vec![self.name.clone()],
@@ -134,7 +135,7 @@ impl Field {
         }
     }
 
-    /// Refuses what holds no numbers.
+    /// Refuses a field that is not numbers.
     fn check(&self) -> std::result::Result<(), String> {
         let is = match self.column.physical_type() {
             _ if self.column.max_rep_level() > 1 => "lists of lists",
@@ -167,7 +168,7 @@ impl Field {
     }
 }
 
-/// Pages that have no more values than their group claims.
+/// Pages that are checked to have no more values than their group claims.
 struct Guarded {
     pages: Box<dyn PageReader>,
     left: u64,
@@ -214,13 +215,13 @@ struct ParquetTable {
     names: Vec<String>,
     rows: u64,
     done: u64,
-    /// The next group, and rows of the one before that are not yet read.
+    /// The next group, and the rows of the current one that are not read yet.
     group: usize,
     left: u64,
 }
 
 impl ParquetTable {
-    /// Begins the next group of rows.
+    /// Opens the next group of rows.
     fn next_group(&mut self) -> Outcome<()> {
         let group = self.reader.get_row_group(self.group)?;
         let columns = self.fields.iter().map(|field| {
@@ -274,7 +275,7 @@ impl Source for ParquetTable {
     }
 }
 
-/// What can be wrong while rows are read.
+/// What can go wrong while rows are read.
 enum ReadError {
     File(ParquetError),
     /// In this row of the block.
@@ -292,7 +293,7 @@ fn fill(field: &Field, reader: &mut ColumnReader, out: ArrayViewMut2<f64>) -> st
         ColumnReader::Int64ColumnReader(r) => take(field, r, |x| *x as f64 * unit, out),
         ColumnReader::FloatColumnReader(r) => take(field, r, |x| f64::from(*x), out),
         ColumnReader::DoubleColumnReader(r) => take(field, r, |x| *x, out),
-        _ => Err(ReadError::Row(0, "holds no numbers".into())),
+        _ => Err(ReadError::Row(0, "not a number".into())),
     }
 }
 
@@ -309,7 +310,7 @@ fn take<D: DataType>(
     if records != n {
         return Err(ReadError::Row(records, "the data ends here".into()));
     }
-    // A definition level below the highest is a missing number; in a list one more below it, a missing list.
+    // A definition level below the highest is a missing number; in a list, one level lower is a missing list.
     let full = field.column.max_def_level();
     let entry = full - i16::from(field.column.self_type().is_optional());
     let list = field.list.is_some();
@@ -330,7 +331,7 @@ fn take<D: DataType>(
     check_length(list, row, place, out.ncols())
 }
 
-/// A list must fill its columns.
+/// Refuses a list with the wrong length.
 fn check_length(list: bool, row: usize, found: usize, expected: usize) -> std::result::Result<(), ReadError> {
     if list && found != expected {
         Err(ReadError::Row(row, format!("the list has {found} numbers, expected {expected}")))

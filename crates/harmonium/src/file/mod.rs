@@ -1,4 +1,4 @@
-//! Files: the model file, its limits, and the one atomic writer.
+//! Files: the model file, its limits, and the atomic writer.
 
 pub(crate) mod digest;
 mod model;

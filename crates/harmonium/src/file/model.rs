@@ -1,7 +1,7 @@
 //! The model file: a safetensors file whose tensors are W, a, b, z, α, β and whose metadata say what the units are.
 //!
-//! Everything is validated before a model is built. The same model gives the same bytes: keys are sorted and
-//! nothing depends on time, path or threads.
+//! Everything is validated before a model is built. The same model always gives the same bytes: keys are sorted, and nothing
+//! depends on time, path or threads.
 
 use super::digest;
 use super::tensors::{self, TensorWriter, invalid, numbers};
@@ -32,12 +32,12 @@ pub enum Precision {
 /// Shape and numbers.
 pub type Tensor = (Vec<usize>, Vec<f64>);
 
-/// A model as it stands in a file: computed with in f64, stored in `precision`.
+/// The content of a model file. The model is in f64 in memory and in `precision` in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFile {
     /// The model.
     pub rbm: Rbm<f64>,
-    /// What is done to data before it meets the model.
+    /// How data is prepared for the model.
     pub preprocess: Preprocess,
     /// Free notes, without the `about.` prefix.
     pub about: BTreeMap<String, String>,
@@ -81,7 +81,7 @@ impl ModelFile {
         out.finish()
     }
 
-    /// A file from its metadata and tensors by name, with the checks that bytes of strangers pass.
+    /// A file from its metadata and named tensors, validated like the bytes of a file.
     pub fn from_tensors(
         metadata: BTreeMap<String, String>,
         tensors: &BTreeMap<String, Tensor>,
@@ -120,7 +120,7 @@ impl ModelFile {
         all
     }
 
-    /// What the units are, what is done to data, and notes, by their names in the file.
+    /// The kinds of units, the preprocessing and the notes, by their names in the file.
     pub fn metadata(&self) -> BTreeMap<String, String> {
         let mut all: BTreeMap<String, String> =
             [("format".into(), FORMAT.into()), ("version".into(), VERSION.into())].into();
@@ -140,7 +140,7 @@ impl ModelFile {
     }
 }
 
-/// What a file claims; every metadata key and tensor that is understood is taken out, and nothing may be left.
+/// The content of a file while it is read: every known metadata key is taken out, and nothing may be left.
 struct Parts<'a> {
     metadata: BTreeMap<String, String>,
     tensors: SafeTensors<'a>,
@@ -180,9 +180,9 @@ impl Parts<'_> {
 
     fn expect(&mut self, key: &str, value: &str) -> Result<()> {
         match self.metadata.remove(key) {
-            None => Err(invalid(format!("the metadata key '{key}' is missing: not a harmonium model"))),
+            None => Err(invalid(format!("the metadata key '{key}' is missing: this is not a harmonium model"))),
             Some(found) if found != value => {
-                Err(invalid(format!("{key} is '{}', this program reads '{value}'", shown(&found))))
+                Err(invalid(format!("{key} is '{}', this version reads '{value}'", shown(&found))))
             }
             Some(_) => Ok(()),
         }
@@ -200,7 +200,7 @@ impl Parts<'_> {
         Kind::new(&name, &options)
     }
 
-    /// Every tensor of the file must be one this model has.
+    /// Refuses tensors that this model does not have.
     fn check_names(&self, visible: &Kind, hidden: &Kind) -> Result<()> {
         let mut known: Vec<String> = ["weights", "data.shift", "data.scale"].map(String::from).into();
         for (side, kind) in [("visible", visible), ("hidden", hidden)] {
