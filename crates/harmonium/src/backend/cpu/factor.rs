@@ -43,7 +43,7 @@ impl<T: Real> Operand<T> {
                 let sites = rows.codes.len() / rows.len.max(1);
                 self.lists.load_codes(much, &rows.codes[range.start * sites..range.end * sites], sites, width);
             }
-            Form::Numbers => {
+            Form::Values | Form::Numbers => {
                 self.kind = Kind::Dense;
                 let (columns, values) = numbers(rows, range);
                 self.packed.load(level, much, columns, values);
