@@ -160,7 +160,9 @@ fn main() -> Result<()> {
     let count: usize = args.get(1).and_then(|a| a.parse().ok()).unwrap_or(1056);
     let method = args.get(2).map_or("bar", String::as_str);
     let collapse = args.get(3).is_none_or(|a| a != "two-layers");
-    let kinds = Kind::examples();
+    // Kinds that users can choose: the study is about these.
+    let offered = |kind: &Kind| Kind::LIST.iter().any(|k| k.0 == kind.name());
+    let kinds: Vec<Kind> = Kind::examples().into_iter().filter(offered).collect();
     let pairs: Vec<(Kind, Kind)> = kinds
         .iter()
         .flat_map(|v| kinds.iter().filter(|h| !h.visible_only()).map(move |h| (v.clone(), h.clone())))

@@ -13,6 +13,9 @@ mod moments;
 mod pseudo_likelihood;
 mod reconstruction;
 mod spectrum;
+/// The example of CONTRIBUTING.md, for its test alone.
+#[cfg(test)]
+mod weight_size;
 
 pub use autocorrelation::{IntegratedTime, autocorrelations, integrated_time};
 pub use inputs::{Chains, MeasuredRows};
@@ -180,4 +183,31 @@ impl Measure {
 pub fn measure(cx: &Context, needs: &[Needs]) -> Vec<(&'static Measure, Vec<Value>)> {
     let wanted = MEASURES.iter().filter(|m| needs.contains(&m.needs));
     wanted.map(|m| (m, m.values(cx))).filter(|(_, values)| !values.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Kind;
+    use crate::{Layer, Rbm};
+
+    #[test]
+    fn the_measure_of_contributing_is_the_root_mean_square_of_the_weights() {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let weights = ndarray::arr2(&[[3.0, 0.0], [0.0, -4.0]]);
+        let rbm = Rbm::from_parts(Layer::<f64>::new(kind.clone(), 2), Layer::new(kind, 2), weights).unwrap();
+        let lowered = &rbm.lower();
+        let nothing = Context {
+            lowered,
+            log_jacobian: 0.0,
+            rows: None,
+            held_out: None,
+            chains: None,
+            key: Key::root(1),
+            terms: f64::INFINITY,
+        };
+        let values = weight_size::MEASURE.values(&nothing);
+        assert_eq!(values, [Value::exact("weight_size", 2.5)]);
+        assert_eq!(weight_size::MEASURE.needs, Needs::Model);
+    }
 }
