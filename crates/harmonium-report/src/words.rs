@@ -143,7 +143,7 @@ pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
         };
         add("held-out rows", format!("{text} ({} rows)", fixed(valid.rows as f64, 0)));
     }
-    let gain = fit.log_likelihood.map_or(String::new(), |l| format!("; the model scores {}", signed(l - fit.baseline)));
+    let gain = fit.log_likelihood.map_or(String::new(), |l| format!("; the model is {}", signed(l - fit.baseline)));
     add("baseline", format!("{} nats per row for independent columns{gain}", fixed(fit.baseline, 2)));
     facts
 }
@@ -179,7 +179,7 @@ fn how(summed: &Summed) -> String {
 }
 
 fn signed(nats: f64) -> String {
-    if nats >= 0.0 { format!("+{} above it", fixed(nats, 2)) } else { format!("{} below it", fixed(-nats, 2)) }
+    if nats >= 0.0 { format!("+{} nats per row better", fixed(nats, 2)) } else { format!("{} nats per row worse", fixed(-nats, 2)) }
 }
 
 /// A number to as many digits as its error allows; exact ones have two decimals.

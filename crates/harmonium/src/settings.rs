@@ -277,11 +277,11 @@ pub const SETTINGS: &[Setting] = &[
     row("train.optimizer.nesterov", "nesterov", Group::Learning, Takes::Switch(true), "Nesterov momentum (sgd)"),
     row("train.variance_rate", "variance-rate", Group::Learning, Takes::Number(Range::NotNegative), "Factor of the learning rate for log-variances")
         .python("variance_rate"),
-    row("train.centering", "no-centering", Group::Learning, Takes::Switch(false), "Centering: offsets follow the means of the units")
+    row("train.centering", "no-centering", Group::Learning, Takes::Switch(false), "Centering (offsets that follow the means of the units)")
         .python("centering"),
     row("train.offset_rate", "", Group::Learning, Takes::Number(Range::BelowOne), "How fast the offsets follow the means"),
-    row("train.early_stop", "early-stop", Group::Learning, Takes::WholeOr(1, MANY, "10"), "Early stopping: measurements without improvement to wait for")
-        .python("early_stopping").usual("off").more("Stops when the held-out rows have not become more likely for so many measurements, and keeps the best model."),
+    row("train.early_stop", "early-stop", Group::Learning, Takes::WholeOr(1, MANY, "10"), "Stop after N measurements without improvement on held-out rows")
+        .python("early_stopping").usual("off").more("The best model is kept. Needs held-out rows."),
     row("train.penalty.l1", "l1", Group::Penalties, Takes::Number(Range::NotNegative), "L1 penalty: weight of the sum of |W|"),
     row("train.penalty.l2", "l2", Group::Penalties, Takes::Number(Range::NotNegative), "Weight decay: weight of half the sum of W²"),
     row("train.penalty.max_norm", "max-norm", Group::Penalties, Takes::Number(Range::Positive), "Largest norm of a hidden unit's weights")

@@ -76,9 +76,9 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     variance_rate : float, default=0.3
         Factor of the learning rate for log-variances.
     centering : bool, default=True
-        Centering: offsets follow the means of the units. The trained model has none.
+        Centering (offsets that follow the means of the units). The trained model has no offsets.
     early_stopping : bool, int or "auto", default="auto"
-        Early stopping: measurements without improvement to wait for. True: 10. The best model is kept.
+        Stop after N measurements without improvement on held-out rows. True: 10. The best model is kept.
     l1 : float, default=0.0
         L1 penalty: weight of the sum of |W|.
     l2 : float, default=0.0

@@ -212,7 +212,7 @@ impl Evidence {
             Outcome::Little | Outcome::Failed if self.rising() => vec![Advice::MoreUpdates],
             Outcome::Failed => vec![Advice::TemperedTraining, Advice::SmallerRate, Advice::CheckData],
             Outcome::Little => vec![Advice::TemperedTraining, Advice::MoreHidden, Advice::MoreUpdates],
-            Outcome::NotMixed => vec![Advice::TemperedTraining, Advice::MoreGibbsSteps, Advice::SmallerRate],
+            Outcome::NotMixed => vec![Advice::TemperedTraining, Advice::MoreGibbsSteps],
             Outcome::StillRising => vec![Advice::MoreUpdates],
             Outcome::Learned if self.recovered > 0 => vec![Advice::SmallerRate],
             Outcome::Learned if self.idle.is_some_and(|part| part > IDLE) => {
