@@ -133,7 +133,10 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run_and_leaves_the_old_one() {
     let output = shell.output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1), "{:?}: {err}", output.status);
-    assert!(err.contains("cannot write run/checkpoint.safetensors: file too large") && err.lines().count() == 1, "{err}");
+    assert!(
+        err.contains("cannot write run/checkpoint.safetensors: file too large") && err.lines().count() == 1,
+        "{err}"
+    );
     assert!(err.ends_with("continue with: harmonium train --resume -o run\n"), "{err}");
     assert!(!folder.path("run/checkpoint.safetensors").exists() && !folder.path("run/model.safetensors").exists());
     let names = content(&folder, "run").into_iter().map(|f| f.0).collect::<Vec<_>>();

@@ -137,7 +137,11 @@ pub struct Entry<T> {
 /// The list.
 pub fn estimators<T: Real>() -> [Entry<T>; 4] {
     [
-        Entry { name: "pcd", about: "persistent contrastive divergence: chains continue from update to update", make: pcd::make },
+        Entry {
+            name: "pcd",
+            about: "persistent contrastive divergence: chains continue from update to update",
+            make: pcd::make,
+        },
         Entry { name: "cd", about: "contrastive divergence: chains start from the batch", make: cd::make },
         Entry {
             name: "pt",
