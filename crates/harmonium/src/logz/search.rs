@@ -15,11 +15,11 @@ use ndarray::{Array1, Array2, s};
 const SEARCH: Slot = 3;
 
 /// Starting states, each of which leads to a mode.
-const PLACES: usize = 16;
+const MODES: usize = 16;
 /// Samples of each mode, which are annealed backwards, and to which its own base is fitted.
 const SAMPLES: usize = 4;
 /// Chains that are annealed.
-pub const SEARCHED: usize = PLACES * SAMPLES;
+pub const SEARCHED: usize = MODES * SAMPLES;
 /// Sweeps between two samples.
 const APART: u64 = 5;
 /// Inverse temperatures from the base of a mode to the model, and chains.
@@ -39,7 +39,7 @@ pub fn missed<T: Real>(path: &mut Path<T>, schedule: &[f64], down: &[f64], sweep
     let weights = path.anneal(SEARCH, &back, key.of(Purpose::Backward), |_, _, _| ());
     let seen = down.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b)) + BEYOND;
     let unreached: Vec<usize> =
-        (0..PLACES).filter(|p| -median(&weights[p * SAMPLES..(p + 1) * SAMPLES]) > seen).collect();
+        (0..MODES).filter(|p| -median(&weights[p * SAMPLES..(p + 1) * SAMPLES]) > seen).collect();
     let mass = |p: usize| {
         let rows = samples.slice(s![p * SAMPLES..(p + 1) * SAMPLES, ..]).to_owned();
         near(path, &rows, key.of(Purpose::Near).step(p as u64))
@@ -60,10 +60,10 @@ fn settle<T: Real>(path: &mut Path<T>, sweeps: u64, key: Key) -> Option<Array2<T
         path.backend.put(SEARCH, &states, None);
     }
     path.backend.gibbs(SEARCH, Sweeps { steps: sweeps, key, first: 0, beta: None });
-    let mut samples = Array2::zeros((PLACES * SAMPLES, width));
+    let mut samples = Array2::zeros((MODES * SAMPLES, width));
     for k in 0..SAMPLES {
         path.backend.gibbs(SEARCH, Sweeps { steps: APART, key, first: sweeps + k as u64 * APART, beta: None });
-        let now = path.backend.get(SEARCH).columns(path.backend.lowered().visible().unit(), 0, PLACES);
+        let now = path.backend.get(SEARCH).columns(path.backend.lowered().visible().unit(), 0, MODES);
         samples.slice_mut(s![k..; SAMPLES, ..]).assign(&now);
     }
     Some(samples)
@@ -88,10 +88,10 @@ fn near<T: Real>(path: &mut Path<T>, rows: &Array2<T>, key: Key) -> f64 {
 fn far_apart<T: Real>(layer: &LoweredLayer<T>, key: Key) -> Option<States<T>> {
     let (unit, width) = (layer.unit(), layer.unit().width());
     let n = unit.n_states()?;
-    let mut columns = Array2::zeros((PLACES, layer.columns()));
+    let mut columns = Array2::zeros((MODES, layer.columns()));
     let (mut u, mut row) = (vec![0.0; 2 * layer.sites()], vec![T::zero(); layer.columns()]);
-    for r in 0..PLACES {
-        let part = 1.0 - (r / n) as f64 / PLACES.div_ceil(n) as f64;
+    for r in 0..MODES {
+        let part = 1.0 - (r / n) as f64 / MODES.div_ceil(n) as f64;
         key.of(Purpose::Far).fill(r as u64, &mut u);
         for (site, u) in row.chunks_exact_mut(width).zip(u.chunks_exact(2)) {
             let random = ((u[1] * n as f64) as usize).min(n - 1);

@@ -1,4 +1,4 @@
-//! What measures look at: rows with what the model makes of them, and chains with the free energies they passed through.
+//! The inputs of measures: rows with their hidden means and reconstructions, and chains with their free energies.
 
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::dataset::Dataset;

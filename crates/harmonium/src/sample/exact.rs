@@ -1,4 +1,4 @@
-//! Independent samples by enumeration, see [`crate::exact`]. Every chain is drawn anew each time.
+//! Independent samples by enumeration, see [`crate::exact`]. Every chain is a new draw each time.
 
 use super::{Problem, Sampler};
 use crate::error::Result;

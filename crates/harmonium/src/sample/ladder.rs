@@ -275,7 +275,7 @@ mod tests {
     }
 
     /// Detailed balance of the swap: for every pair of states at two rungs, the odds of a swap are those of the product of both
-    /// distributions after and before it, enumerated from the energies; and it is made where the uniform says so.
+    /// distributions after and before it, enumerated from the energies; and it is accepted where the uniform is below that.
     #[test]
     fn swaps_leave_the_product_of_the_rungs_alone() {
         let (key, mut count, mut seen) = (Key::root(8), 0, 0);
