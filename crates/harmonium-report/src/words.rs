@@ -179,7 +179,11 @@ fn how(summed: &Summed) -> String {
 }
 
 fn signed(nats: f64) -> String {
-    if nats >= 0.0 { format!("+{} nats per row better", fixed(nats, 2)) } else { format!("{} nats per row worse", fixed(-nats, 2)) }
+    if nats >= 0.0 {
+        format!("+{} nats per row better", fixed(nats, 2))
+    } else {
+        format!("{} nats per row worse", fixed(-nats, 2))
+    }
 }
 
 /// A number to as many digits as its error allows; exact ones have two decimals.

@@ -1,4 +1,4 @@
-//! eˣ, log x and sin 2πx in both precisions, without branches, so that loops over them become SIMD code.
+//! eˣ, log x and sin 2πx in both precisions, without branches, so that loops over them compile to SIMD code.
 
 /// 1/k!, k = 0 … 12.
 const TAYLOR: [f64; 13] = {
@@ -11,11 +11,11 @@ const TAYLOR: [f64; 13] = {
     c
 };
 
-/// eˣ, branch-free so that loops over it become SIMD code; relative error below 1e-15, x clamped to ±708.
+/// eˣ without branches; relative error below 1e-15, x clamped to ±708.
 ///
-/// x = n log 2 + r with |r| ≤ ½ log 2, and e^r by its Taylor series to r¹² (next term 2e-16), in pairs so that the
-/// processor need not wait for each term. Adding 1.5·2⁵² rounds to an integer and leaves n in the low mantissa bits,
-/// from where a shift makes it an exponent. No fused multiply-add: the same bits on every instruction set.
+/// x = n log 2 + r with |r| ≤ ½ log 2, and e^r by its Taylor series to r¹² (next term 2e-16), in pairs that do not depend on each
+/// other. Adding 1.5·2⁵² rounds to an integer and leaves n in the low mantissa bits, which a shift turns into an exponent. Without
+/// fused multiply-add, so the bits are the same on every instruction set.
 #[inline(always)]
 pub(crate) fn exp_flat_f64(x: f64) -> f64 {
     const MAGIC: f64 = 6_755_399_441_055_744.0;
@@ -34,7 +34,7 @@ pub(crate) fn exp_flat_f64(x: f64) -> f64 {
     p * f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52))
 }
 
-/// The same in f32, x clamped to ±86, where the results are still normal numbers: sums of denormals would be many times slower.
+/// The same in f32, x clamped to ±86, where the results are normal numbers: sums of denormals would be many times slower.
 /// e^r = 1 + r + r²(c₀ + … + c₄r⁴) with the coefficients of least relative error (3e-9); with rounding it is below 2e-7.
 #[inline(always)]
 pub(crate) fn exp_flat_f32(x: f32) -> f32 {
@@ -56,7 +56,7 @@ pub(crate) fn exp_flat_f32(x: f32) -> f32 {
 /// log x for normal x > 0 and sin 2πz for |z| ≤ ¼, branch-free, in one precision.
 ///
 /// x = 2ᵉm with m in [√½, √2), t = (m−1)/(m+1), log m = 2(t + t³/3 + t⁵/5 + …) with t² ≤ 0.0295; sin by its Taylor series
-/// in (2πz)² ≤ π²/4. Even and odd terms are summed side by side, so that the processor waits half as long.
+/// in (2πz)² ≤ π²/4. Even and odd terms are summed separately, which halves the chain of dependent operations.
 macro_rules! elementary {
     ($ln:ident, $sin:ident, $sum:ident, $float:ident, $bits:ident, $signed:ident, $mantissa:literal, $half_root:literal, $logs:literal, $sines:literal) => {
         /// Σ cₖxᵏ.

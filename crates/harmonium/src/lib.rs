@@ -1,8 +1,8 @@
-//! Restricted Boltzmann Machines: E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), exact where they can be exact.
+//! Restricted Boltzmann Machines: E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), with exact results where they are affordable.
 //!
-//! The flow: an [`Rbm`] (what is saved and trained) is lowered to a [`LoweredModel`] model (what samplers and exact methods
-//! see); estimators return [`Stats`]; [`Rbm::gradient`] pulls a difference of two `Stats` back to the parameters.
-//! `NOTATION.md` has the letters, `ARCHITECTURE.md` the map.
+//! An [`Rbm`], which is trained and saved, is lowered to a [`LoweredModel`], which samplers and exact methods use. Estimators
+//! return [`Stats`]; [`Rbm::gradient`] turns a difference of two `Stats` into a gradient of the parameters. `NOTATION.md` has the
+//! symbols, `ARCHITECTURE.md` the modules.
 
 pub mod advice;
 pub mod atomic;

@@ -92,7 +92,7 @@ pub fn draw_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, u: &[T], o
     }
 }
 
-/// Sums side by side: enough that no addition waits for another.
+/// Partial sums: enough that no addition depends on the one before.
 const SUMS: usize = 16;
 
 /// Σ aᵢ bᵢ in f64, the same bits on every instruction set.
@@ -120,8 +120,8 @@ fn sum_of<A: Real, B: Real, S: Real>(a: &[A], b: &[B], term: impl Fn(A, B) -> S)
     in_pairs(&sums) + rest
 }
 
-/// The sum of all, in pairs: one after another they would wait for each other. A call, because the compiler would make the loop
-/// before it as narrow as the last pair.
+/// The sum of all in pairs, because sequential additions would depend on each other. Not inlined, because the compiler would then
+/// make the loop before it as narrow as the last pair.
 #[inline(never)]
 fn in_pairs<T: Real>(s: &[T; SUMS]) -> T {
     let four = |k: usize| (s[k] + s[k + 8]) + (s[k + 4] + s[k + 12]);
@@ -140,13 +140,13 @@ pub(crate) fn add_scaled<T: Real>(a: f64, x: &[T], y: &mut [f64]) {
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn add_times<T: Real>(a: T, x: &[T], y: &mut [T]) {
     let step = |x: &[T], y: &mut [T]| y.iter_mut().zip(x).for_each(|(y, x)| *y += a * *x);
-    // What is written begins with a cache line: a register that reaches into the next one takes twice as long.
+    // Writes start at a cache line: a register that spans two lines takes twice as long.
     let first = y.as_ptr().align_offset(64).min(y.len()).min(x.len());
     step(&x[..first], &mut y[..first]);
     step(&x[first..], &mut y[first..]);
 }
 
-/// yᵢ += Σᵣ aᵣwᵣᵢ, as [`add_times`] for one row of w after another; four rows at a time read and write y once.
+/// yᵢ += Σᵣ aᵣwᵣᵢ, with the result of [`add_times`] for one row of w after another; four rows at a time read and write y once.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn add_rows<T: Real>(a: &[T], w: &[T], y: &mut [T]) {
     let n = y.len().max(1);
@@ -175,7 +175,7 @@ pub(crate) fn subtract_two<T: Real>(x: &mut [T], a: T, y: &[T], b: T, z: &[T]) {
 pub(crate) fn shrink_row<T: Real>(c: &mut [T], w: &[T], a: T, s: &[T], v: &mut [T]) -> T {
     let mut sums = [T::zero(); SUMS];
     for (((c, w), s), v) in c.chunks_mut(SUMS).zip(w.chunks(SUMS)).zip(s.chunks(SUMS)).zip(v.chunks_mut(SUMS)) {
-        // The full length is a constant, which the compiler can unroll.
+        // With a constant length the compiler unrolls the loop.
         let n = c.len();
         if n == SUMS && w.len() == n && s.len() == n && v.len() == n {
             shrink_part(&mut c[..SUMS], &w[..SUMS], a, &s[..SUMS], &mut v[..SUMS], &mut sums)
@@ -207,7 +207,7 @@ pub(crate) fn scale_row<T: Real>(w: &[T], a: f64, s: &[f64], out: &mut [T]) {
 /// Whether every number is finite.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn all_finite<T: Real>(x: &[T]) -> bool {
-    // 0·x is 0 for a finite number and NaN otherwise, and NaN survives every sum. No branch, so this becomes SIMD code.
+    // 0·x is 0 for a finite number and NaN otherwise, and a sum with NaN is NaN. Without branches this compiles to SIMD code.
     let mut sums = [T::zero(); SUMS];
     let mut chunks = x.chunks_exact(SUMS);
     for x in &mut chunks {

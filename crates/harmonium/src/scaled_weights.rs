@@ -1,17 +1,17 @@
 //! W̃ = W/(s_v s_hᵀ), and its products with vectors, each one pass over W.
 //!
-//! Rows are taken in blocks of fixed size and partial sums are added in their order: the same bits on any number of
-//! threads. Within a block numbers are multiplied and added in the precision of W, as they are where rows meet W.
+//! Rows are processed in blocks of fixed size, and partial sums are added in their order: the same bits on any number of threads.
+//! Within a block, numbers are multiplied and added in the precision of W, as in products of states with W.
 
 use crate::math::{add_rows, add_scaled, add_times, own_dot, scale_row};
 use crate::real::Real;
 use crate::threads::{self, MANY};
 use ndarray::{ArcArray2, Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
 
-/// Rows of W that one task takes.
+/// Rows of W per task.
 pub(crate) const ROWS: usize = 32;
 
-/// 1/s of every visible and every hidden column; none if every s is 1.
+/// 1/s of every visible and every hidden column; none if all s are 1.
 pub(crate) struct Scales(Option<(Vec<f64>, Vec<f64>)>);
 
 impl Scales {
@@ -25,7 +25,7 @@ impl Scales {
         Scales((!plain(s_v) || !plain(s_h)).then(|| (inverse(s_v), inverse(s_h))))
     }
 
-    /// Rows of W̃ from those of W, of which the first is row `first`.
+    /// Rows of W̃ from those of W, starting with row `first`.
     fn write<T: Real>(&self, first: usize, w: &[T], out: &mut [T]) {
         let Some((rows, columns)) = &self.0 else { return out.copy_from_slice(w) };
         let both = w.chunks_exact(columns.len()).zip(out.chunks_exact_mut(columns.len()));
@@ -49,19 +49,19 @@ fn times(x: &Array1<f64>, y: &[f64]) -> Array1<f64> {
     x.iter().zip(y).map(|(x, y)| x * y).collect()
 }
 
-/// W̃x and W̃ᵀy, made while W passes by in blocks of [`ROWS`] rows.
+/// W̃x and W̃ᵀy, computed while W is read in blocks of [`ROWS`] rows.
 struct Products<T> {
-    /// x and y over the scales, and what x and y give; empty for vectors of zeros.
+    /// x and y divided by the scales, and their products with W; empty for vectors of zeros.
     x: Vec<T>,
     y: Vec<T>,
     forward: Vec<T>,
-    /// A row for every block.
+    /// One row per block.
     backward: Vec<T>,
     /// Rows and columns of W.
     shape: (usize, usize),
 }
 
-/// What a block of W gives to them.
+/// The part of the products that belongs to a block of W.
 struct Part<'a, T> {
     x: &'a [T],
     y: &'a [T],
@@ -81,7 +81,7 @@ impl<T: Real> Products<T> {
         Products { x, y, forward, backward, shape }
     }
 
-    /// The parts of all blocks.
+    /// The parts of the blocks.
     fn parts(&mut self) -> impl Iterator<Item = Part<'_, T>> {
         let x = &self.x[..];
         let forward = self.forward.chunks_mut(ROWS).chain(std::iter::repeat_with(|| &mut [][..]));
@@ -90,7 +90,7 @@ impl<T: Real> Products<T> {
         y.zip(forward).zip(backward).map(move |((y, forward), backward)| Part { x, y, forward, backward })
     }
 
-    /// W̃x and W̃ᵀy once all parts are made.
+    /// W̃x and W̃ᵀy, once all parts are computed.
     fn finish(&self, scales: &Scales) -> (Array1<f64>, Array1<f64>) {
         let (mut forward, mut backward) = (vec![0.0; self.shape.0], vec![0.0; self.shape.1]);
         add_scaled(1.0, &self.forward, &mut forward);
@@ -100,7 +100,7 @@ impl<T: Real> Products<T> {
 }
 
 impl<T: Real> Part<'_, T> {
-    /// Takes the block's rows of W.
+    /// Computes the part from the rows of W in the block.
     fn take(self, w: &[T]) {
         let columns = w.len() / self.forward.len().max(self.y.len()).max(1);
         for (out, w) in self.forward.iter_mut().zip(w.chunks_exact(columns.max(1))) {
@@ -110,18 +110,18 @@ impl<T: Real> Part<'_, T> {
     }
 }
 
-/// W while it takes a step and becomes W̃, or is W̃ itself, and meets the origins: one pass over the weights for all.
+/// A step of W, its lowering to W̃, and the products with the origins, in one pass over the weights.
 pub(crate) struct Stepping<'a, T> {
     weights: &'a mut [T],
     lowered: Option<&'a mut [T]>,
-    /// How much of which change.
+    /// Rate and direction of the step.
     step: Option<(T, &'a [T])>,
     columns: usize,
     scales: Scales,
     products: Option<Products<T>>,
 }
 
-/// Some of its rows.
+/// A block of rows of a step.
 pub(crate) struct Block<'a, T> {
     first: usize,
     weights: &'a mut [T],
@@ -179,14 +179,14 @@ impl<'a, T: Real> Stepping<'a, T> {
         })
     }
 
-    /// W̃o_h and W̃ᵀo_v when all blocks have stepped; none for a model without offsets and scales.
+    /// W̃o_h and W̃ᵀo_v, once all blocks have taken the step; none for a model without offsets and scales.
     pub fn finish(&self) -> Option<(Array1<f64>, Array1<f64>)> {
         self.products.as_ref().map(|products| products.finish(&self.scales))
     }
 }
 
 impl<'a, T: Real> Block<'a, T> {
-    /// Takes the step; the rows of W̃.
+    /// Takes the step and returns the rows of W̃.
     pub fn stepped(self) -> &'a [T] {
         if let Some((rate, step)) = self.step {
             add_times(rate, step, self.weights);
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
     use crate::rng::Key;
 
-    /// In f32 both products are within 4·10⁻⁷ of the sum of their terms' sizes, in f64 within 10⁻¹⁵. The reference sums one
+    /// The error of both products is at most 4·10⁻⁷ of the sum of the absolute terms in f32, and 10⁻¹⁵ in f64. The reference sums one
     /// number after another, in f64.
     #[test]
     fn products_are_as_precise_as_their_numbers() {

@@ -1,4 +1,4 @@
-//! Rows of a layer's states, stored as small as the unit allows: a bit, a code, or a number per site.
+//! Rows of states of a layer in the smallest storage that the unit allows: a bit, a code, or a number per site.
 //!
 //! Data stay packed from the reader to the chains; a few rows at a time are unpacked to columns for a product.
 
@@ -8,7 +8,7 @@ use crate::real::Real;
 use crate::units::Unit;
 use ndarray::{Array2, ArrayView2, s};
 
-/// Bits of many rows, each row beginning at a new word.
+/// Bits of many rows; each row starts at a new word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bits {
     sites: usize,
@@ -25,7 +25,7 @@ impl Bits {
         Bits { sites, words: Vec::new() }
     }
 
-    /// Rows from their words; `None` if they do not fill rows, or have bits beyond the last site.
+    /// Rows from their words; `None` if a row is incomplete, or has bits beyond the last site.
     pub fn from_words(sites: usize, words: Vec<u64>) -> Option<Bits> {
         let stride = Self::stride(sites);
         let spare = stride * 64 - sites;
@@ -82,16 +82,16 @@ impl Bits {
 /// Packed rows of states of one layer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum States<T> {
-    /// Units with two states and one column: the bit tells the second state.
+    /// Units with two states and one column: 1 is the second state.
     Bits(Bits),
-    /// Other finite units: the number of the state.
+    /// Other finite units: the index of the state.
     Codes(Array2<u16>),
     /// Everything else: the data value.
     Real(Array2<T>),
 }
 
 impl<T: Real> States<T> {
-    /// No rows yet, in the smallest storage that holds states of `unit`.
+    /// No rows yet, in the smallest storage for states of `unit`.
     pub fn new(unit: &dyn Unit<T>, sites: usize) -> States<T> {
         match unit.n_states() {
             Some(2) if unit.width() == 1 => States::Bits(Bits::new(sites)),
@@ -116,7 +116,7 @@ impl<T: Real> States<T> {
         }
     }
 
-    /// The number of the state of every site; none if they are not all states of finite units.
+    /// The index of the state of every site; none if some values are not states of finite units.
     pub fn codes(&self) -> Option<Array2<u16>> {
         match self {
             States::Bits(b) => Some(Array2::from_shape_fn((b.rows(), b.sites), |(r, i)| u16::from(b.get(r, i)))),
@@ -134,7 +134,7 @@ impl<T: Real> States<T> {
         }
     }
 
-    /// Appends rows of columns. Values that are no states (grey values) move all rows to the storage for numbers.
+    /// Appends rows of columns. If a value is not a state (a grey value), all rows are converted to numbers.
     pub fn push(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>) {
         let (unit, width) = (layer.unit(), layer.unit().width());
         if !matches!(self, States::Real(_)) && !all_states(layer, columns) {
@@ -166,7 +166,7 @@ impl<T: Real> States<T> {
         }
     }
 
-    /// Puts `new`, which is stored alike, in the place of the rows with these numbers.
+    /// Replaces the rows with these numbers by `new`, which has the same storage.
     pub(crate) fn replace(&mut self, rows: &[usize], new: &States<T>) {
         match (self, new) {
             (States::Bits(all), States::Bits(new)) => {
@@ -181,7 +181,7 @@ impl<T: Real> States<T> {
             (States::Real(all), States::Real(new)) => {
                 rows.iter().zip(new.rows()).for_each(|(r, new)| all.row_mut(*r).assign(&new));
             }
-            // A backend gives rows back as it got them.
+            // A backend returns rows in the storage it received.
             _ => {}
         }
     }
@@ -222,7 +222,7 @@ impl<T: Real> States<T> {
         }
     }
 
-    /// Refuses rows that are no states of the layer: another number of sites, or codes beyond the last.
+    /// Refuses rows that are not states of the layer: a wrong number of sites, or invalid codes.
     pub fn check(&self, layer: &LoweredLayer<T>) -> Result<()> {
         let n = layer.unit().n_states().unwrap_or(usize::MAX);
         let fits = match self {
@@ -233,12 +233,12 @@ impl<T: Real> States<T> {
         if fits && self.sites() == layer.sites() {
             Ok(())
         } else {
-            Err(Error::Undefined(format!("rows of states do not fit {} units", layer.kind())))
+            Err(Error::Undefined(format!("the rows are not states of {} units", layer.kind())))
         }
     }
 }
 
-/// One value per bit: low[0] for 0, high[1] for 1.
+/// One value per bit: values[0] for 0, values[1] for 1.
 fn unpack<T: Real>(words: &[u64], values: [T; 2], row: &mut [T]) {
     for (word, out) in words.iter().zip(row.chunks_mut(64)) {
         for (i, x) in out.iter_mut().enumerate() {
@@ -247,7 +247,7 @@ fn unpack<T: Real>(words: &[u64], values: [T; 2], row: &mut [T]) {
     }
 }
 
-/// Whether every site is in one of its states. Sites of several columns are made by `encode`, which writes states only.
+/// Whether every site is in one of its states. Sites of several columns come from `encode`, which writes states only.
 fn all_states<T: Real>(layer: &LoweredLayer<T>, columns: ArrayView2<T>) -> bool {
     match layer.two_values() {
         Some([low, high]) => columns.iter().all(|x| *x == low || *x == high),

@@ -1,4 +1,4 @@
-//! The model of the cells that are not known, solved: its visible layer has their distribution, its hidden layer that of h.
+//! Exact conditionals: the model of the unknown cells, solved. Its visible layer has their distribution.
 
 use super::Answer;
 use crate::error::Result;
@@ -9,7 +9,7 @@ use crate::states::Bits;
 use crate::stats::Stats;
 use ndarray::{Array1, Array2, Axis};
 
-/// Independent draws that intervals are read from.
+/// Independent draws that intervals are computed from.
 const DRAWS: usize = 1000;
 
 /// One row: its columns, and which of its sites are known.
@@ -47,7 +47,7 @@ impl Row<'_> {
         (0..self.x.len()).filter(|c| !self.known.get(self.number, c / width)).collect()
     }
 
-    /// ⟨T(v)⟩, ⟨T(h)⟩ and ⟨vhᵀ⟩ given what is known.
+    /// ⟨T(v)⟩, ⟨T(h)⟩ and ⟨vhᵀ⟩ given the known cells.
     pub fn stats(&self) -> Result<Stats<f64>> {
         if self.free().is_empty() {
             return Ok(self.lowered.up().stats(self.one().view(), Array1::ones(1).view()));
@@ -64,7 +64,7 @@ impl Row<'_> {
         Ok(Stats { hidden: found.hidden, weight: 1.0, ..all })
     }
 
-    /// What is known of its cells, with draws under a key if they are wanted.
+    /// The result for its cells, with draws under a key if they are wanted.
     pub(super) fn answer(&self, draws: Option<Key>) -> Result<Answer> {
         let (layer, free) = (self.lowered.visible(), self.free());
         let (mut means, std_err) = (Array1::from(self.x.clone()), Array1::zeros(self.x.len()));

@@ -1,4 +1,4 @@
-//! log Σ exp(−E) where some visible cells are given, of many rows at once: annealing with these cells held fast.
+//! log Σ exp(−E) over the unknown cells of many rows at once, by annealing with the known cells clamped.
 
 use super::chains::put_copies;
 use crate::backend::{Backend, Slot};
@@ -9,10 +9,10 @@ use crate::sample::path::{Path, Pilots};
 use crate::states::{Bits, States};
 
 const SLOT: Slot = 0;
-/// Fewest and most temperatures that are passed.
+/// Fewest and most temperatures.
 const TEMPERATURES: (f64, f64) = (50.0, 1000.0);
 
-/// The way from independent units to a model, on which cells may be held fast.
+/// The path from independent units to a model, with clamped cells.
 pub(super) struct KnownPath<T: Real> {
     path: Path<'static, T>,
     temperatures: usize,
@@ -21,16 +21,16 @@ pub(super) struct KnownPath<T: Real> {
 impl<T: Real> KnownPath<T> {
     pub fn new(backend: Box<dyn Backend<T>>, key: Key) -> KnownPath<T> {
         let path = Path::new(backend, 2, Pilots::SOME, key, &|_| ());
-        // The variance of log weights is about length²/temperatures, and less where cells are given.
+        // The variance of the log weights is about length²/temperatures, and less with clamped cells.
         let temperatures = (2.0 * path.length * path.length).clamp(TEMPERATURES.0, TEMPERATURES.1) as usize;
         KnownPath { path, temperatures }
     }
 
-    /// log Σ exp(−E) over all that is not given, of every row, by so many chains each: low on average.
+    /// log Σ exp(−E) over everything that is not known, for every row, by `chains` chains each: too low on average.
     pub fn log_marginals(&mut self, rows: &States<T>, known: &Bits, chains: usize, key: Key) -> Vec<Estimate> {
         let path = &mut self.path;
         let copies = put_copies(path.backend.as_mut(), SLOT, rows, known, chains);
-        // At β = 0 one sweep forgets everything that is not held.
+        // At β = 0 the result of a sweep depends on the clamped cells only.
         path.sweep(SLOT, &vec![T::zero(); copies], key, 0);
         let weights = path.anneal(SLOT, &path.schedule(self.temperatures), key, |_, _, _| ());
         let x = rows.columns(path.backend.lowered().visible().unit(), 0, rows.rows());

@@ -110,9 +110,9 @@ mod tests {
     use crate::units::Kind;
     use ndarray::array;
 
-    fn binarizer(asked: Option<Binarize>, remembered: Option<Binarize>, kind: &str) -> Binarizer {
+    fn binarizer(given: Option<Binarize>, stored: Option<Binarize>, kind: &str) -> Binarizer {
         let options = if kind == "potts" { [("states".into(), "2".into())].into() } else { Default::default() };
-        Binarizer::new(asked, remembered, Kind::new(kind, &options).unwrap().unit(), 7)
+        Binarizer::new(given, stored, Kind::new(kind, &options).unwrap().unit(), 7)
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! ⟨·⟩_p by enumeration: the gradient is that of the likelihood, without noise. See [`crate::exact`]. Cells that are not known are
-//! summed over where that is cheap, so that it is the gradient of the likelihood of what is known.
+//! ⟨·⟩_p by enumeration: the exact gradient of the likelihood, without noise, see [`crate::exact`]. Unknown cells are summed over
+//! where that is cheap, so that it is the gradient of the likelihood of the known cells.
 
 use super::{BATCH, Context, Estimator, EstimatorOptions, Phases};
 use crate::conditional::{self, cost};

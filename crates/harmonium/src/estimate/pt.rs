@@ -1,10 +1,10 @@
-//! Parallel tempering: every persistent chain is the last rung of a ladder that goes down to independent units, and swaps bring
-//! states from where barriers are low (Desjardins, Courville, Bengio, Vincent & Delalleau, *Tempered Markov chain Monte Carlo
-//! for training of restricted Boltzmann models*, 2010; Cho, Raiko & Ilin, *Parallel tempering is efficient for learning
-//! restricted Boltzmann models*, 2010).
+//! Parallel tempering: every persistent chain is the last rung of a ladder that starts at independent units, and swaps bring
+//! states from temperatures where barriers are low (Desjardins, Courville, Bengio, Vincent & Delalleau, *Tempered Markov chain
+//! Monte Carlo for training of restricted Boltzmann machines*, 2010; Cho, Raiko & Ilin, *Parallel tempering is efficient for
+//! learning restricted Boltzmann machines*, 2010).
 //!
-//! The independent units have the mean statistics of the data, which running means follow. Now and then the rungs move to
-//! where swaps were refused equally often.
+//! The independent units have the mean statistics of the data, tracked by running means. From time to time the temperatures
+//! move to where swaps would be rejected equally often.
 
 use super::{Context, Estimator, EstimatorOptions, Phases};
 use crate::backend::{Backend, Slot};
@@ -19,16 +19,16 @@ use ndarray::Array2;
 const CHAINS: Slot = 1;
 /// The chains of all ladders.
 const LADDERS: Slot = 2;
-/// Updates between two moves of the rungs.
+/// Updates between two changes of the temperatures.
 const MOVE_EVERY: u64 = 50;
-/// The part of the difference to a batch's means that the running means take.
+/// The rate of the running means.
 const RATE: f64 = 0.01;
 
 struct Pt<T> {
     steps: u64,
     rungs: usize,
     ladders: Ladders<T>,
-    /// Running means of T(v) and T(h) over the data, if there was any yet.
+    /// Running means of T(v) and T(h) over the data; none before the first batch.
     means: Option<[Array2<f64>; 2]>,
 }
 
@@ -43,7 +43,7 @@ fn even(rungs: usize) -> Vec<f64> {
 }
 
 impl<T: Real> Pt<T> {
-    /// Follows the means of a batch, and makes independent units with these means the first rung.
+    /// Updates the running means with a batch, and fits the first rung to them.
     fn follow(&mut self, backend: &mut dyn Backend<T>, batch: &[Array2<T>; 2]) {
         let now = || batch.each_ref().map(|means| means.mapv(T::f64));
         let means = self.means.get_or_insert_with(now);
@@ -98,7 +98,7 @@ impl<T: Real> Estimator<T> for Pt<T> {
         let ladders = rows / self.rungs;
         (self.ladders, self.means) = (Ladders::of_rows(LADDERS, &even(self.rungs), ladders), None);
         if let Some(numbers) = numbers {
-            let invalid = || Error::Undefined("a checkpoint's ladders make no sense".into());
+            let invalid = || Error::Undefined("the checkpoint's ladders are inconsistent".into());
             let own = self.ladders.numbers().len();
             if numbers.len() < own || rows != ladders * self.rungs {
                 return Err(invalid());
@@ -112,7 +112,7 @@ impl<T: Real> Estimator<T> for Pt<T> {
     }
 }
 
-/// Running means from their numbers: none of them, or all. Outer `None` if they do not fit.
+/// Running means from their numbers, which may be absent. The outer `None` means that they do not fit.
 #[allow(clippy::option_option)]
 fn means<T: Real>(lowered: &LoweredModel<T>, numbers: &[f64]) -> Option<Option<[Array2<f64>; 2]>> {
     if numbers.is_empty() {

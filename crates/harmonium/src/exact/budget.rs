@@ -4,7 +4,7 @@
 //! repeats. A model costs the states of its cheaper layer times the columns of the other layer, see
 //! [`Exact::cost`](super::Exact::cost). Two cores compute about 4·10⁸ terms per second.
 
-/// The largest cost, in terms, up to which something is computed exactly without being asked for.
+/// The largest cost, in terms, up to which an exact method is the default.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget(f64);
 
@@ -35,7 +35,7 @@ pub const ALL_ROWS: Budget = Budget(2e9);
 /// The log Z method `auto` enumerates: below a minute.
 pub const LOG_Z: Budget = Budget(2e10);
 
-/// log₂ of the number of states that are enumerated at most, even if asked for: about half an hour for 784 × 30.
+/// log₂ of the most states that are ever enumerated: about half an hour for 784 × 30.
 pub const MOST_STATES_LOG2: u32 = 30;
 /// log₂ of the largest cost that is reported as a number; beyond it there is no exact method.
 pub(super) const MOST_COST_LOG2: f64 = 60.0;

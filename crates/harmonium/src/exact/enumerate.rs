@@ -1,8 +1,8 @@
 //! log Z = log Σ_x exp(−F(x)) over every state x of the cheaper layer.
 //!
-//! States are visited in blocks that share all but the first few sites. What those few add to the other layer's input is
-//! tabulated once, so that a state costs one addition and one Γ per column. Blocks are grouped in shards of fixed
-//! extent: threads take shards, sums go in shard order, and the bits do not depend on the number of threads.
+//! States are visited in blocks that differ in the first few sites only. The contribution of those sites to the input of the
+//! other layer is tabulated once, so that a state costs one addition and one Γ per column. Blocks are grouped in shards of fixed
+//! size: threads process shards, sums are taken in shard order, and the bits do not depend on the number of threads.
 
 use super::{MOST_STATES_LOG2, Progress};
 use crate::error::{Error, Result};
@@ -17,10 +17,10 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// States per block at most, and bytes of the table of inputs at most: it should stay in the second-level cache.
+/// States per block at most, and bytes of the table of inputs at most, which should stay in the second-level cache.
 const BLOCK_STATES: usize = 256;
 const TABLE_BYTES: usize = 512 << 10;
-/// Shards of the sum; each holds one number, and progress is told once per shard.
+/// Shards of the sum; each holds one number and reports progress once.
 const SUM_SHARDS: u64 = 1024;
 /// Shards of the statistics; each holds a whole set of them.
 const STATS_SHARDS: u64 = 16;
@@ -71,7 +71,7 @@ impl Enumeration {
         self.over_visible
     }
 
-    /// What was done, in words.
+    /// A description of what was done.
     pub fn describe(&self) -> String {
         let layer = if self.over_visible { "visible" } else { "hidden" };
         format!("sum over all {} states of the {layer} layer", self.states)
@@ -102,7 +102,7 @@ impl Enumeration {
         total.mean()
     }
 
-    /// `n` states of the enumerated layer drawn exactly: uniforms are sorted, and only shards that own one are walked.
+    /// `n` exact samples of the enumerated layer: uniforms are sorted, and only shards that contain one are visited.
     pub fn sample(&self, lowered: &LoweredModel<f64>, log_z: f64, n: usize, key: Key) -> Array2<f64> {
         let walk = Walk::new(self.pass(lowered));
         let mut wanted: Vec<(f64, usize)> = (0..n).map(|i| (key.uniforms::<f64>(i as u64, 0)[0], i)).collect();
@@ -157,7 +157,7 @@ pub(super) fn cost_log2<T: Real>(lowered: &LoweredModel<T>, sites: usize) -> Opt
     }
 }
 
-/// A walk over all states of `pass.from`: block b fixes the last sites, the table `low` runs over the first.
+/// An enumeration of all states of `pass.from`: block b fixes the last sites, the table `low` runs over the first.
 struct Walk<'a> {
     pass: Pass<'a, f64>,
     /// Columns of the first sites, one row per combination.

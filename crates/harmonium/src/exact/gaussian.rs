@@ -32,7 +32,7 @@ impl Joint {
         let (n, m) = (pass.from.columns(), pass.to.columns());
         if n > MOST_GAUSSIAN_UNITS {
             return Err(Error::Undefined(format!(
-                "two Gaussian layers are exact up to {MOST_GAUSSIAN_UNITS} units in the smaller one, here it has {n}"
+                "two Gaussian layers can be solved up to {MOST_GAUSSIAN_UNITS} units in the smaller layer, which has {n} here"
             )));
         }
         let (gamma, theta) = (precision(pass.to), pass.to.eta().row(0).to_owned());
@@ -43,7 +43,7 @@ impl Joint {
         let factor = Cholesky::new(schur).ok_or_else(|| {
             Error::NotNormalisable(
                 "both layers are Gaussian and their joint precision matrix is not positive definite \
-                 (some weights are too large against the variances)"
+                 (some weights are too large for the variances)"
                     .into(),
             )
         })?;

@@ -1,4 +1,4 @@
-//! The model file: a safetensors file whose tensors are W, a, b, z, α, β and whose metadata say what the units are.
+//! The model file: a safetensors file whose tensors are W, a, b, z, α, β and whose metadata has the kinds of units.
 //!
 //! Everything is validated before a model is built. The same model always gives the same bytes: keys are sorted, and nothing
 //! depends on time, path or threads.

@@ -1,5 +1,5 @@
 //! Annealed importance sampling: Z/Z₀ = ⟨Π p*_{k+1}(v_k)/p*_k(v_k)⟩ over chains that start at the base (Neal, *Annealed
-//! importance sampling*, 2001; Salakhutdinov & Murray 2008). The mean is right, so its logarithm is low on average.
+//! importance sampling*, 2001; Salakhutdinov & Murray 2008). The mean is unbiased, so its logarithm is too low on average.
 
 use super::bidirectional::Annealer;
 use super::weights::{Estimate, MIN_ESS};
@@ -25,17 +25,17 @@ impl Sampler for Ais {
     }
 }
 
-/// An estimate from one direction, which is `side` on average, and what it is worth.
+/// An estimate from one direction, which is too low or too high (`bias`) on average.
 pub(super) fn one_sided(found: Estimate, bias: &str, verdict: Verdict, chains: usize) -> LogZ {
     let Estimate { value, std_err, ess } = found;
     let few = ess < MIN_ESS;
     let reason = if few {
         format!(
-            "the effective sample size is {ess:.1} of {chains}, too small for an error bar: the value is {bias} on average \
+            "the effective sample size is {ess:.1} of {chains}, too small for an error bar: the value is too {bias} on average \
              and may be far off"
         )
     } else {
-        format!("one direction only, {bias} on average")
+        format!("one direction only, too {bias} on average")
     };
     let advice = if few { &[Advice::MoreTemperatures, Advice::BothDirections][..] } else { &[Advice::BothDirections] };
     LogZ {

@@ -1,4 +1,4 @@
-//! Both directions with growing effort, until the interval is as narrow as asked and nothing contradicts it.
+//! Annealing in both directions with growing effort, until the interval is narrow enough and nothing contradicts it.
 
 use super::bidirectional::{Annealer, Bidirectional, Effort};
 use super::weights::{Estimate, MIN_ESS};
@@ -8,9 +8,9 @@ use crate::error::Result;
 use crate::math::softplus;
 use crate::real::Real;
 
-/// A direction or group that differs by more than this many errors of the difference is no accident.
+/// A difference of more than this many standard errors is significant.
 const ERRORS: f64 = 3.0;
-/// Nats of difference, beyond errors, from which on two ways are said to disagree.
+/// A significant difference of more than this many nats is a disagreement.
 const NATS: f64 = 1.0;
 
 pub(super) fn run(problem: &Problem) -> Result<LogZ> {
@@ -30,7 +30,7 @@ impl Sampler for Bar {
             let doubts = doubts(&found, before.as_ref(), limits.tolerance);
             let next = grown(&found, &limits);
             let stop = limits.temperatures.is_some() || spent + annealer.cost(&next) > limits.sweeps;
-            // One round alone cannot show that it was enough.
+            // A single round cannot show that it was enough.
             if stop || doubts.is_empty() && before.is_some() {
                 return Ok(conclude(&found, &doubts, limits.tolerance));
             }
@@ -40,8 +40,8 @@ impl Sampler for Bar {
     }
 }
 
-/// More of what is short: temperatures while log weights of either direction spread by more than a nat, then chains; always
-/// sweeps. Three times as much, so that the rounds before the last are a third of the work.
+/// The next effort: more temperatures while the variance of the log weights is above 1, then more chains; always more sweeps.
+/// Three times as much, so that the rounds before the last are a third of the work.
 fn grown(found: &Bidirectional, limits: &Limits) -> Effort {
     let Effort { chains, ladders, temperatures, sweeps } = found.effort;
     if found.spread > 1.0 || limits.chains.is_some() {
@@ -54,11 +54,11 @@ fn grown(found: &Bidirectional, limits: &Limits) -> Effort {
 /// A reason not to be certain.
 #[derive(Clone, Debug, PartialEq)]
 enum Doubt {
-    /// The interval is wider than asked.
+    /// The interval is wider than the tolerance.
     Wide,
-    /// Few paths of one direction could have come from the other.
+    /// The two directions hardly overlap.
     Overlap,
-    /// Two ways to log Z differ by so many nats, and by more than errors and a nat explain.
+    /// Two estimates of log Z differ by so many nats; `far` if that is a disagreement.
     Differ { what: &'static str, by: f64, far: bool },
 }
 
@@ -88,8 +88,8 @@ fn doubts(found: &Bidirectional, before: Option<&Bidirectional>, tolerance: f64)
     doubts
 }
 
-/// The number with its error bar, which is no smaller than three quarters of what two ways to it differ by: the number lies
-/// somewhere between the two.
+/// The result. Its standard error is at least three quarters of the difference between two estimates, because log Z lies
+/// somewhere between them.
 fn conclude(found: &Bidirectional, doubts: &[Doubt], tolerance: f64) -> LogZ {
     let far = doubts.iter().any(|d| matches!(d, Doubt::Differ { far: true, .. }));
     let verdict = match (doubts.is_empty(), far) {
@@ -128,8 +128,8 @@ fn how(found: &Bidirectional) -> String {
     let Effort { chains, ladders, temperatures, sweeps } = found.effort;
     let words = |e: Estimate| format!("{:.3} ± {:.3}", e.value, e.std_err);
     format!(
-        "{chains} chains up ({}) and {ladders} down ({}) through {temperatures} temperatures, after {sweeps} sweeps of \
-         parallel tempering",
+        "{chains} chains annealed to the model ({}) and {ladders} from it ({}) through {temperatures} temperatures, after \
+         {sweeps} sweeps of parallel tempering",
         words(found.forward),
         words(found.backward)
     )

@@ -1,8 +1,8 @@
-//! A layer with few sites, the other summed out: log p*(x) = ⟨η, T(x)⟩ + Γ(xᵀW̃) of every state, single sites drawn in turn.
+//! Sampling a layer with few sites, with the other summed out: log p*(x) = ⟨η, T(x)⟩ + Γ(xᵀW̃), one site at a time.
 //!
-//! Where one layer has few units, each of them holds many of the other: given either layer the other is all but certain, and
-//! chains that draw whole layers hardly move. With the large layer summed out the barriers are those of the few units
-//! alone. A sweep goes through the sites up or down, by a coin: that makes it its own reverse, which annealing back needs.
+//! If one layer has few units, each of them is coupled to many of the other: either layer almost determines the other, and
+//! block Gibbs sampling hardly moves. With the large layer summed out, only the barriers of the few units remain. A sweep visits
+//! the sites in ascending or descending order, with equal probability: that makes it reversible, which reverse annealing needs.
 
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::lowered::LoweredModel;
@@ -14,12 +14,12 @@ use crate::stats::{Stats, Take};
 use crate::threads;
 use ndarray::{Array1, Array2, ArrayView1, ArrayViewMut1, Axis, s};
 
-/// The visible layer of `lowered` is the one that is kept.
+/// A backend that samples the visible layer of `lowered` and sums out the hidden one.
 pub struct Collapsed<T> {
     lowered: LoweredModel<T>,
     base: Array2<T>,
     slots: Vec<Array2<T>>,
-    /// Cells that are not drawn, by slot.
+    /// Clamped cells by slot.
     known: Vec<Option<Bits>>,
 }
 
@@ -30,7 +30,7 @@ impl<T: Real> Collapsed<T> {
         Collapsed { lowered, base, slots: Vec::new(), known: Vec::new() }
     }
 
-    /// Whether a pass over some rows is worth several threads: from some 50 µs on.
+    /// Whether a pass over some rows uses several threads: from about 50 µs on.
     fn parallel(&self, rows: usize) -> bool {
         rows * self.lowered.weights().len() >= 1 << 16
     }
@@ -142,7 +142,7 @@ impl<T: Real> Backend<T> for Collapsed<T> {
         self.known[slot] = known.cloned();
     }
 
-    /// The other layer has no states here.
+    /// Does nothing: the hidden layer has no states here.
     fn put_hidden(&mut self, _: Slot, _: &States<T>) {}
 
     fn get(&self, slot: Slot) -> States<T> {
@@ -170,7 +170,7 @@ impl<T: Real> Backend<T> for Collapsed<T> {
         self.slots[slot] = rows;
     }
 
-    /// Only the statistics of the layer that is kept.
+    /// Statistics of the visible layer only.
     fn stats(&mut self, slot: Slot, _: Option<&[T]>, _: Option<(Key, u64)>, take: Take, out: &mut Stats<T>) {
         let layer = self.lowered.visible();
         let (mut t, mut sums) = (Array2::zeros(layer.eta().dim()), Stats::zeros(&self.lowered));

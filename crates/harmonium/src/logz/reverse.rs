@@ -1,6 +1,6 @@
-//! Annealed importance sampling backwards: Z₀/Z = ⟨Π p*_k(v_k)/p*_{k+1}(v_k)⟩ over chains that start at samples of the model
+//! Reverse annealed importance sampling: Z₀/Z = ⟨Π p*_k(v_k)/p*_{k+1}(v_k)⟩ over chains that start at samples of the model
 //! (Burda, Grosse & Salakhutdinov, *Accurate and conservative estimates of MRF log-likelihood*, 2015; Grosse, Ghahramani &
-//! Adams, *Sandwiching the marginal likelihood*, 2015). −log of the mean is high on average, if the samples are exact.
+//! Adams, *Sandwiching the marginal likelihood*, 2015). −log of the mean is too high on average, if the samples are exact.
 
 use super::ais::one_sided;
 use super::bidirectional::Annealer;
@@ -21,7 +21,7 @@ impl Sampler for Reverse {
         limits.meter.plan(annealer.cost(&effort));
         let found = annealer.run(effort, 0).backward;
         let how = format!(
-            "{} samples by {} sweeps of parallel tempering, back through {} temperatures",
+            "{} samples from {} sweeps of parallel tempering, annealed back through {} temperatures",
             effort.ladders, effort.sweeps, effort.temperatures
         );
         let z = one_sided(found, "high", Verdict::UpperBound, effort.ladders);

@@ -1,5 +1,5 @@
 //! Parallel tempering: log Z − log Z₀ = Σ_k log Z_{k+1}/Z_k over neighbouring temperatures, each by Bennett's ratio from the
-//! chains that meet there. It is the thermodynamic integral ∫⟨∂_β log p*⟩dβ without the error of a quadrature.
+//! proposed swaps. It is the thermodynamic integral ∫⟨∂_β log p*⟩dβ without the error of a quadrature.
 
 use super::bennett::bennett;
 use super::bidirectional::Annealer;
@@ -8,7 +8,7 @@ use crate::advice::Advice;
 use crate::error::Result;
 use crate::real::Real;
 
-/// Groups of ladders that are left out in turn: the spread of what remains is the error (jackknife).
+/// Groups of ladders that are left out in turn for the jackknife error.
 const GROUPS: usize = 16;
 
 pub(super) fn run(problem: &Problem) -> Result<LogZ> {
@@ -41,7 +41,7 @@ impl Sampler for Tempering {
                     backward: None,
                     method: "tempering",
                     how: format!(
-                        "{} ladders of {rungs} temperatures, {} sweeps, at least {:.0} % of swaps made",
+                        "{} ladders of {rungs} temperatures, {} sweeps, at least {:.0} % of the swaps accepted",
                         effort.ladders,
                         effort.sweeps,
                         100.0 * swap_trials.swaps

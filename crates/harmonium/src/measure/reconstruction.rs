@@ -1,4 +1,4 @@
-//! Σ_i (v_i − ⟨v_i|⟨h|v⟩⟩)²/n: how far a row is from its mean-field reconstruction, per column.
+//! Σ_i (v_i − ⟨v_i|⟨h|v⟩⟩)²/n: the squared distance of a row from its mean-field reconstruction, per column.
 
 use super::{Better, Context, Measure, Needs, Quantity, Value};
 
@@ -10,7 +10,7 @@ pub(super) const MEASURE: Measure = Measure {
         family: "reconstruction error",
         title: "",
         unit: "squared, per column",
-        about: "Mean squared difference between rows and their mean-field reconstruction. It is not what is learned: it may \
+        about: "Mean squared difference between rows and their mean-field reconstruction. Training does not minimise it: it may \
                 rise while the likelihood rises.",
         better: Better::Smaller,
         mean_of_rows: true,

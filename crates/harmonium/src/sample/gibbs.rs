@@ -1,4 +1,4 @@
-//! Block Gibbs sampling: h ∼ p(h | v), then v ∼ p(v | h), and again.
+//! Block Gibbs sampling: h ∼ p(h | v), then v ∼ p(v | h), repeated.
 
 use super::{Problem, Sampler};
 use crate::backend::{Backend, Cpu, Slot, Sweeps};
@@ -46,7 +46,7 @@ impl<T: Real> Sampler for Gibbs<T> {
     }
 }
 
-/// States as rows of columns, with their free energies.
+/// States as rows of columns, and their free energies.
 pub(super) fn with_free_energies<T: Real>(
     backend: &mut dyn Backend<T>,
     states: &States<T>,

@@ -1,4 +1,4 @@
-//! Where chains begin.
+//! Where chains start.
 
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::error::{Error, Result};
@@ -8,18 +8,18 @@ use crate::rng::{Key, Purpose};
 use crate::states::States;
 use ndarray::{Array2, Axis};
 
-/// A slot that is free before chains are made.
+/// A slot that is free before the chains are started.
 const FIRST: Slot = 0;
 
-/// Where chains begin.
+/// Where chains start.
 #[derive(Clone, Copy, Debug)]
 pub enum Start<'a> {
-    /// Visible units drawn by their own parameters, as if there were no weights.
+    /// Visible units are drawn from their biases, as if all weights were zero.
     Random,
-    /// Hidden units with all states equally likely, h ∼ Bernoulli(½), then the visible ones given them (Corro, *Lab Exercise
-    /// 2*). Units without a list of states are drawn by their own parameters.
+    /// Hidden units are drawn with all states equally likely, h ∼ Bernoulli(½), then the visible ones given them (Corro, *Lab
+    /// Exercise 2*). Continuous units are drawn from their own parameters.
     Hidden,
-    /// Chain k begins at row k of these rows of columns (see [`LoweredLayer::encode`]), and after the last at the first again.
+    /// Chain k starts from row k of these rows of columns (see [`LoweredLayer::encode`]), cyclically.
     Rows(&'a Array2<f64>),
 }
 
@@ -28,7 +28,7 @@ impl Start<'_> {
     pub(super) fn check(&self, lowered: &LoweredModel<f64>) -> Result<()> {
         let Start::Rows(rows) = self else { return Ok(()) };
         if rows.nrows() == 0 {
-            return Err(Error::Config { key: "start", problem: "there are no rows to begin at".into() });
+            return Err(Error::Config { key: "start", problem: "there are no rows to start from".into() });
         }
         if rows.ncols() != lowered.visible().columns() {
             return Err(Error::Columns { expected: lowered.visible().columns(), found: rows.ncols() });
@@ -36,7 +36,7 @@ impl Start<'_> {
         Ok(())
     }
 
-    /// The first visible states of so many chains.
+    /// The first visible states of the chains.
     pub(super) fn states<T: Real>(&self, backend: &mut dyn Backend<T>, chains: usize, key: Key) -> States<T> {
         let key = key.of(Purpose::Chains);
         match self {

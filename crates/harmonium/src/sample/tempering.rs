@@ -1,8 +1,8 @@
-//! Parallel tempering as a sampler: every chain is the last rung of a ladder, and what comes down from the others has been
-//! where barriers are low.
+//! Parallel tempering as a sampler: every chain is the last rung of a ladder of chains at other temperatures, where barriers
+//! are low, and neighbouring rungs swap their states.
 //!
-//! The first rungs are placed by the speed at which the distribution changes along the path; during the first half of the
-//! burn-in they are moved, and their number changed, until all swaps are refused about equally often, half of the time.
+//! The first temperatures follow from the speed at which the distribution changes along the path. During the first half of the
+//! burn-in they move, and their number changes, until all swaps are accepted about equally often, half of the time.
 
 use super::gibbs::with_free_energies;
 use super::ladder::Ladders;
@@ -18,26 +18,26 @@ use ndarray::{Array1, Array2};
 const CHAINS: Slot = 0;
 /// Most temperatures of a ladder.
 pub(super) const MOST_RUNGS: usize = 200;
-/// Least temperatures that are chosen.
+/// Fewest temperatures that are chosen.
 const LEAST_RUNGS: usize = 3;
 
 struct Tempering<T: Real> {
     backend: Box<dyn Backend<T>>,
     ladders: Ladders<T>,
-    /// Temperatures, if they were asked for.
+    /// Number of temperatures, if it was set.
     rungs: Option<usize>,
     key: Key,
     sweeps: u64,
 }
 
-/// How tempering went.
+/// Statistics of parallel tempering.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tempered {
     /// Inverse temperatures, from independent units at 0 to the model at 1.
     pub betas: Vec<f64>,
-    /// The part of swaps made between each temperature and the next; none where none was tried.
+    /// The fraction of accepted swaps between each temperature and the next; none if none was proposed.
     pub swap_rates: Vec<Option<f64>>,
-    /// Times that a state went from the model to the first temperature and came back, of all chains together.
+    /// How often a state went from the model to the first temperature and back, all chains together.
     pub round_trips: u64,
 }
 
@@ -82,7 +82,7 @@ impl<T: Real> Sampler for Tempering<T> {
         if self.ladders.swap_rates().iter().any(Option::is_none) {
             return;
         }
-        // Half of all swaps are refused with twice as many steps as refusals add up to.
+        // Twice as many steps as the sum of the rejection rates make half of the swaps succeed.
         let own = ((2.0 * self.ladders.refused()).ceil() as usize + 1).clamp(LEAST_RUNGS, MOST_RUNGS);
         let betas = self.ladders.even_betas(self.rungs.unwrap_or(own));
         self.ladders = self.ladders.with_betas(self.backend.as_mut(), &betas);

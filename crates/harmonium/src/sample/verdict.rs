@@ -1,20 +1,20 @@
-//! What to make of chains, after the advice of Vehtari et al. 2021: R̂ ≤ 1.01 and more than 400 effective draws.
+//! Warnings about chains, by the criteria of Vehtari et al. 2021: R̂ ≤ 1.01 and more than 400 effective draws.
 
 use super::{Drawn, TracedQuantity};
 use crate::advice::{Advice, Warning};
 
-/// R̂ above which chains are said not to agree.
+/// R̂ above which chains do not agree.
 const LARGEST_R_HAT: f64 = 1.01;
-/// R̂ above which there is no doubt.
+/// R̂ above which chains certainly do not agree.
 const LARGE_R_HAT: f64 = 1.1;
-/// Standard deviations of R̂ by chance alone that are let pass.
+/// Standard deviations of R̂ that are attributed to chance.
 const CHANCE: f64 = 3.0;
-/// Effective draws below which R̂ itself is not to be trusted.
+/// Effective draws below which R̂ itself is not reliable.
 const LEAST_ESS: f64 = 400.0;
-/// Part of swaps below which a ladder is broken.
+/// Fraction of accepted swaps below which a ladder does not work.
 const LEAST_SWAPS: f64 = 0.1;
 
-/// Fills in the largest R̂, the effective number of rows, and what speaks against them.
+/// Fills in the largest R̂, the effective number of rows, and the warnings.
 pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
     let moving: Vec<&TracedQuantity> = drawn.quantities.iter().filter(|f| f.varies()).collect();
     let worst = moving.iter().filter_map(|f| Some((f.r_hat?, *f))).max_by(|a, b| a.0.total_cmp(&b.0));
@@ -53,20 +53,20 @@ pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
     drawn.warnings = warnings;
 }
 
-/// 1.01, and what chance adds: R̂² − 1 of M half chains of n independent draws spreads by √(2/(M − 1))/n.
+/// 1.01 plus what chance adds: R̂² − 1 of M half chains of n independent draws has the standard deviation √(2/(M − 1))/n.
 fn largest_r_hat(f: &TracedQuantity) -> f64 {
     let (halves, n) = (2.0 * f.trace.nrows() as f64, (f.trace.ncols() / 2) as f64);
     LARGEST_R_HAT + CHANCE * 0.5 * (2.0 / (halves - 1.0)).sqrt() / n
 }
 
-/// Rows of a chain `thin` sweeps apart, each worth thin/τ of an independent one, with τ by the bulk ESS; a chain that has mixed
-/// gives at least one.
+/// Effective number of rows that are `thin` sweeps apart: thin/τ of their number, with τ from the bulk ESS, and at least one per
+/// chain.
 fn effective_rows(drawn: &Drawn, f: &TracedQuantity, thin: u64) -> Option<f64> {
     let ess = f.ess_bulk?;
     let time = f.every as f64 * f.places() as f64 / ess;
     let of_a_chain = drawn.rows as f64 / drawn.chains as f64;
-    let worth = (of_a_chain * (thin as f64 / time).min(1.0)).max(of_a_chain.min(1.0));
-    Some((worth * drawn.chains as f64).min(ess))
+    let effective = (of_a_chain * (thin as f64 / time).min(1.0)).max(of_a_chain.min(1.0));
+    Some((effective * drawn.chains as f64).min(ess))
 }
 
 fn mixing_advice(drawn: &Drawn) -> Vec<Advice> {
@@ -74,7 +74,7 @@ fn mixing_advice(drawn: &Drawn) -> Vec<Advice> {
     [Advice::LongerBurnIn, Advice::LargerThin].into_iter().chain(tempered).collect()
 }
 
-/// A ladder whose rungs do not exchange states, or from whose first rung nothing has come back.
+/// A warning about a ladder whose rungs hardly exchange states, or from whose first rung no state has returned.
 fn broken_ladder(drawn: &Drawn) -> Option<Warning> {
     let tempered = drawn.tempered.as_ref()?;
     let weakest = tempered.swap_rates.iter().enumerate().filter_map(|(k, rate)| Some((k, (*rate)?)));

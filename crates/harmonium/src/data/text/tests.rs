@@ -82,7 +82,7 @@ fn columns_are_chosen_by_number_and_name_without_the_label() {
         (unnamed, options(0, "", "last"), array![[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]),
         (unnamed, options(0, "3-3,1", ""), array![[3.0, 1.0], [7.0, 5.0]]),
         (described, options(0, "", "last"), array![[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]),
-        // Numbers as names above a column of text: only the option tells that this is a header.
+        // Numbers as names above a column of text: only the option shows that this is a header.
         ("0,1,kind\n5,6,a\n7,8,b\n", options(0, "", "kind"), array![[5.0, 6.0], [7.0, 8.0]]),
     ] {
         assert_eq!(read_with(text.as_bytes(), &options).unwrap(), expected, "{text} {options:?}");
