@@ -4,13 +4,14 @@ use crate::output::say;
 use anyhow::Result;
 use std::fmt;
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Exit code of an interrupted command, as shells have it: 128 + SIGINT.
 pub const EXIT_CODE: u8 = 130;
 
-/// Whether a run is being trained or was trained, so that there may be a checkpoint.
-static TRAINING: AtomicBool = AtomicBool::new(false);
+/// The command that continues the run that is being trained.
+static CONTINUE: OnceLock<String> = OnceLock::new();
 /// Whether training looks for requests.
 static LISTENING: AtomicBool = AtomicBool::new(false);
 static REQUESTED: AtomicBool = AtomicBool::new(false);
@@ -44,20 +45,19 @@ fn request() {
     if LISTENING.load(Ordering::SeqCst) && !REQUESTED.swap(true, Ordering::SeqCst) {
         return;
     }
-    harmonium::file::atomic::remove_unfinished();
+    harmonium::atomic::remove_unfinished();
     // The terminal's line holds ^C, and perhaps a progress bar.
     if std::io::stderr().is_terminal() {
         eprintln!();
     }
-    let resume = "; if the run has a checkpoint, --resume continues it";
-    let resume = if TRAINING.load(Ordering::SeqCst) { resume } else { "" };
+    let resume = CONTINUE.get().map_or(String::new(), |command| format!("; continue the run with: {command}"));
     say("error", &format!("interrupted{resume}"));
     std::process::exit(EXIT_CODE.into());
 }
 
-/// From now on the first request only sets [`requested`].
-pub fn listen() {
-    TRAINING.store(true, Ordering::SeqCst);
+/// From now on the first request only sets [`requested`]; `command` continues the run.
+pub fn listen(command: &str) {
+    let _ = CONTINUE.set(command.into());
     LISTENING.store(true, Ordering::SeqCst);
 }
 

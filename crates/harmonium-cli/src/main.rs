@@ -5,14 +5,15 @@
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod args;
 mod cells;
 mod commands;
+mod compare;
 mod data_pass;
 mod interrupt;
 mod measured;
 mod model;
-mod notes;
 mod output;
 mod progress;
 mod run_model;

@@ -1,12 +1,11 @@
 //! MODEL opened for work: a model file or a run directory.
 
 use crate::args::LogZArgs;
-use crate::notes::Notes;
 use crate::progress::Meter;
 use crate::run_model;
 use anyhow::{Context, Result};
 use harmonium::LoweredModel;
-use harmonium::file::ModelFile;
+use harmonium::file::{ColumnNotes, ModelFile};
 use harmonium::logz::{self, LogZ};
 use ndarray::Array2;
 use std::path::{Path, PathBuf};
@@ -20,14 +19,14 @@ pub struct Model {
     pub path: PathBuf,
     pub file: ModelFile,
     pub lowered: LoweredModel<f64>,
-    pub notes: Notes,
+    pub notes: ColumnNotes,
 }
 
 impl Model {
     pub fn read(path: &Path) -> Result<Model> {
         let (path, file) =
             if path.is_dir() { run_model::read(path)? } else { (path.to_path_buf(), ModelFile::read(path)?) };
-        let (lowered, notes) = (file.rbm.lower(), Notes::read(&file));
+        let (lowered, notes) = (file.rbm.lower(), ColumnNotes::read(&file));
         Ok(Model { path, file, lowered, notes })
     }
 

@@ -1,7 +1,9 @@
 //! What a command prints: one JSON object, or a title and labelled lines. Everything else goes to stderr.
 
+use crate::advice;
 use anyhow::{Context, Result};
 use harmonium::error::system_reason;
+use harmonium::settings;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
@@ -43,11 +45,6 @@ impl CommandOutput {
             Some(text) => self.line(label, text),
             None => self,
         }
-    }
-
-    /// The JSON object.
-    pub fn json(&self) -> Value {
-        Value::Object(self.json.clone())
     }
 
     /// Prints to stdout. A reader that has gone away (`| head`) is not a failure.
@@ -120,13 +117,25 @@ pub fn shell_word(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
+/// An error of the library, with the name of the option where it is about a setting.
+fn shown(error: &harmonium::Error) -> String {
+    if let harmonium::Error::Config { key, problem } = error.plain() {
+        let flag = settings::find(key).and_then(|s| s.flag);
+        if let Some(flag) = flag {
+            return if flag == "DATA" { format!("DATA: {problem}") } else { format!("--{flag}: {problem}") };
+        }
+    }
+    error.to_string()
+}
+
 /// The chain of causes on one line; a cause that the text before it already contains is left out.
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
     let mut worded = false;
     for cause in error.chain() {
         let system = cause.downcast_ref::<std::io::Error>();
-        let words = system.map_or_else(|| cause.to_string(), system_reason);
+        let own = cause.downcast_ref().map_or_else(|| cause.to_string(), shown);
+        let words = system.map_or(own, system_reason);
         if text.is_empty() {
             text = words;
         } else if !(text.contains(&words) || worded && system.is_some()) {
@@ -135,7 +144,8 @@ pub fn one_line(error: &anyhow::Error) -> String {
         // The library's errors contain the system's reason in their own words.
         worded = cause.is::<harmonium::Error>();
     }
-    text.replace(['\n', '\r'], " ")
+    let advice = error.chain().filter_map(|e| e.downcast_ref::<harmonium::Error>()).flat_map(|e| e.advice());
+    advice::sentence(&text, &advice.copied().collect::<Vec<_>>()).replace(['\n', '\r'], " ")
 }
 
 #[cfg(test)]

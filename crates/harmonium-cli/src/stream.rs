@@ -2,10 +2,10 @@
 
 use crate::args::{DataOptions, Global};
 use crate::model::Model;
-use crate::output::{program, say};
+use crate::output::say;
 use crate::progress::Meter;
-use harmonium::data::{self, Binarize, Block, PreparedRows, Preprocess};
-use harmonium::{Error, LoweredLayer, Result};
+use harmonium::data::{Binarize, Block, PreparedRows, Preprocess};
+use harmonium::{Advice, Error, LoweredLayer, Result};
 use ndarray::{Array2, ArrayView2};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct Stream<'a> {
     rows: PreparedRows<'a>,
     path: PathBuf,
-    hint: Box<dyn Fn() -> String + 'a>,
+    hint: Box<dyn Fn() -> Vec<Advice> + 'a>,
     meter: Meter,
     noted: bool,
 }
@@ -21,22 +21,18 @@ pub struct Stream<'a> {
 impl<'a> Stream<'a> {
     pub fn open(model: &'a Model, data: &str, options: &DataOptions, global: &Global) -> Result<Stream<'a>> {
         let side = model.lowered.visible();
-        let hint = || {
-            let grey = data::takes_probabilities(side.unit());
-            if grey { "; --binarize threshold:T turns values into 0 or 1".into() } else { String::new() }
-        };
         let options = DataOptions { alphabet: model.notes.alphabet.clone(), ..options.clone() };
-        Self::new(side, &model.file.preprocess, data, &options, global.seed(), Box::new(hint))
+        Self::new(side, &model.file.preprocess, data, &options, global.seed(), Box::new(Vec::new))
     }
 
-    /// The rows of `data` for the units of a layer; `hint` is what to do about a value outside their domain.
+    /// The rows of `data` for the units of a layer; `hint` is what else to do about a value outside their domain.
     pub fn new(
         side: &'a LoweredLayer<f64>,
         preprocess: &'a Preprocess,
         data: &str,
         options: &DataOptions,
         seed: u64,
-        hint: Box<dyn Fn() -> String + 'a>,
+        hint: Box<dyn Fn() -> Vec<Advice> + 'a>,
     ) -> Result<Stream<'a>> {
         let path = PathBuf::from(data);
         let source = options.open(data)?;
@@ -44,14 +40,9 @@ impl<'a> Stream<'a> {
             say("note", &format!("{}: {note}", path.display()));
         }
         let rows = PreparedRows::new(source, side, preprocess, options.binarize(), seed);
-        let rows = rows.map_err(|e| locate(&path, &String::new, e))?;
+        let rows = rows.map_err(|e| locate(&path, &Vec::new, e))?;
         let rows = rows.with_missing(options.missing);
         Ok(Stream { rows, path, hint, meter: Meter::new("rows"), noted: false })
-    }
-
-    /// The binarisation chosen because of the rows read so far.
-    pub fn decided_by_data(&self) -> Option<Binarize> {
-        self.rows.decided_by_data()
     }
 
     /// Number of rows, if it is known.
@@ -64,11 +55,7 @@ impl<'a> Stream<'a> {
         let block = self.rows.read().map_err(|e| locate(&self.path, &self.hint, e))?;
         if let Some(rule) = self.rows.decided_by_data().filter(|_| !self.noted) {
             self.noted = true;
-            let how = match rule {
-                Binarize::Threshold(t) => format!("thresholded at {t}"),
-                other => format!("binarised by {other}"),
-            };
-            let text = format!("{}: grey values were {how}; see --binarize", self.path.display());
+            let text = binarized(&self.path, rule);
             self.meter.suspend(|| say("note", &text));
         }
         self.meter.tell(self.rows.done(), self.rows.rows());
@@ -78,10 +65,18 @@ impl<'a> Stream<'a> {
     /// Applies `f` to the columns of every block; `f` takes rows to rows of `columns` numbers.
     pub fn map(&mut self, columns: usize, f: impl Fn(ArrayView2<f64>) -> Array2<f64> + Sync) -> Result<Option<Mapped>> {
         let Some(block) = self.read()? else { return Ok(None) };
-        let refused = |e: Error| Error::Data { path: self.path.clone(), problem: e.to_string() };
-        let result = block.map(columns, f).map_err(refused)?;
+        let result = block.map(columns, f).map_err(|e| e.in_file(&self.path))?;
         Ok(Some(Mapped { block, result }))
     }
+}
+
+/// The note about data whose grey values were binarised although nobody asked for it.
+pub fn binarized(path: &Path, rule: Binarize) -> String {
+    let how = match rule {
+        Binarize::Threshold(t) => format!("thresholded at {t}"),
+        other => format!("binarised by {other}"),
+    };
+    format!("{}: grey values were {how}; see --binarize", path.display())
 }
 
 /// A block and the result for it.
@@ -91,14 +86,12 @@ pub struct Mapped {
 }
 
 /// Names the file in errors that know only a row or a number of columns; a number outside the domain gets a hint.
-fn locate(path: &Path, hint: &dyn Fn() -> String, error: Error) -> Error {
-    let hint = match &error {
+fn locate(path: &Path, hint: &dyn Fn() -> Vec<Advice>, error: Error) -> Error {
+    let hint = match error.plain() {
         Error::Domain { value, .. } if value.is_finite() => hint(),
-        Error::Domain { value, .. } if value.is_nan() => {
-            format!("; train and evaluate take missing cells with --missing, and `{} impute` fills them", program())
-        }
-        Error::Columns { .. } | Error::Domain { .. } => String::new(),
+        Error::Columns { .. } | Error::Domain { .. } => Vec::new(),
         _ => return error,
     };
-    Error::Data { path: path.into(), problem: format!("{error}{hint}") }
+    let own = error.advice().to_vec();
+    Error::Data { path: path.into(), problem: error.to_string() }.advise(&hint).advise(&own)
 }

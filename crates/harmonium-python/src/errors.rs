@@ -1,59 +1,86 @@
 //! The library's errors as Python's: OSError for files, ArithmeticError for runs that went wrong, ValueError for the rest.
 
-use harmonium::Error;
+use harmonium::{Advice, Error, settings};
 use pyo3::PyErr;
 use pyo3::exceptions::{PyArithmeticError, PyFileNotFoundError, PyOSError, PyValueError};
+use std::borrow::Cow;
 use std::io::ErrorKind;
-
-/// Settings that Python calls by another name than the command line, and what it is told where a message names the option.
-const NAMES: &[(&str, &str)] = &[
-    ("lr", "learning_rate"),
-    ("chains", "n_chains"),
-    ("valid-fraction", "validation_fraction"),
-    ("valid", "validation_fraction"),
-    ("early-stop", "early_stopping"),
-    ("data", "X"),
-];
 
 /// The name of a setting in Python.
 fn name(key: &str) -> String {
-    let other = NAMES.iter().find(|n| n.0 == key);
-    other.map_or_else(|| key.replace('-', "_"), |n| n.1.into())
-}
-
-/// A message without the command line's dashes.
-pub fn words(text: &str) -> String {
-    let option = |rest: &str| {
-        let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(rest.len());
-        name(&rest[..end]) + &rest[end..]
-    };
-    let mut parts = text.split("--");
-    let first = parts.next().unwrap_or_default().to_string();
-    parts.fold(first, |all, rest| all + &option(rest))
-}
-
-/// What to do about a value that no unit has.
-fn hint(value: f64, kind: &str) -> &'static str {
-    match kind {
-        _ if value.is_nan() => "; missing=True takes NaN for unknown cells, and impute fills them",
-        "bernoulli" if value.is_finite() => {
-            "; binarize='threshold:T' makes values 0 or 1, visible='gaussian' takes any"
-        }
-        _ => "",
+    match settings::find(key) {
+        Some(setting) if setting.key == "data.source" => "X".into(),
+        Some(setting) => setting.python.unwrap_or(setting.name()).into(),
+        None => key.replace('-', "_"),
     }
+}
+
+/// The library's advice in words, with the names of Python's arguments; empty for none.
+pub fn words(advice: &[Advice]) -> String {
+    let all: Vec<Cow<str>> = advice.iter().map(|a| phrase(*a)).collect();
+    match all.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.to_string(),
+        Some((last, rest)) => format!("{}, or {last}", rest.join(", ")),
+    }
+}
+
+/// A problem and what to do about it.
+pub fn sentence(problem: &str, advice: &[Advice]) -> String {
+    if advice.is_empty() { problem.into() } else { format!("{problem}; {}", words(advice)) }
+}
+
+fn phrase(advice: Advice) -> Cow<'static, str> {
+    let text = match advice {
+        Advice::LongerBurnIn => "increase burn_in",
+        Advice::LargerThin => "increase thin",
+        Advice::TemperedSampler => "use sampler='tempering'",
+        Advice::MoreChains => "increase n_chains",
+        Advice::MoreTemperatures => "increase temperatures",
+        Advice::GiveData => "give rows like the training data as data",
+        Advice::BothDirections => "use method='bar', which anneals in both directions",
+        Advice::SmallerRate => "use a smaller learning_rate",
+        Advice::CheckData => "check X for outliers",
+        Advice::HoldOutRows => "give validation_data or validation_fraction",
+        Advice::LeaveOutColumn | Advice::ChooseColumns => "leave the column out of X",
+        Advice::MissingCells => "use missing=True to treat NaN as unknown, or fill the cells with impute",
+        Advice::Binarize => {
+            "use binarize='threshold:T' to turn values into 0 and 1, or visible='gaussian' for real numbers"
+        }
+        Advice::VisibleKind(kind) => return format!("use visible='{kind}' (fits this data)").into(),
+        Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
+        Advice::ConvertFile => "convert the file to .npy",
+        Advice::Resume => "continue with resume=True",
+        Advice::OtherDirectory => "choose another output directory",
+        Advice::StartFromModel => "start from its model with init=",
+        Advice::OutputFile => "give a path",
+        Advice::MeasureLikelihood => "train with the likelihood measured",
+        Advice::StopEarly => "stop earlier with early_stopping=10",
+        Advice::WeightDecay => "use weight decay, such as l2=0.001",
+        Advice::MoreRows => "train on more rows",
+        Advice::MoreUpdates => "train longer, with a larger epochs",
+        Advice::FewerHidden => "use a smaller n_hidden",
+        Advice::MoreHidden => "use a larger n_hidden",
+        Advice::SparseHidden => "activate idle hidden units with sparsity=0.1",
+        Advice::TemperedTraining => "train with method='pt'",
+        Advice::MoreGibbsSteps => "increase gibbs_steps",
+        _ => "",
+    };
+    text.into()
 }
 
 /// The exception for an error.
 pub fn exception(error: Error) -> PyErr {
-    match &error {
-        Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
-            PyFileNotFoundError::new_err(error.to_string())
-        }
-        Error::Io { .. } => PyOSError::new_err(error.to_string()),
-        Error::Domain { value, kind, .. } => PyValueError::new_err(format!("{error}{}", hint(*value, kind))),
-        Error::RowWeights(problem) => PyValueError::new_err(format!("sample_weight: {problem}")),
-        Error::Diverged { .. } => PyArithmeticError::new_err(words(&error.to_string())),
-        Error::Config { key, problem } => PyValueError::new_err(format!("{}: {}", name(key), words(problem))),
-        _ => PyValueError::new_err(words(&error.to_string())),
+    let text = match error.plain() {
+        Error::RowWeights(problem) => format!("sample_weight: {problem}"),
+        Error::Config { key, problem } => format!("{}: {problem}", name(key)),
+        other => other.to_string(),
+    };
+    let text = sentence(&text, error.advice());
+    match error.plain() {
+        Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
+        Error::Io { .. } => PyOSError::new_err(text),
+        Error::Diverged { .. } => PyArithmeticError::new_err(text),
+        _ => PyValueError::new_err(text),
     }
 }

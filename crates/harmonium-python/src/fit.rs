@@ -1,197 +1,223 @@
-//! Training: rows packed, the first model made, a run that tells its events to a Python function.
+//! Training: one call of the library's run, and a trainer that `partial_fit` keeps.
 
-use crate::errors::exception;
+use crate::errors::{exception, words};
 use crate::model::Model;
 use crate::sampling::parsed;
 use crate::table::{ArrayTable, vector};
 use crate::work::{self, Stop};
-use harmonium::data::{Binarize, Preprocess};
+use harmonium::data::{Memory, Preprocess, ReadOptions, Source};
 use harmonium::events::{Event, Flow, Observer};
-use harmonium::file::ModelFile;
-use harmonium::train::{adopted_model, default_updates};
-use harmonium::units::{Kind, Options};
-use harmonium::{Dataset, Rbm, Result, TrainConfig, Trainer, initial_model};
+use harmonium::file::{ColumnNotes, ModelFile};
+use harmonium::run::{
+    Conclusion, Drawn, Encoder, Front, MEMORY, Note, Opened, Prepared, Reader, Request, Run, Spec, Stage, Tables,
+    complete_method, prepare, put,
+};
+use harmonium::train::adopted_model;
+use harmonium::{Dataset, Error, Result, Trainer, settings};
+use harmonium_report::{Words, render_run};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use toml::Table;
 
-/// What is asked for; what is not has the library's default.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FitArgs {
-    visible: String,
-    visible_options: Options,
-    hidden: String,
-    hidden_options: Options,
-    n_hidden: usize,
-    binarize: Option<String>,
-    missing: bool,
-    epochs: Option<f64>,
-    valid_fraction: f64,
-    /// Settings of [`TrainConfig`] by their names.
-    train: Map<String, Value>,
-    /// One more update with all rows as its batch, in place of a run.
-    one_update: bool,
+/// The names of arrays as a configuration records them.
+const X: &str = "memory:X";
+const VALIDATION_DATA: &str = "memory:validation_data";
+const SAMPLE_WEIGHT: &str = "memory:sample_weight";
+
+/// Arrays that Python gave.
+struct Arrays<'a> {
+    x: &'a ArrayTable,
+    valid: Option<&'a ArrayTable>,
+    weights: Option<&'a [f64]>,
 }
 
-impl FitArgs {
-    /// The settings of the run, complete.
-    fn config(&self) -> PyResult<TrainConfig> {
-        let failed = |e: serde_json::Error| PyValueError::new_err(e.to_string());
-        let mut all = serde_json::to_value(TrainConfig::default()).map_err(failed)?;
-        if let Value::Object(all) = &mut all {
-            for (key, value) in &self.train {
-                match (all.get_mut(key), value) {
-                    (Some(Value::Object(inner)), Value::Object(value)) => inner.extend(value.clone()),
-                    _ => _ = all.insert(key.clone(), value.clone()),
-                }
+impl Tables for Arrays<'_> {
+    fn open(&self, name: &str, options: &ReadOptions) -> Result<Box<dyn Source>> {
+        match (name, self.valid, self.weights) {
+            (X, _, _) => Ok(self.x.source()),
+            (VALIDATION_DATA, Some(valid), _) => Ok(valid.source()),
+            (SAMPLE_WEIGHT, _, Some(weights)) => {
+                let column = ndarray::Array1::from(weights.to_vec()).insert_axis(ndarray::Axis(1));
+                Ok(Box::new(Memory::new(column, None)))
             }
+            _ if name.starts_with(MEMORY) => {
+                Err(Error::Data { path: name.into(), problem: "this array was not given".into() })
+            }
+            _ => harmonium::run::Files.open(name, options),
         }
-        serde_json::from_value(all).map_err(failed)
+    }
+}
+
+/// Collects notes as text, and leaves the work if it is to stop.
+struct Listener<'a> {
+    stop: &'a Stop,
+    notes: Mutex<Vec<String>>,
+}
+
+impl<'a> Listener<'a> {
+    fn new(stop: &'a Stop) -> Listener<'a> {
+        Listener { stop, notes: Mutex::default() }
     }
 
-    fn kinds(&self, table: &ArrayTable) -> Result<(Kind, Kind)> {
-        let mut options = self.visible_options.clone();
-        if self.visible == "potts" && !options.contains_key("states") {
-            options.insert("states".into(), states(table)?.to_string());
+    fn notes(self) -> Vec<String> {
+        self.notes.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Front for Listener<'_> {
+    fn note(&self, note: &Note) {
+        let text = match note {
+            Note::Binarized { rule, .. } => format!(
+                "X has values between 0 and 1: they were binarised by {rule}. Set binarize='{rule}' to accept this, or \
+                 binarize='none' to treat them as probabilities."
+            ),
+            Note::LargeOffsets(text) => text.clone(),
+            _ => return,
+        };
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    fn progress(&self, _: Stage, _: u64, _: Option<u64>) {
+        self.stop.leave();
+    }
+}
+
+/// The settings that were asked for, by their keys, as a table.
+fn asked_table(json: &str) -> PyResult<(Table, Option<f64>)> {
+    let asked: Map<String, Value> = parsed(json)?;
+    let (mut table, mut epochs) = (Table::new(), None);
+    for (key, value) in asked {
+        if key == "epochs" {
+            epochs = value.as_f64();
+            continue;
         }
-        Ok((Kind::new(&self.visible, &options)?, Kind::new(&self.hidden, &self.hidden_options)?))
+        let value = toml::Value::try_from(&value).map_err(|e| PyValueError::new_err(format!("{key}: {e}")))?;
+        put(&mut table, &key, value);
+    }
+    Ok((table, epochs))
+}
+
+/// Names the arrays in the settings.
+fn name_arrays(table: &mut Table, valid: bool, weights: bool) {
+    put(table, "data.source", X.into());
+    if valid {
+        put(table, "data.valid", VALIDATION_DATA.into());
+    }
+    if weights {
+        put(table, "data.weights", SAMPLE_WEIGHT.into());
     }
 }
 
-/// The number of states that codes from 0 on have.
-fn states(table: &ArrayTable) -> Result<u64> {
-    let (mut source, mut largest) = (table.source(), 0.0f64);
-    while let Some(block) = source.read(4096)? {
-        largest = block.iter().fold(largest, |a, b| a.max(*b));
-    }
-    Ok((largest as u64).saturating_add(1).max(2))
+/// A run that has ended: its verdict and its report on request.
+#[pyclass(frozen, module = "harmonium._harmonium")]
+pub struct FittedRun {
+    run: Mutex<Box<Run>>,
 }
 
-/// Rows packed for the units, and the binarisation that they have brought about.
-fn packed(
-    table: &ArrayTable,
-    visible: &Kind,
-    asked: &FitArgs,
-    preprocess: &Preprocess,
-    seed: u64,
-    stop: &Stop,
-) -> Result<(Dataset<f32>, Option<Binarize>)> {
-    let any: Rbm<f64> = Rbm::new(visible.clone(), table.columns(), Kind::new("bernoulli", &Options::new())?, 1)?;
-    let (wide, narrow) = (any.lower(), any.cast::<f32>().lower());
-    let binarize = asked.binarize.as_deref().map(Binarize::parse).transpose()?;
-    let rows = table.prepared(wide.visible(), preprocess, binarize, seed)?;
-    let mut rows = rows.with_missing(asked.missing);
-    let mut data = Dataset::new(narrow.visible());
-    while let Some(block) = rows.read()? {
-        stop.leave();
-        data.push_block(narrow.visible(), &block)?;
-    }
-    Ok((data, binarize.or(preprocess.binarize).or(rows.decided_by_data())))
+fn drawn(conclusion: &Conclusion) -> Drawn {
+    let rendered = render_run(conclusion, &words);
+    let mut fields = Map::new();
+    let text = Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &words).text();
+    fields.insert("summary".into(), text.into());
+    let files = rendered.pictures.into_iter().map(|p| (p.name, p.bytes)).collect();
+    Drawn { html: rendered.html, files, fields }
 }
 
-/// Trains a model: from the beginning, or on from `init` and the checkpoint of its run.
-///
-/// Returns the model with its offsets folded, the checkpoint, and whether the rows were binarised unasked.
+/// The verdict, the numbers of the run and its words as JSON.
+fn judged(conclusion: &Conclusion) -> String {
+    let said = Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &words);
+    let mut fields = conclusion.fields();
+    fields.insert("headline".into(), said.headline.clone().into());
+    fields.insert("sentences".into(), said.sentences.clone().into());
+    fields.insert("advice".into(), said.advice.clone().map_or(Value::Null, Value::from));
+    fields.insert("summary".into(), said.text().into());
+    Value::Object(fields).to_string()
+}
+
+#[pymethods]
+impl FittedRun {
+    /// The verdict as JSON, and the report's page.
+    fn conclude(&self, py: Python, threads: Option<usize>) -> PyResult<(String, String)> {
+        work::run(py, threads, f64::INFINITY, |stop| {
+            let run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+            let conclusion = run.conclude(&Listener::new(stop)).map_err(exception)?;
+            Ok((judged(&conclusion), drawn(&conclusion).html))
+        })
+    }
+}
+
+/// What a call of fit returns: the model, the run, notes, and with a directory the verdict and the page.
+type Fitted = (Model, FittedRun, Vec<String>, Option<(String, String)>);
+
+/// Trains a model, in memory or in a run directory.
 #[pyfunction]
-#[pyo3(signature = (table, asked, weights, init, checkpoint, tell, threads))]
-#[allow(clippy::too_many_arguments)] // As Python asks it, all by name.
-pub fn fit<'py>(
-    py: Python<'py>,
+#[pyo3(signature = (table, asked, weights, valid, output, resume, callback, threads))]
+#[allow(clippy::too_many_arguments)] // as Python asks it, all by name
+pub fn fit(
+    py: Python,
     table: ArrayTable,
     asked: &str,
     weights: Option<PyReadonlyArray1<f64>>,
-    init: Option<&Model>,
-    checkpoint: Option<&[u8]>,
-    tell: Py<PyAny>,
+    valid: Option<ArrayTable>,
+    output: Option<PathBuf>,
+    resume: bool,
+    callback: Py<PyAny>,
     threads: Option<usize>,
-) -> PyResult<(Model, Bound<'py, PyBytes>, Option<String>)> {
-    let asked: FitArgs = parsed(asked)?;
-    let (config, weights) = (asked.config()?, vector(weights));
-    // An update passes a few times over the batch and the chains.
-    let rows = (table.rows() + config.chains) as f64;
-    let products =
-        if asked.one_update { 6.0 * rows * (table.columns() * asked.n_hidden) as f64 } else { f64::INFINITY };
-    let (model, state, rule) = work::run(py, threads, products, |stop| {
-        let begun = begin(&table, &asked, config, weights.as_ref().and_then(|w| w.as_slice()), init, stop);
-        let (mut trainer, preprocess) = begun.map_err(|e| table.exception(e))?;
-        if let Some(bytes) = checkpoint {
-            trainer.resume(bytes).map_err(exception)?;
-        }
-        let updates_left = if asked.one_update { 1 } else { u64::MAX };
-        let mut watch = Watch { stop, tell: &tell, raised: None, updates_left };
-        let ended = trainer.run(&mut watch);
+) -> PyResult<Fitted> {
+    let ((mut asked, epochs), weights) = (asked_table(asked)?, vector(weights));
+    name_arrays(&mut asked, valid.is_some(), weights.is_some());
+    work::run(py, threads, f64::INFINITY, |stop| {
+        let arrays = Arrays { x: &table, valid: valid.as_ref(), weights: weights.as_ref().and_then(|w| w.as_slice()) };
+        let front = Listener::new(stop);
+        let has_directory = output.is_some();
+        let request = Request { asked, epochs, config: None, output, resume, demo: false, tables: &arrays };
+        let failed = |e: Error| table.exception(e);
+        let mut run = match request.open(&front).map_err(failed)? {
+            Opened::Ready(run) => run,
+            Opened::Finished(dir) => {
+                let problem = "this run is finished; ask for more updates to extend it".into();
+                return Err(exception(Error::Directory { path: dir.path().into(), problem }));
+            }
+        };
+        let mut watch = Watch { stop, callback: &callback, raised: None };
+        let ended = run.train(&mut watch);
         if let Some(raised) = watch.raised {
             return Err(raised);
         }
-        ended.map_err(exception)?;
-        let asked_for = asked.binarize.is_some() || init.is_some_and(|m| m.file.preprocess.binarize.is_some());
-        let rule = preprocess.binarize.filter(|_| !asked_for).map(|b| b.to_string());
-        let file = ModelFile { preprocess, ..ModelFile::new(&trainer.rbm().folded()) };
-        Ok((Model::new(file), trainer.checkpoint(), rule))
-    })?;
-    Ok((model, PyBytes::new(py, &state), rule))
+        let reason = ended.map_err(failed)?;
+        let done = has_directory && reason != harmonium::events::Reason::Interrupted;
+        let concluded = if done {
+            let conclusion = run.conclude(&front).map_err(failed)?;
+            let page = drawn(&conclusion);
+            run.write(&conclusion, &page).map_err(failed)?;
+            Some((judged(&conclusion), page.html))
+        } else {
+            None
+        };
+        Ok((Model::new(run.model()), FittedRun { run: Mutex::new(run) }, front.notes(), concluded))
+    })
 }
 
-/// A run before its first update.
-fn begin(
-    table: &ArrayTable,
-    asked: &FitArgs,
-    mut config: TrainConfig,
-    weights: Option<&[f64]>,
-    init: Option<&Model>,
-    stop: &Stop,
-) -> Result<(Trainer<f32>, Preprocess)> {
-    let (visible, hidden) = match init {
-        Some(m) => (m.file.rbm.visible().kind().clone(), m.file.rbm.hidden().kind().clone()),
-        None => asked.kinds(table)?,
-    };
-    let mut preprocess = init.map_or_else(Preprocess::default, |m| m.file.preprocess.clone());
-    let (mut data, binarize) = packed(table, &visible, asked, &preprocess, config.seed, stop)?;
-    preprocess.binarize = binarize;
-    if let Some(weights) = weights {
-        data.set_weights(weights)?;
-    }
-    let (train, valid) = match asked.valid_fraction > 0.0 {
-        true => data.split(asked.valid_fraction, config.seed).map(|(a, b)| (a, Some(b)))?,
-        false => (data, None),
-    };
-    if asked.one_update {
-        config.batch_size = train.len();
-    } else if let Some(epochs) = asked.epochs {
-        config.updates = (epochs * config.updates_per_epoch(train.len()) as f64).ceil() as u64;
-    } else if !asked.train.contains_key("updates") {
-        config.updates = default_updates(train.len(), config.batch_size);
-    }
-    config.check(train.len(), valid.is_some())?;
-    let rbm = match init {
-        Some(m) => adopted_model(&m.file.rbm.cast(), &train, config.centering)?,
-        None => initial_model(&visible, &hidden, asked.n_hidden, &train, config.centering, config.seed)?,
-    };
-    Ok((Trainer::new(config, rbm, train, valid)?, preprocess))
-}
-
-/// Tells events to Python as JSON; stops if the function returns true or raises.
+/// Hands events to Python as JSON; stops if the function returns true or raises.
 struct Watch<'a> {
     stop: &'a Stop,
-    tell: &'a Py<PyAny>,
+    callback: &'a Py<PyAny>,
     raised: Option<PyErr>,
-    updates_left: u64,
 }
 
-impl Watch<'_> {
-    fn told(&self, event: &Event) -> PyResult<bool> {
-        let text = serde_json::to_string(event).map_err(|e| PyValueError::new_err(e.to_string()))?;
-        Python::attach(|py| self.tell.call1(py, (text,))?.is_truthy(py))
-    }
+fn call(callback: &Py<PyAny>, event: &Event) -> PyResult<bool> {
+    let text = serde_json::to_string(event).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    Python::attach(|py| callback.call1(py, (text,))?.is_truthy(py))
 }
 
 impl Observer for Watch<'_> {
     fn on(&mut self, event: &Event) -> Flow {
-        match self.told(event) {
+        match call(self.callback, event) {
             Ok(false) => Flow::Continue,
             Ok(true) => Flow::Stop,
             Err(raised) => {
@@ -202,10 +228,138 @@ impl Observer for Watch<'_> {
     }
 
     fn poll(&mut self) -> Flow {
-        if self.stop.asked() || self.raised.is_some() || self.updates_left == 0 {
-            return Flow::Stop;
-        }
-        self.updates_left -= 1;
-        Flow::Continue
+        if self.stop.asked() || self.raised.is_some() { Flow::Stop } else { Flow::Continue }
     }
+}
+
+/// A trainer that is given its rows batch by batch.
+#[pyclass(frozen, name = "Trainer", module = "harmonium._harmonium")]
+pub struct BatchTrainer {
+    inner: Mutex<Batches>,
+}
+
+struct Batches {
+    trainer: Trainer<f32>,
+    encoder: Encoder,
+    preprocess: Preprocess,
+    notes: ColumnNotes,
+    spec: Spec,
+}
+
+impl Batches {
+    /// The rows of a table, packed and weighted.
+    fn pack(&self, arrays: &Arrays, front: &dyn Front) -> Result<Dataset<f32>> {
+        let reader = Reader { tables: arrays, front };
+        let (options, seed) = (self.spec.data.options(), self.spec.train.seed);
+        let (mut rows, _) = reader.pack(&self.encoder, X, &options, &self.preprocess, seed)?;
+        arrays.weights.map_or(Ok(()), |w| rows.set_weights(w))?;
+        Ok(rows)
+    }
+}
+
+/// A trainer for batches like the first: a new model, or `init` trained further.
+fn batches(arrays: &Arrays, asked: &Table, init: Option<&Model>, front: &dyn Front) -> Result<Batches> {
+    let mut spec = Spec::from_table(asked)?;
+    let Some(init) = init else {
+        let prepared = prepare(&mut spec, asked, None, arrays, front)?;
+        let Prepared { input, rbm, preprocess, notes, columns, .. } = prepared;
+        let encoder = Encoder::new(rbm.visible().kind(), columns)?;
+        let trainer = Trainer::new(spec.train.clone(), rbm, input.train, None)?;
+        return Ok(Batches { trainer, encoder, preprocess, notes, spec });
+    };
+    let (rbm, mut preprocess) = (init.file.rbm.cast::<f32>(), init.file.preprocess.clone());
+    let encoder = Encoder::new(rbm.visible().kind(), rbm.visible().sites())?;
+    let reader = Reader { tables: arrays, front };
+    preprocess.binarize = spec.data.binarize()?.or(preprocess.binarize);
+    let (rows, decided) = reader.pack(&encoder, X, &spec.data.options(), &preprocess, spec.train.seed)?;
+    preprocess.binarize = preprocess.binarize.or(decided);
+    let first = adopted_model(&rbm, &rows, spec.train.centering)?;
+    complete_method(&mut spec.train, asked, &first);
+    let trainer = Trainer::new(spec.train.clone(), first, rows, None)?;
+    Ok(Batches { trainer, encoder, preprocess, notes: ColumnNotes::read(&init.file), spec })
+}
+
+#[pymethods]
+impl BatchTrainer {
+    /// A trainer for batches like the first, from a checkpoint if there is one; and its notes.
+    #[staticmethod]
+    #[pyo3(signature = (table, asked, init, checkpoint, threads))]
+    fn start(
+        py: Python,
+        table: ArrayTable,
+        asked: &str,
+        init: Option<&Model>,
+        checkpoint: Option<&[u8]>,
+        threads: Option<usize>,
+    ) -> PyResult<(BatchTrainer, Vec<String>)> {
+        let (mut asked, _) = asked_table(asked)?;
+        name_arrays(&mut asked, false, false);
+        work::run(py, threads, f64::INFINITY, |stop| {
+            let front = Listener::new(stop);
+            let arrays = Arrays { x: &table, valid: None, weights: None };
+            let mut all = batches(&arrays, &asked, init, &front).map_err(|e| table.exception(e))?;
+            if let Some(bytes) = checkpoint {
+                all.trainer.resume(bytes).map_err(exception)?;
+            }
+            Ok((BatchTrainer { inner: Mutex::new(all) }, front.notes()))
+        })
+    }
+
+    /// Makes one update with all rows of a table as its batch.
+    fn step(
+        &self,
+        py: Python,
+        table: ArrayTable,
+        weights: Option<PyReadonlyArray1<f64>>,
+        callback: Py<PyAny>,
+        threads: Option<usize>,
+    ) -> PyResult<()> {
+        let weights = vector(weights);
+        let products = {
+            let all = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            // An update passes a few times over the batch and the chains.
+            let rows = (table.rows() + all.spec.train.chains) as f64;
+            6.0 * rows * all.trainer.rbm().weights().len() as f64
+        };
+        let event = work::run(py, threads, products, |stop| {
+            let front = Listener::new(stop);
+            let arrays = Arrays { x: &table, valid: None, weights: weights.as_ref().and_then(|w| w.as_slice()) };
+            let mut all = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let rows = all.pack(&arrays, &front).map_err(|e| table.exception(e))?;
+            all.trainer.step_on(rows).map_err(exception)
+        })?;
+        event.map_or(Ok(()), |event| call(&callback, &event).map(|_| ()))
+    }
+
+    /// The model as it is now, offsets folded.
+    fn model(&self) -> Model {
+        let all = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let rbm = all.trainer.rbm().folded();
+        let (preprocess, about) = (all.preprocess.clone(), all.notes.about());
+        Model::new(ModelFile { preprocess, about, ..ModelFile::new(&rbm) })
+    }
+
+    /// The bytes of a checkpoint.
+    fn checkpoint<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.inner.lock().unwrap_or_else(PoisonError::into_inner).trainer.checkpoint())
+    }
+
+    /// Updates done.
+    fn updates(&self) -> u64 {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).trainer.update()
+    }
+}
+
+/// The library's table of settings as JSON.
+#[pyfunction]
+pub fn setting_table() -> String {
+    let row = |s: &settings::Setting| {
+        let choices: Vec<&str> = match s.takes {
+            settings::Takes::Choice(list) => list().iter().map(|c| c.0).collect(),
+            _ => Vec::new(),
+        };
+        let default = Spec::default_of(s.key).and_then(|v| serde_json::to_value(v).ok()).unwrap_or(Value::Null);
+        json!({"key": s.key, "python": s.python, "about": s.about, "usual": s.usual, "default": default, "choices": choices})
+    };
+    Value::Array(settings::SETTINGS.iter().map(row).collect()).to_string()
 }

@@ -26,7 +26,7 @@ mod _harmonium {
     }
 
     #[pymodule_export]
-    use super::fit::fit;
+    use super::fit::{BatchTrainer, FittedRun, fit, setting_table};
     #[pymodule_export]
     use super::model::{Model, log_z};
     #[pymodule_export]

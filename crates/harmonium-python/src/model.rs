@@ -1,6 +1,6 @@
 //! A model as Python holds it: what stands in a model file, never changed; and its log Z.
 
-use crate::errors::exception;
+use crate::errors::{exception, sentence};
 use crate::table::{ArrayTable, vector};
 use crate::work;
 use harmonium::file::{ModelFile, Precision};
@@ -190,7 +190,7 @@ fn told<'py>(py: Python<'py>, found: &LogZ) -> PyResult<Bound<'py, PyDict>> {
         ("method", found.method),
         ("verdict", found.verdict.name()),
         ("how", found.how.as_str()),
-        ("advice", found.advice.as_str()),
+        ("advice", sentence(&found.reason, &found.advice).as_str()),
     ] {
         all.set_item(name, text)?;
     }

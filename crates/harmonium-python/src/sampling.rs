@@ -1,6 +1,6 @@
 //! Rows drawn from a model, and unknown cells filled.
 
-use crate::errors::{exception, words};
+use crate::errors::{exception, sentence};
 use crate::model::{Model, columns};
 use crate::table::ArrayTable;
 use crate::work;
@@ -112,7 +112,7 @@ fn told<'py>(py: Python<'py>, drawn: &Drawn) -> PyResult<Bound<'py, PyDict>> {
     all.set_item("chains", drawn.chains)?;
     all.set_item("r_hat", drawn.r_hat)?;
     all.set_item("ess", drawn.ess)?;
-    all.set_item("warnings", drawn.warnings.iter().map(|w| words(w)).collect::<Vec<_>>())?;
+    all.set_item("warnings", drawn.warnings.iter().map(|w| sentence(&w.problem, &w.advice)).collect::<Vec<_>>())?;
     Ok(all)
 }
 

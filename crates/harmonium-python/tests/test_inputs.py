@@ -64,7 +64,7 @@ def test_grey_values_are_binarised_with_a_warning_or_taken_for_probabilities(dig
         ({"n_hidden": 0}, [[0, 1]], "n_hidden: is 0"),
         ({"n_chains": 2.5}, [[0, 1]], "n_chains: is 2.5"),
         ({"epochs": -1}, [[0, 1]], "epochs: is -1"),
-        ({"early_stopping": True}, [[0, 1]], "early_stopping: needs held-out rows: give validation_fraction"),
+        ({"early_stopping": True}, [[0, 1]], "early_stopping: needs held-out rows; give validation_fraction"),
         ({"validation_fraction": 0.1}, [[0, 1]], "validation_fraction: 0.1 of 1 rows"),
         ({"validation_fraction": 1.5}, [[0, 1]], "validation_fraction: is 1.5"),
         ({"coupling": "goodfellow"}, [[0, 1]], "coupling"),

@@ -103,7 +103,7 @@ def test_gibbs_chains_can_be_asked_for(small):
     assert rows.shape == (200, 5) and info["chains"] == 200
     again = small.sample(200, sampler="gibbs", steps=50, start="hidden", random_state=7)
     assert (rows == again).all()
-    with pytest.warns(UserWarning, match=r"\(n_chains, burn_in\)"):
+    with pytest.warns(UserWarning, match="increase n_chains, or increase burn_in"):
         begun = small.sample(10, sampler="gibbs", burn_in=0, thin=1, n_chains=5, start=np.ones((2, 5)), random_state=7)
     assert begun.shape == (10, 5)
 
@@ -138,7 +138,7 @@ def test_sample_weights_count_rows(digits):
     weight = np.where(np.arange(len(digits)) < 900, 1.0, 0.0)
     weighted = RBM(n_hidden=8, epochs=30, random_state=0).fit(digits, sample_weight=weight)
     assert weighted.score(digits[:900]) > weighted.score(digits[900:])
-    for bad, word in [(-weight, "must be 0 or more"), (weight[:-1], "1796 for 1797 rows"), (0 * weight, "all of them are zero")]:
+    for bad, word in [(-weight, "must be 0 or more"), (weight[:-1], "1796 weights for 1797 rows"), (0 * weight, "all of them are zero")]:
         with pytest.raises(ValueError, match=word):
             RBM(n_hidden=2, epochs=1).fit(digits, sample_weight=bad)
 

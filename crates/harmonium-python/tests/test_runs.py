@@ -191,7 +191,7 @@ def test_the_command_line_says_the_same(tmp_path, digits):
 def test_the_readme_s_lines_run_as_written(tmp_path, monkeypatch):
     text = (ROOT / "README.md").read_text()
     lines = re.search(r"## In Python.*?```python\n(.*?)```", text, re.DOTALL).group(1)
-    assert len(lines.strip().splitlines()) <= 12
+    assert len(lines.strip().splitlines()) <= 14
     monkeypatch.chdir(tmp_path)
     exec(compile(lines, "README.md", "exec"), {})
 
@@ -219,3 +219,70 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
     done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 150_000, f"{done.stdout} kB beyond the table"
+
+
+def test_the_command_and_python_write_the_same_bytes(tmp_path, digits):
+    """One run: the same data and settings give the same model, events and settings, whoever asks."""
+    data = str(tmp_path / "data.npy")
+    np.save(data, digits)
+    cases = {
+        "plain": ({"n_hidden": 10, "updates": 300}, ["--n-hidden", "10", "--updates", "300"]),
+        "held-out": (
+            {"updates": 300, "validation_fraction": 0.2, "early_stopping": 3, "learning_rate": 0.01, "l2": 1e-3},
+            ["--updates", "300", "--valid-fraction", "0.2", "--early-stop", "3", "--lr", "0.01", "--l2", "0.001"],
+        ),
+        "gaussian": (
+            {"visible": "gaussian", "standardize": True, "updates": 200, "random_state": 5},
+            ["--visible", "gaussian", "--standardize", "--updates", "200", "--seed", "5"],
+        ),
+    }
+    for name, (settings, words) in cases.items():
+        ours, theirs = tmp_path / f"{name}-python", tmp_path / f"{name}-command"
+        rbm = RBM(**{"random_state": 0, **settings}).fit(digits, output=ours)
+        subprocess.run([command(), "train", data, "-o", str(theirs), *words], check=True, capture_output=True)
+        for file in ("model.safetensors", "events.jsonl"):
+            assert (ours / file).read_bytes() == (theirs / file).read_bytes(), (name, file)
+        read = lambda path: [line for line in (path / "config.toml").read_text().splitlines() if "source" not in line]
+        assert read(ours) == read(theirs), name
+        rbm.save(tmp_path / "model.safetensors")
+        assert (tmp_path / "model.safetensors").read_bytes() == (ours / "model.safetensors").read_bytes()
+
+
+def test_a_run_directory_is_judged_reported_and_resumed(tmp_path, digits):
+    rbm = RBM(8, updates=200, random_state=0)
+    rbm.fit(digits, validation_data=digits[:200], output=tmp_path / "run")
+    summary = rbm.verdict_.summary
+    assert rbm.verdict_.outcome in {"learned", "still-rising"} and "nats per row" in str(rbm.verdict_)
+    assert abs(summary["log_likelihood"] - rbm.score(digits)) < 1e-4 and summary["valid_rows"] == 200
+    assert (tmp_path / "run" / "report.html").read_text() == rbm.report(tmp_path / "page.html").html
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    with pytest.raises(ValueError, match="holds a finished run"):
+        rbm.fit(digits, output=tmp_path / "run")
+    # The same run in memory has the same verdict.
+    memory = RBM(8, updates=200, random_state=0).fit(digits, validation_data=digits[:200])
+    assert memory.model_ == rbm.model_ and memory.verdict_.evidence == rbm.verdict_.evidence
+    # An interrupted run goes on to the same bits.
+    stopped = RBM(8, updates=200, random_state=0, callbacks=lambda e: e["event"] == "progress" and e["update"] >= 100, report_every=50)
+    stopped.fit(digits, output=tmp_path / "stopped")
+    whole = RBM(8, updates=200, random_state=0, report_every=50).fit(digits)
+    resumed = RBM(8, updates=200, random_state=0, report_every=50).fit(digits, output=tmp_path / "stopped", resume=True)
+    assert resumed.model_ == whole.model_
+    # More updates extend a finished run.
+    longer = RBM(8, updates=300, random_state=0, report_every=50).fit(digits, output=tmp_path / "stopped", resume=True)
+    assert longer.n_updates_ == 300 and (tmp_path / "stopped" / "model-200.safetensors").exists()
+
+
+def test_models_without_a_run_have_no_verdict(small):
+    with pytest.raises(AttributeError, match="need a run"):
+        small.verdict_
+    with pytest.raises(AttributeError, match="need a run"):
+        small.report()
+
+
+def test_partial_fit_is_the_library_s_update(digits):
+    """One step of a kept trainer after another is one run: the model does not depend on looking at it in between."""
+    quiet, watched = (RBM(16, random_state=0) for _ in range(2))
+    for first in range(0, 1500, 100):
+        quiet.partial_fit(digits[first : first + 100])
+        assert watched.partial_fit(digits[first : first + 100]).weights_.shape == (64, 16)
+    assert quiet.model_ == watched.model_ and quiet.n_updates_ == 15

@@ -22,14 +22,16 @@ mod plane;
 mod plot;
 mod principal;
 mod raster;
+mod run;
 mod text;
 mod values;
-mod verdict;
 mod weights;
+mod words;
 
 pub use compare::{Compared, Comparison, compare};
-pub use mixing::Mixing;
-pub use verdict::{Evidence, Fall, Fit, Outcome, Verdict, verdict};
+pub use mixing::ChainTraces;
+pub use run::render_run;
+pub use words::{AdviceWords, Words, facts, headline, with_error};
 
 use figure::{Figure, Section};
 use harmonium::Rbm;
@@ -42,7 +44,7 @@ pub struct ReportData<'a> {
     /// Heading of the page.
     pub title: String,
     /// What became of the run, in words, at the top.
-    pub verdict: Option<&'a Verdict>,
+    pub verdict: Option<&'a Words>,
     /// What could not be shown and why, below it.
     pub notes: &'a [String],
     /// The table at the top: name, value with its unit.
@@ -68,7 +70,7 @@ pub struct ReportData<'a> {
     /// One letter for every state of a site; states without one are called by their number.
     pub alphabet: &'a str,
     /// Chains that were watched.
-    pub mixing: Option<Mixing<'a>>,
+    pub mixing: Option<ChainTraces<'a>>,
     /// What happened to the data before they met the units: axes show numbers as they were before.
     pub preprocess: &'a Preprocess,
 }

@@ -11,7 +11,7 @@ use ndarray::ArrayView2;
 const MOST: usize = 4;
 
 /// Chains that were watched.
-pub struct Mixing<'a> {
+pub struct ChainTraces<'a> {
     /// F(v) of every chain after every sweep, sweeps × chains: first those that began at rows of the data.
     pub trace: ArrayView2<'a, f64>,
     /// How many chains began at rows; the others began at rows of independent columns.
@@ -24,7 +24,7 @@ pub struct Mixing<'a> {
     pub ess: Option<f64>,
 }
 
-impl Mixing<'_> {
+impl ChainTraces<'_> {
     /// (sweeps, F) of a chain.
     fn points(&self, chain: usize) -> Vec<(f64, f64)> {
         self.trace.column(chain).iter().enumerate().map(|(k, f)| ((k + 1) as f64, *f)).collect()

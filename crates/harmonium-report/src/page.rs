@@ -3,7 +3,7 @@
 use crate::ReportData;
 use crate::figure::{Figure, STYLE, Section, WIDE, WIDTH};
 use crate::text::escape;
-use crate::verdict::Verdict;
+use crate::words::Words;
 
 /// Style of the page around the drawings.
 const PAGE: &str = include_str!("page.css");
@@ -31,11 +31,11 @@ pub fn document(title: &str, body: &str) -> String {
 }
 
 /// What became of the run, first in a word.
-fn summary(verdict: &Verdict) -> String {
+fn summary(verdict: &Words) -> String {
     format!(
         "<p class=\"summary\"><strong>{}</strong> {}</p>\n",
         escape(&verdict.headline),
-        escape(&verdict.sentences.join(" "))
+        escape(&[&verdict.sentences[..], verdict.advice.as_slice()].concat().join(" "))
     )
 }
 

@@ -9,6 +9,7 @@ use crate::raster::{Raster, Tiles};
 use crate::text::{count, number, short};
 use crate::values::{column_range, fraction, rows_between};
 use crate::weights::{shown_of, strongest};
+use harmonium::exact::budget;
 use harmonium::{Exact, LoweredModel};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis as Dimension};
 
@@ -21,8 +22,6 @@ const MOST_UNITS: usize = 16;
 const MOST_POINTS: usize = 500;
 /// Decades of a logarithmic density; below them everything is black.
 const DECADES: f64 = 6.0;
-/// States times columns up to which the normalising constant is computed: about a second.
-const CHEAP: f64 = 3e8;
 
 /// The part of the plane that is shown: that of the data, with some room.
 struct Plane<'a, 'b> {
@@ -63,7 +62,7 @@ impl<'a, 'b> Plane<'a, 'b> {
 
     /// log p(v) of the data as given at every point of the grid, in nats, and whether it is normalised.
     fn log_density(&self, n: usize) -> (Array1<f64>, bool) {
-        let cheap = Exact::cost(&self.lowered).is_some_and(|cost| cost <= CHEAP);
+        let cheap = budget::REPORT_DENSITY.allows(Exact::cost(&self.lowered));
         let log_z = cheap.then(|| Exact::new(self.report.rbm).ok()).flatten().map(|e| e.log_z());
         let grid = self.grid(n);
         // A few rows at a time: many hidden units times all points would not fit into memory.

@@ -8,7 +8,7 @@ use harmonium::measure::MEASURES;
 use harmonium::units::Kind;
 use harmonium::{Layer, Rbm};
 use harmonium_report::{
-    Compared, Comparison, Mixing, Outcome, Picture, Rendered, ReportData, Verdict, compare, html, pictures, render,
+    ChainTraces, Compared, Comparison, Picture, Rendered, ReportData, Words, compare, html, pictures, render,
 };
 use ndarray::{Array2, array};
 
@@ -81,8 +81,7 @@ impl Case {
     fn with<A>(&self, f: impl FnOnce(&ReportData) -> A) -> A {
         f(&ReportData {
             title: "A <run> & \"more\"".into(),
-            verdict: Some(&Verdict {
-                outcome: Outcome::Learned,
+            verdict: Some(&Words {
                 headline: "Learned.".into(),
                 sentences: vec!["It went <well>.\u{0}".into()],
                 advice: None,
@@ -96,7 +95,7 @@ impl Case {
             held_out: self.held_out.view(),
             samples: self.samples.view(),
             alphabet: self.alphabet,
-            mixing: Some(Mixing {
+            mixing: Some(ChainTraces {
                 trace: self.trace.view(),
                 from_data: 3,
                 counted_from: 25,

@@ -1,11 +1,10 @@
-//! One competitor of `bench/run`: annealed importance sampling, or parallel tempering, of a model from a file.
+//! A program that `bench/run` times: annealed importance sampling or parallel tempering of a model from a file.
 //!
-//! `--method ais`: `go` takes chains from independent units (the model's visible fields, no hidden ones) through equal steps of
-//! β to the model, which is the way up of `harmonium log-z --method ais`, without the search for a base and a schedule.
-//! `--method tempering`: `go` runs ladders of chains between `--low` and 1 for some sweeps, with swaps after each, as
-//! `harmonium sample --sampler tempering` does. `save FILE` writes what was found, and begins anew (see `common`): an
-//! estimate of log Z per chain and run; or, for each temperature but the last, both estimates of log Z_{k+1}/Z_k, from the
-//! chains below and above, and the part of swaps made.
+//! `--method ais`: `go` anneals chains from independent units (the visible fields of the model, no hidden ones) in equal steps of β
+//! to the model, as `harmonium log-z --method ais` does, without the search for a base and a schedule. `--method tempering`: `go`
+//! runs ladders of chains between `--low` and 1 for some sweeps, with swaps after each, as `harmonium sample --sampler tempering`
+//! does. `save FILE` writes the result and starts again (see `common`): an estimate of log Z per chain and run; or, for each
+//! temperature but the last, both estimates of log Z_{k+1}/Z_k, from the chains below and above, and the fraction of accepted swaps.
 //!
 //! ```text
 //! annealing_speed --method ais --model model.safetensors --temperatures 1000 --chains 100 --threads 1
@@ -13,7 +12,7 @@
 
 mod common;
 
-use common::{Ask, Driver, Options, Result, say_seconds};
+use common::{Command, Driver, Options, Result, print_seconds};
 use harmonium::LoweredModel;
 use harmonium::backend::{Cpu, Slot};
 use harmonium::file::ModelFile;
@@ -29,7 +28,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("method", "ais"), // or tempering
     ("model", ""),
     ("temperatures", "1000"),
-    ("low", "0"),      // the lowest inverse temperature; they stand at equal distances
+    ("low", "0"),      // the lowest inverse temperature; they are equally spaced
     ("chains", "100"), // at every temperature
     ("sweeps", "100"), // of a run of tempering
     ("threads", "1"),
@@ -41,37 +40,37 @@ fn main() -> Result<()> {
     let options = Options::parse(OPTIONS)?;
     let lowered = ModelFile::read(options.text("model"))?.rbm.cast::<f32>().lower();
     let mut seed = options.get("seed")?;
-    let mut work = begin(&options, &lowered, seed)?;
+    let mut work = prepare(&options, &lowered, seed)?;
     let mut driver = Driver::ready();
     loop {
-        match driver.ask()? {
-            Ask::Go => {
+        match driver.next_command()? {
+            Command::Go => {
                 let started = Instant::now();
                 work.run();
-                say_seconds(started);
+                print_seconds(started);
             }
-            Ask::Save(path) => {
+            Command::Save(path) => {
                 std::fs::write(path, work.found())?;
                 seed += 1;
-                work = begin(&options, &lowered, seed)?;
+                work = prepare(&options, &lowered, seed)?;
             }
-            Ask::Quit => return Ok(()),
+            Command::Quit => return Ok(()),
         }
     }
 }
 
-/// What is timed, and what it found, a line of text per row.
+/// The work that is timed, and its result, one line of text per row.
 trait Work {
     fn run(&mut self);
     fn found(&self) -> String;
 }
 
-fn begin(options: &Options, lowered: &LoweredModel<f32>, seed: u64) -> Result<Box<dyn Work>> {
+fn prepare(options: &Options, lowered: &LoweredModel<f32>, seed: u64) -> Result<Box<dyn Work>> {
     let base = [lowered.visible().eta().to_owned(), Array2::zeros(lowered.hidden().eta().dim())];
     let mut path = Path::between(base, Box::new(Cpu::new(lowered.clone())?), 2, &|_| ());
     let (low, temperatures) = (options.get::<f64>("low")?, options.get::<usize>("temperatures")?);
     if temperatures < 2 {
-        return Err(format!("--temperatures {temperatures}: must be 2 at least").into());
+        return Err(format!("--temperatures {temperatures}: must be at least 2").into());
     }
     let steps = temperatures - 1;
     let betas: Vec<f64> = path.schedule(steps).iter().map(|beta| low + (1.0 - low) * beta).collect();
@@ -116,7 +115,7 @@ struct Tempering {
     sweeps: u64,
     key: Key,
     runs: u64,
-    /// log p*_{k+1}(v)/p*_k(v) of chains at k and at k + 1 that met, in the last run.
+    /// log p*_{k+1}(v)/p*_k(v) of the chains at k and at k + 1 of every proposed swap in the last run.
     works: Vec<Vec<[f64; 2]>>,
 }
 

@@ -1,12 +1,12 @@
-//! Does the likelihood that a run tells while it trains hold? The run stops now and then, and log Z of the model is
+//! Is the likelihood that a run measures while it trains correct? The run stops from time to time, and log Z of the model is
 //! estimated by annealing in both directions.
 //!
 //! ```sh
 //! cargo run --release -p harmonium --example online_log_z -- train-images-idx3-ubyte.gz 500 10000 1000
 //! ```
 //!
-//! DATA (binary, or thresholded at a half), hidden units, updates, fewest updates between stops, learning rate, and
-//! a folder that gets the model of every stop. Where learning is fast a likelihood is told now and then only; the run stops
+//! Arguments: DATA (binary, or thresholded at 0.5), hidden units, updates, fewest updates between stops, learning rate, and a
+//! folder for the model of every stop. When learning is fast, the likelihood is measured only from time to time; the run stops
 //! there.
 
 use harmonium::data::{self, Binarize, Preprocess, ReadOptions};
@@ -17,17 +17,17 @@ use harmonium::train::initial_model;
 use harmonium::units::Kind;
 use harmonium::{Dataset, Rbm, Result, TrainConfig, Trainer};
 
-/// Stops where a likelihood is told, not before the update `next`, and keeps what was told there.
+/// Stops at the first measured likelihood from the update `next` on, and keeps the measurement.
 struct Stops {
     next: u64,
-    told: Option<Progress>,
+    measured: Option<Progress>,
 }
 
 impl Observer for Stops {
     fn on(&mut self, event: &Event) -> Flow {
         match event {
             Event::Progress(p) if p.update >= self.next && p.train.log_likelihood.is_some() => {
-                self.told = Some(p.clone());
+                self.measured = Some(p.clone());
                 Flow::Stop
             }
             _ => Flow::Continue,
@@ -35,7 +35,7 @@ impl Observer for Stops {
     }
 }
 
-/// User and system time of this process as Linux counts it, in hundredths of a second: other processes do not disturb it.
+/// User and system time of this process on Linux, in hundredths of a second, which other processes do not affect.
 fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
@@ -67,7 +67,7 @@ fn main() -> Result<()> {
     let lr = args.get(5).and_then(|a| a.parse().ok()).unwrap_or(0.005);
     let config = TrainConfig { updates, lr, ..TrainConfig::default() };
 
-    // The cost: some updates with and without, in turn.
+    // The cost: some updates with and without the likelihood, alternating.
     let few = (updates / 2).min(4000);
     let mut seconds = [0.0; 2];
     for round in 0..4 {
@@ -80,7 +80,7 @@ fn main() -> Result<()> {
     }
     let [with, without] = seconds.map(|s| 1e3 * s);
     println!(
-        "an update takes {with:.3} ms of processor time with, {without:.3} ms without: {:.1} % more",
+        "an update takes {with:.3} ms of processor time with the likelihood, {without:.3} ms without: {:.1} % more",
         100.0 * (with / without - 1.0)
     );
 
@@ -89,12 +89,12 @@ fn main() -> Result<()> {
     println!("update  while training       both directions      difference  in errors");
     let mut next = every;
     loop {
-        let mut stops = Stops { next, told: None };
+        let mut stops = Stops { next, measured: None };
         let reason = trainer.run(&mut stops)?;
-        if let Some(told) = stops.told {
-            next = told.update + every;
+        if let Some(measured) = stops.measured {
+            next = measured.update + every;
             if let Some(folder) = args.get(6) {
-                let path = std::path::Path::new(folder).join(format!("{}.safetensors", told.update));
+                let path = std::path::Path::new(folder).join(format!("{}.safetensors", measured.update));
                 ModelFile::new(trainer.rbm()).write(path)?;
             }
             let lowered = trainer.rbm().lower();
@@ -103,12 +103,12 @@ fn main() -> Result<()> {
             let rows = rows.mapv(f64::from);
             let settings = LogZOptions { data: Some(&rows), budget: 2e12, ..LogZOptions::default() };
             let found = logz::log_z(&wide, "bar", settings, &|_, _| ())?;
-            let offline = -told.train.free_energy - found.value;
-            let (ours, error) = (told.train.log_likelihood, told.train.log_likelihood_std_err);
+            let offline = -measured.train.free_energy - found.value;
+            let (ours, error) = (measured.train.log_likelihood, measured.train.log_likelihood_std_err);
             let (ours, error) = (ours.unwrap_or(f64::NAN), error.unwrap_or(f64::NAN));
             println!(
                 "{:6}  {ours:9.3} ± {error:.3}    {offline:9.3} ± {:.3} {:9}  {:+.3}  {:+.1}",
-                told.update,
+                measured.update,
                 found.std_err,
                 found.verdict,
                 ours - offline,

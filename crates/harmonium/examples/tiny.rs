@@ -1,16 +1,16 @@
-//! A whole Restricted Boltzmann Machine in 150 lines: binary units, CD-1, and the exact likelihood to watch it learn.
+//! A complete Restricted Boltzmann Machine in 150 lines: binary units, CD-1, and the exact likelihood to watch it learn.
 //!
-//! The data are the 14 pictures of 3 × 3 pixels made of whole rows or of whole columns. Knowing them perfectly means to
-//! give each one probability 1/14: the mean log likelihood can reach −ln 14 = −2.639 and no more.
+//! The data are the 14 pictures of 3 × 3 pixels that consist of whole rows or whole columns. A perfect model gives each of them
+//! the probability 1/14, so the mean log likelihood is at most −ln 14 = −2.639.
 #![allow(missing_docs)]
 
 use std::array::from_fn;
 
 pub const N: usize = 9; // visible units: the pixels, 0 or 1
 pub const M: usize = 10; // hidden units, 0 or 1
-pub const RATES: [f64; 5] = [0.04, 0.02, 0.01, 0.005, 0.002]; // large steps find the place, small ones average
+pub const RATES: [f64; 5] = [0.04, 0.02, 0.01, 0.005, 0.002]; // large steps first, then small ones to average
 pub const EPOCHS: usize = 4000; // passes through the data at each rate
-pub const DECAY: f64 = 0.0005; // part of a weight taken away by a step of rate 1
+pub const DECAY: f64 = 0.0005; // fraction of a weight that a step of rate 1 removes
 pub type Visible = [f64; N];
 pub type Hidden = [f64; M];
 
@@ -42,7 +42,7 @@ impl Rbm {
         self.hidden_inputs(v).map(sigmoid)
     }
 
-    /// p(vᵢ=1 | h) = σ(aᵢ + Σⱼ Wᵢⱼhⱼ): and the other way round.
+    /// p(vᵢ=1 | h) = σ(aᵢ + Σⱼ Wᵢⱼhⱼ): given h, the visible units are independent.
     pub fn visible_probabilities(&self, h: &Hidden) -> Visible {
         from_fn(|i| sigmoid(self.a[i] + dot(&self.w[i], h)))
     }
@@ -52,7 +52,7 @@ impl Rbm {
         -dot(&self.a, v) - self.hidden_inputs(v).map(softplus).iter().sum::<f64>()
     }
 
-    /// log Z = log Σᵥ exp(−F(v)) over all 2⁹ pictures, which only a tiny model allows.
+    /// log Z = log Σᵥ exp(−F(v)) over all 2⁹ pictures, which is possible only for a tiny model.
     pub fn log_z(&self) -> f64 {
         let pictures = (0..1 << N).map(|k| from_fn(|i| f64::from(k >> i & 1)));
         pictures.map(|v| (-self.free_energy(&v)).exp()).sum::<f64>().ln()
@@ -70,8 +70,8 @@ impl Rbm {
     }
 
     /// G(data) − G(model), where G is v for a, h̄ for b, v h̄ᵀ for W, and h̄ⱼ = p(hⱼ=1 | v).
-    /// Its mean is the gradient of log p(data) if `model` is a sample of p(v). Sampled h in place of the probabilities
-    /// h̄ would give the same mean with more noise (Rao–Blackwell).
+    /// Its mean is the gradient of log p(data) if `model` is a sample of p(v). Sampled h instead of the probabilities h̄
+    /// would give the same mean with more noise (Rao–Blackwell).
     pub fn gradient(&self, data: &Visible, model: &Visible) -> Rbm {
         let (hd, hm) = (self.hidden_probabilities(data), self.hidden_probabilities(model));
         let w = from_fn(|i| from_fn(|j| data[i] * hd[j] - model[i] * hm[j]));
@@ -86,7 +86,7 @@ impl Rbm {
         self.b = from_fn(|j| self.b[j] + rate * g.b[j]);
     }
 
-    /// CD-1: the model's sample is one Gibbs step away from the data, not a true sample of p(v).
+    /// CD-1: the negative sample is one Gibbs step away from the data, not a true sample of p(v).
     pub fn train(&mut self, data: &[Visible], rate: f64, epochs: usize, random: &mut Random) {
         for v in data.iter().cycle().take(epochs * data.len()) {
             let model = self.gibbs_step(v, random);
@@ -104,7 +104,7 @@ fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// log(1 + exp(x)), in the form that does not overflow.
+/// log(1 + exp(x)) without overflow.
 fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }
@@ -126,7 +126,7 @@ impl Random {
     }
 }
 
-/// The 2³ pictures of whole rows, and the 2³ of whole columns less the empty and the full one, which are both.
+/// The 2³ pictures of whole rows, and the 2³ of whole columns without the empty and the full one, which are both.
 pub fn bars_and_stripes() -> Vec<Visible> {
     let rows = (0..8).map(|k| from_fn(|i| f64::from(k >> (i / 3) & 1)));
     rows.chain((1..7).map(|k| from_fn(|i| f64::from(k >> (i % 3) & 1)))).collect()
@@ -136,7 +136,7 @@ fn main() {
     let (data, mut random) = (bars_and_stripes(), Random(1));
     println!("mean log likelihood of {} patterns; the best possible is {:.3}", data.len(), -(data.len() as f64).ln());
     let mut rbm = Rbm::new(&mut random);
-    println!("before learning            {:.3}", rbm.mean_log_likelihood(&data));
+    println!("before training            {:.3}", rbm.mean_log_likelihood(&data));
     for rate in RATES {
         rbm.train(&data, rate, EPOCHS, &mut random);
         println!("{EPOCHS} epochs at rate {rate:.3}  {:.3}", rbm.mean_log_likelihood(&data));

@@ -1,8 +1,7 @@
-//! One competitor of `bench/run`: training through [`Trainer`], an epoch at a time, on command.
+//! A program that `bench/run` times: training with [`Trainer`], one epoch per command.
 //!
-//! `go` trains for one epoch; `save FILE` writes the model and goes back to the first one with the next seed (see `common`).
-//! The optimiser is plain gradient ascent and nothing is centred unless it is asked for, because that is what the peers of
-//! `bench/` do.
+//! `go` trains for one epoch; `save FILE` writes the model and restarts from the first one with the next seed (see `common`).
+//! The optimiser is plain gradient ascent without centering by default, because that is what the peers in `bench/` do.
 //!
 //! ```text
 //! training_speed --n-visible 784 --n-hidden 500 --rows 10240 --batch 128 --method cd --threads 1
@@ -10,7 +9,7 @@
 
 mod common;
 
-use common::{Ask, Driver, Options, Result, say_seconds};
+use common::{Command, Driver, Options, Result, print_seconds};
 use harmonium::events::{Event, Flow, Observer};
 use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
@@ -30,9 +29,9 @@ const OPTIONS: &[(&str, &str)] = &[
     ("steps", "1"),
     ("batch", "128"),
     ("rows", "10240"),
-    ("density", "0.13"), // part of the random bits that are 1
+    ("density", "0.13"), // fraction of the random bits that are 1
     ("data", ""),        // a .npy file instead of random rows
-    ("model", ""),       // a model file to begin with instead of small random weights
+    ("model", ""),       // a model file to start from instead of small random weights
     ("optimizer", "sgd"),
     ("centred", "false"),
     ("lr", "0.05"),
@@ -52,16 +51,16 @@ fn main() -> Result<()> {
     loop {
         let mut trainer = Trainer::new(config.clone(), first.clone(), data.clone(), None)?;
         trainer.run(&mut protocol)?;
-        match std::mem::replace(&mut protocol.next, Ok(Ask::Quit))? {
-            Ask::Save(path) => ModelFile::new(trainer.rbm()).write(path)?,
-            Ask::Go | Ask::Quit => return Ok(()),
+        match std::mem::replace(&mut protocol.next, Ok(Command::Quit))? {
+            Command::Save(path) => ModelFile::new(trainer.rbm()).write(path)?,
+            Command::Go | Command::Quit => return Ok(()),
         }
         config.seed += 1;
         protocol.update = 0;
     }
 }
 
-/// What is trained, as a user would say it: everything that is not the peers' algorithm is off.
+/// The training configuration; everything that the algorithm of the peers does not have is off.
 fn config(options: &Options) -> Result<TrainConfig> {
     let batch = options.get("batch")?;
     let optimizer = options.text("optimizer");
@@ -108,7 +107,7 @@ fn random_rows(options: &Options) -> Result<Array2<f32>> {
     }))
 }
 
-/// The model of the file, or small random weights; centred at the data if that is asked for.
+/// The model of the file, or small random weights; centred at the data with `--centred`.
 fn first_model(options: &Options, kind: &Kind, data: &Dataset<f32>) -> Result<Rbm<f32>> {
     let path = options.text("model");
     let mut rbm = if path.is_empty() {
@@ -136,24 +135,24 @@ fn unit_variance(rbm: Rbm<f32>) -> Result<Rbm<f32>> {
     Ok(Rbm::from_parts(layer, rbm.hidden().clone(), rbm.weights().to_owned())?)
 }
 
-/// Waits for the driver before every epoch and tells the time after it.
+/// Waits for the driver before every epoch and prints the time after it.
 struct Protocol {
     driver: Driver,
     per_epoch: u64,
     update: u64,
     started: Instant,
-    /// What ended the run.
-    next: Result<Ask>,
+    /// The command that ended the run.
+    next: Result<Command>,
 }
 
 impl Protocol {
     fn new(per_epoch: u64) -> Protocol {
-        Protocol { driver: Driver::ready(), per_epoch, update: 0, started: Instant::now(), next: Ok(Ask::Quit) }
+        Protocol { driver: Driver::ready(), per_epoch, update: 0, started: Instant::now(), next: Ok(Command::Quit) }
     }
 }
 
 impl Observer for Protocol {
-    /// A failed update goes back and repeats work, so that an epoch's time would mean nothing.
+    /// A failed update repeats work, so the time of the epoch would be meaningless.
     fn on(&mut self, event: &Event) -> Flow {
         let Event::Recovered { reason, .. } = event else { return Flow::Continue };
         self.next = Err(format!("an update failed because {reason}").into());
@@ -163,10 +162,10 @@ impl Observer for Protocol {
     fn poll(&mut self) -> Flow {
         if self.update.is_multiple_of(self.per_epoch) {
             if self.update > 0 {
-                say_seconds(self.started);
+                print_seconds(self.started);
             }
-            self.next = self.driver.ask();
-            if !matches!(self.next, Ok(Ask::Go)) {
+            self.next = self.driver.next_command();
+            if !matches!(self.next, Ok(Command::Go)) {
                 return Flow::Stop;
             }
             self.started = Instant::now();

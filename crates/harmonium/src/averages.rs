@@ -1,11 +1,11 @@
 //! Mean, variance and median of some numbers.
 
-/// The mean; NaN of none.
+/// The mean; NaN for no numbers.
 pub(crate) fn mean(x: &[f64]) -> f64 {
     x.iter().sum::<f64>() / x.len() as f64
 }
 
-/// Σ (x − mean)²/(n − 1); 0 of fewer than two.
+/// The variance Σ (x − mean)²/(n − 1); 0 for fewer than two numbers.
 pub(crate) fn variance(x: &[f64]) -> f64 {
     if x.len() < 2 {
         return 0.0;

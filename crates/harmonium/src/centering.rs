@@ -1,30 +1,30 @@
-//! Coordinates of a model: moving the offsets α, β or changing the coupling never moves the distribution.
+//! Coordinates of a model: changing the offsets α, β or the coupling does not change the distribution.
 //!
-//! The offsets enter a lowered model only through its fields, η_v − W̃o_h and η_h − W̃ᵀo_v, where o is the point a
-//! coupling is measured from (the offset; for Goodfellow's coupling μ = a + α). Moving the origins therefore moves the
-//! fields by W̃Δo_h and W̃ᵀΔo_v, and the biases take that up (Schlüter 2014, section 6, with its errata; Montavon and
-//! Müller, *Deep Boltzmann models and the centering trick*, 2012). W̃ and σ are held fixed while offsets move.
+//! The offsets enter a lowered model only through its fields, η_v − W̃o_h and η_h − W̃ᵀo_v, where o is the origin of the
+//! coupling (the offset; for Goodfellow's coupling μ = a + α). A change of the origins therefore changes the fields by W̃Δo_h and
+//! W̃ᵀΔo_v, and the biases compensate for it (Schlüter 2014, section 6, with its errata; Montavon and Müller, *Deep Boltzmann
+//! machines and the centering trick*, 2012). W̃ and σ are fixed while the offsets change.
 //!
-//! A gradient is taken in the same coordinates at fixed α, β: stepping σ or W there leaves the centred energy's other
-//! parameters alone, and the plain biases move by what centering implies.
+//! A gradient is taken in the same coordinates at fixed α, β: a step of σ or W does not change the other parameters of the centred
+//! energy, and the plain biases change as centering implies.
 
 use crate::error::{Error, Result};
 use crate::lowered::LoweredModel;
 use crate::math::shrink_row;
 use crate::model::{Gradient, Layer, Rbm};
 use crate::real::Real;
-use crate::scaled_weights::{ROWS, ScaledWeights};
+use crate::scaled_weights::ROWS;
 use crate::stats::Stats;
 use crate::threads::{self, MANY};
 use crate::units::{Kind, Origin};
 use ndarray::{Array1, Array2, ArrayView1, Axis, Zip};
 
-/// |offset|/σ beyond which folding it into an f32 bias loses more than three of seven digits.
+/// |offset|/σ above which folding the offset into an f32 bias loses more than three of seven digits.
 pub const LARGE_OFFSET: f64 = 1e3;
 
 impl<T: Real> Rbm<T> {
     /// The gradient of the mean log likelihood, from the difference of averaged statistics ⟨·⟩_data − ⟨·⟩_model
-    /// (see [`Stats::minus`]), in the model's own centred coordinates.
+    /// (see [`Stats::minus`]), in the centred coordinates of the model.
     ///
     /// `lowered` is this model lowered. With C = ⟨vhᵀ⟩ − ⟨v⟩o_hᵀ − o_v⟨h⟩ᵀ:
     /// ∂W = C/(s_v s_hᵀ), ∂η = ⟨T⟩, ∂ln s_i = −Σ_j W̃_ij C_ij, and an origin that follows its bias adds
@@ -38,9 +38,9 @@ impl<T: Real> Rbm<T> {
         gradient
     }
 
-    /// [`gradient`](Rbm::gradient) into a gradient of the same shape, from a difference that is measured from the model's origins
-    /// already ([`Stats::measure_from`]) and is used up. The numbers of log-variances have a
-    /// meaning only if `variances` asks for them: they take a pass over the weights.
+    /// Like [`gradient`](Rbm::gradient), into a gradient of the same shape, from a difference that is already measured from the
+    /// origins of the model ([`Stats::measure_from`]) and is overwritten. The gradient of the log-variances, which takes a pass
+    /// over the weights, is valid only with `variances`.
     pub fn gradient_into(
         &self,
         lowered: &LoweredModel<T>,
@@ -63,8 +63,8 @@ impl<T: Real> Rbm<T> {
         }
     }
 
-    /// Turns C into C/(s_v s_hᵀ); returns −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, or zeros where no unit has a scale or none is
-    /// asked for and all are 1.
+    /// Turns C into C/(s_v s_hᵀ); returns −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, or zeros if no unit has a scale, or if all scales are
+    /// 1 and `virial` is false.
     fn shrink(&self, lowered: &LoweredModel<T>, virial: bool, cross: &mut Array2<T>) -> (Vec<T>, Vec<T>) {
         let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
         let has_scale = self.visible().has_scale() || self.hidden().has_scale();
@@ -92,7 +92,7 @@ impl<T: Real> Rbm<T> {
         (virial_v, virial_h)
     }
 
-    /// Moves the offsets to α = `visible`, β = `hidden` without moving the distribution.
+    /// Sets the offsets to α = `visible`, β = `hidden` without changing the distribution.
     /// The energy changes by a constant; see [`LoweredModel::constant`].
     pub fn recenter(&mut self, visible: ArrayView1<T>, hidden: ArrayView1<T>) -> Result<()> {
         let (kind_v, kind_h) = (self.visible().kind().clone(), self.hidden().kind().clone());
@@ -111,7 +111,7 @@ impl<T: Real> Rbm<T> {
         plain
     }
 
-    /// Changes coupling and offsets at once; W is rescaled so that W̃ stays, the biases take up the rest.
+    /// Changes coupling and offsets at once; W is rescaled so that W̃ stays the same, and the biases compensate for the rest.
     pub fn rechart(
         &mut self,
         kind_v: Kind,
@@ -119,10 +119,10 @@ impl<T: Real> Rbm<T> {
         offset_v: ArrayView1<T>,
         offset_h: ArrayView1<T>,
     ) -> Result<()> {
-        for (side, layer, kind, offset) in
+        for (name, layer, kind, offset) in
             [("visible", self.visible(), &kind_v, &offset_v), ("hidden", self.hidden(), &kind_h, &offset_h)]
         {
-            check_chart(side, layer, kind, offset)?;
+            check_chart(name, layer, kind, offset)?;
         }
         if kind_h.visible_only() {
             let problem = format!("{kind_h} is for visible layers only");
@@ -132,8 +132,8 @@ impl<T: Real> Rbm<T> {
         Ok(())
     }
 
-    /// The hidden layer's origin never follows its bias, so Δo_h is known before the visible biases move, and Δo_v
-    /// (which may follow them) before the hidden ones do.
+    /// The origin of the hidden layer never depends on its bias, so Δo_h is known before the visible biases change, and Δo_v (which
+    /// may depend on them) before the hidden ones do.
     fn move_chart(&mut self, kind_v: Kind, kind_h: Kind, offset_v: ArrayView1<T>, offset_h: ArrayView1<T>) {
         let (old_v, old_h) = (self.visible().origin(), self.hidden().origin());
         let (visible, hidden, weights) = self.parts_mut();
@@ -143,16 +143,16 @@ impl<T: Real> Rbm<T> {
         }
         let moved = |rbm: &Rbm<T>| [rbm.visible().origin() - &old_v, rbm.hidden().origin() - &old_h];
         let [d_v, d_h] = moved(self);
-        let (field_v, mut field_h) = ScaledWeights::new(self).products(&d_h, &d_v);
+        let (field_v, mut field_h) = self.scaled_weights().products(&d_h, &d_v);
         shift(self.parts_mut().0, &field_v);
         if self.visible().kind().unit::<T>().origin() == Origin::Reference {
             let [d_v, d_h] = moved(self);
-            field_h = ScaledWeights::new(self).products(&Array1::zeros(d_h.len()), &d_v).1;
+            field_h = self.scaled_weights().products(&Array1::zeros(d_h.len()), &d_v).1;
         }
         shift(self.parts_mut().1, &field_h);
     }
 
-    /// A sentence about offsets so large against σ that folding them loses digits in this number type, if any.
+    /// A warning if an offset is so large relative to σ that folding it loses digits in single precision.
     pub fn offset_warning(&self) -> Option<String> {
         for (name, layer) in [("visible", self.visible()), ("hidden", self.hidden())] {
             let Some(z) = layer.field("log_variance") else { continue };
@@ -160,8 +160,8 @@ impl<T: Real> Rbm<T> {
                 let ratio = o.f64().abs() / (0.5 * z.f64()).exp();
                 if ratio > LARGE_OFFSET {
                     return Some(format!(
-                        "{name} offset {i} is {ratio:.0} standard deviations from zero (limit {LARGE_OFFSET:.0}): \
-                         in single precision folding it loses digits; standardise the data or keep the offsets"
+                        "{name} offset {i} is {ratio:.0} standard deviations from zero, above the limit of {LARGE_OFFSET:.0}: \
+                         single precision loses digits; standardise the data"
                     ));
                 }
             }
@@ -176,19 +176,19 @@ fn pullback<T: Real>(layer: &Layer<T>, d_eta: &Array2<T>, d_ln_s: &[T], d_par: &
     layer.kind().unit::<T>().pullback(layer.par(), layer.offset(), d_eta.view(), d_ln_s, d_par.view_mut());
 }
 
-/// A chart fits a layer when it is of the same family and the offset has one finite number per column.
-fn check_chart<T: Real>(side: &str, layer: &Layer<T>, kind: &Kind, offset: &ArrayView1<T>) -> Result<()> {
+/// Refuses a chart of another kind, and an offset that is not one finite number per column.
+fn check_chart<T: Real>(name: &str, layer: &Layer<T>, kind: &Kind, offset: &ArrayView1<T>) -> Result<()> {
     if kind.name() != layer.kind().name() || kind.unit::<T>().width() != layer.kind().unit::<T>().width() {
-        return Err(Error::Undefined(format!("the {side} layer is {}, it cannot become {kind}", layer.kind())));
+        return Err(Error::Undefined(format!("the {name} layer is {}, it cannot become {kind}", layer.kind())));
     }
     if offset.len() != layer.columns() {
         let (expected, found) = (layer.columns().to_string(), offset.len().to_string());
-        return Err(Error::Shape { what: format!("the {side} offset"), expected, found });
+        return Err(Error::Shape { what: format!("the {name} offset"), expected, found });
     }
     match offset.iter().position(|x| !x.is_finite()) {
         None => Ok(()),
         Some(index) => Err(Error::Parameter {
-            what: format!("{side}.offset"),
+            what: format!("{name}.offset"),
             index,
             value: offset[index].f64(),
             domain: "finite".into(),

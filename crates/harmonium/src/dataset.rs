@@ -4,41 +4,40 @@ use crate::data::Block;
 use crate::error::{Error, Result};
 use crate::lowered::LoweredLayer;
 use crate::real::Real;
-use crate::rng::{Key, Purpose};
+use crate::rng::{Key, Purpose, shuffled};
 use crate::states::{Bits, States};
-use crate::train::shuffled;
 use crate::units::Kind;
 use ndarray::{Array2, ArrayView2, s};
 
-/// Rows to learn from, or to judge by.
+/// Rows for training or validation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset<T> {
     states: States<T>,
     weights: Vec<T>,
     uniform: bool,
-    /// Which cells are known, if not all; the states of others are whatever was filled in last.
+    /// Which cells are known, if not all; unknown cells hold the states that were filled in last.
     known: Option<Bits>,
 }
 
-/// Weighted means over the rows of a data set, of the cells that are known.
+/// Weighted means over the known cells of a data set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moments {
     /// ⟨T(v)⟩: statistics × columns.
     pub means: Array2<f64>,
     /// Sum of the weights.
     pub rows: f64,
-    /// Part of the rows, by weight, in which each site is known.
+    /// Weighted fraction of the rows in which each site is known.
     pub known: Vec<f64>,
 }
 
 impl Moments {
-    /// LoweredModel parameters of independent units with these means.
+    /// Natural parameters of independent units with these means.
     pub fn fitted(&self, kind: &Kind) -> Array2<f64> {
         kind.fitted(self.means.view(), self.rows)
     }
 
     /// Mean log likelihood of the known cells of a row under independent units with natural parameters `eta`, in nats:
-    /// ⟨η, ⟨T⟩⟩ − Γ(η) of every site as often as it is known.
+    /// ⟨η, ⟨T⟩⟩ − Γ(η) of every site, times the fraction of rows in which it is known.
     pub fn log_likelihood(&self, kind: &Kind, eta: &Array2<f64>) -> f64 {
         let (unit, width) = (kind.unit::<f64>(), kind.unit::<f64>().width());
         let site = |(i, known): (usize, &f64)| {
@@ -52,63 +51,66 @@ impl Moments {
 
 impl<T: Real> Dataset<T> {
     /// No rows yet, for the units of a layer.
-    pub fn new(side: &LoweredLayer<T>) -> Dataset<T> {
-        Dataset { states: States::new(side.unit(), side.sites()), weights: Vec::new(), uniform: true, known: None }
+    pub fn new(layer: &LoweredLayer<T>) -> Dataset<T> {
+        Dataset { states: States::new(layer.unit(), layer.sites()), weights: Vec::new(), uniform: true, known: None }
     }
 
-    /// Rows of data values, each with weight 1; refuses values outside the units' domain.
-    pub fn from_values(side: &LoweredLayer<T>, values: ArrayView2<T>) -> Result<Dataset<T>> {
-        let mut data = Dataset::new(side);
-        data.push(side, side.encode(values, 1)?.view());
+    /// Rows of data values, each with weight 1; refuses values outside the domain of the units.
+    pub fn from_values(layer: &LoweredLayer<T>, values: ArrayView2<T>) -> Result<Dataset<T>> {
+        let mut data = Dataset::new(layer);
+        data.push(layer, layer.encode(values, 1)?.view());
         Ok(data)
     }
 
     /// Appends rows of columns (see [`LoweredLayer::encode`]) with weight 1.
-    pub fn push(&mut self, side: &LoweredLayer<T>, columns: ArrayView2<T>) {
-        self.push_known(side, columns, None);
+    pub fn push(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>) {
+        self.push_known(layer, columns, None);
     }
 
-    /// The same, with the cells that are `known`, one bit per site; none means all.
-    pub fn push_known(&mut self, side: &LoweredLayer<T>, columns: ArrayView2<T>, known: Option<&Bits>) {
+    /// The same with the known cells, one bit per site; none means all.
+    pub fn push_known(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>, known: Option<&Bits>) {
         let before = self.len();
-        self.states.push(side, columns);
+        self.states.push(layer, columns);
         self.weights.resize(self.states.rows(), T::one());
         if known.is_some() && self.known.is_none() {
-            let mut all = Bits::new(side.sites());
+            let mut all = Bits::new(layer.sites());
             (0..before).for_each(|_| all.push(std::iter::repeat(true)));
             self.known = Some(all);
         }
         if let Some(all) = &mut self.known {
             let cell = |r: usize, i: usize| known.is_none_or(|k| k.get(r, i));
-            (0..columns.nrows()).for_each(|r| all.push((0..side.sites()).map(|i| cell(r, i))));
+            (0..columns.nrows()).for_each(|r| all.push((0..layer.sites()).map(|i| cell(r, i))));
         }
     }
 
-    /// Appends a block of prepared rows; refuses by its row what is not finite in this number type.
-    pub fn push_block(&mut self, side: &LoweredLayer<T>, block: &Block) -> Result<()> {
+    /// Appends a block of prepared rows; refuses values that are not finite in this number type.
+    pub fn push_block(&mut self, layer: &LoweredLayer<T>, block: &Block) -> Result<()> {
         let columns = block.columns.mapv(T::of);
         if let Some(((r, _), x)) = columns.indexed_iter().find(|(_, x)| !x.is_finite()) {
             let row = block.first + r as u64;
-            return Err(Error::Undefined(format!("data row {row}: a value is {} in single precision", x.f64())));
+            return Err(Error::Undefined(format!(
+                "data row {row}: a value is {} in single precision, so it is too large",
+                x.f64()
+            )));
         }
-        self.push_known(side, columns.view(), block.known.as_ref());
+        self.push_known(layer, columns.view(), block.known.as_ref());
         Ok(())
     }
 
-    /// Rows to learn from and a part of them to judge by, chosen by seed; each keeps the order of the rows.
+    /// Splits off held-out rows, chosen by the seed: returns the training rows and the held-out rows, both in their order.
     pub fn split(&self, fraction: f64, seed: u64) -> Result<(Dataset<T>, Dataset<T>)> {
         let n = self.len();
         let held_out = (fraction * n as f64).round() as usize;
         if !(fraction > 0.0 && fraction < 1.0) || held_out == 0 || held_out == n {
-            let problem = format!("{fraction} of {n} rows holds out {held_out}, but both parts must have rows");
-            return Err(Error::Config { key: "valid-fraction", problem });
+            let problem = format!("{fraction} of {n} rows holds out {held_out} rows, but both parts need at least one");
+            return Err(Error::Config { key: "data.valid_fraction", problem });
         }
-        // Epochs are shuffled under their own numbers, of which this is one that no run reaches.
+        // Each epoch is shuffled under its own number; no run reaches this one.
         let mut order = shuffled(n, Key::root(seed).of(Purpose::Shuffle).step(u64::MAX));
-        let mut judge = order.split_off(n - held_out);
+        let mut held_out = order.split_off(n - held_out);
         order.sort_unstable();
-        judge.sort_unstable();
-        Ok((self.select(&order), self.select(&judge)))
+        held_out.sort_unstable();
+        Ok((self.select(&order), self.select(&held_out)))
     }
 
     /// Which cells are known, one bit per site, if some are not.
@@ -116,17 +118,17 @@ impl<T: Real> Dataset<T> {
         self.known.as_ref()
     }
 
-    /// Puts filled rows in the place of those with the numbers `rows`.
+    /// Replaces the rows with the numbers `rows` by filled ones.
     pub(crate) fn fill(&mut self, rows: &[usize], filled: &States<T>) {
         self.states.replace(rows, filled);
     }
 
-    /// Puts filled rows in the place of all.
+    /// Replaces all rows by filled ones.
     pub(crate) fn refill(&mut self, filled: States<T>) {
         self.states = filled;
     }
 
-    /// Sets the weight of every row; refuses what is not one positive or zero number per row.
+    /// Sets the weight of every row; refuses anything but one number per row that is 0 or more.
     pub fn set_weights(&mut self, weights: &[f64]) -> Result<()> {
         check_weights(self.len(), weights.iter().copied())?;
         self.weights = weights.iter().map(|w| T::of(*w)).collect();
@@ -154,7 +156,7 @@ impl<T: Real> Dataset<T> {
         &self.weights
     }
 
-    /// Whether every row counts once.
+    /// Whether every row has weight 1.
     pub fn uniform(&self) -> bool {
         self.uniform
     }
@@ -167,11 +169,11 @@ impl<T: Real> Dataset<T> {
     }
 
     /// Weighted means of T(v) over the known cells.
-    pub fn moments(&self, side: &LoweredLayer<T>) -> Moments {
-        let (unit, wide, width) = (side.unit(), side.kind().unit::<f64>(), side.unit().width());
-        let mut sum = Array2::zeros(side.eta().dim());
+    pub fn moments(&self, layer: &LoweredLayer<T>) -> Moments {
+        let (unit, wide, width) = (layer.unit(), layer.kind().unit::<f64>(), layer.unit().width());
+        let mut sum = Array2::zeros(layer.eta().dim());
         let mut t = sum.clone();
-        let (mut rows, mut known) = (0.0, vec![0.0; side.sites()]);
+        let (mut rows, mut known) = (0.0, vec![0.0; layer.sites()]);
         for first in (0..self.len()).step_by(1024) {
             let last = (first + 1024).min(self.len());
             let columns = self.states.columns(unit, first, last).mapv(T::f64);
@@ -183,7 +185,7 @@ impl<T: Real> Dataset<T> {
                     sum.scaled_add(w, &t);
                     continue;
                 };
-                for i in (0..side.sites()).filter(|i| bits.get(r, *i)) {
+                for i in (0..layer.sites()).filter(|i| bits.get(r, *i)) {
                     let columns = s![.., i * width..(i + 1) * width];
                     sum.slice_mut(columns).scaled_add(w, &t.slice(columns));
                     known[i] += w;
@@ -203,7 +205,7 @@ impl<T: Real> Dataset<T> {
 /// Row weights must be as many as the rows, finite, not negative, and not all zero.
 pub(crate) fn check_weights(rows: usize, weights: impl ExactSizeIterator<Item = f64>) -> Result<()> {
     if weights.len() != rows {
-        return Err(Error::RowWeights(format!("there are {} for {rows} rows", weights.len())));
+        return Err(Error::RowWeights(format!("there are {} weights for {rows} rows", weights.len())));
     }
     let mut sum = 0.0;
     for (i, w) in weights.enumerate() {
@@ -212,8 +214,5 @@ pub(crate) fn check_weights(rows: usize, weights: impl ExactSizeIterator<Item = 
         }
         sum += w;
     }
-    match sum > 0.0 {
-        true => Ok(()),
-        false => Err(Error::RowWeights("all of them are zero".into())),
-    }
+    if sum > 0.0 { Ok(()) } else { Err(Error::RowWeights("all of them are zero".into())) }
 }

@@ -1,9 +1,10 @@
-//! What can go wrong, one variant per way; every message names the thing, its value and the limit.
+//! Errors of the library: one variant per way to fail. A message names what is wrong, where, and what would be right.
 
+use crate::advice::Advice;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// The result of everything in this library that can fail.
+/// The result of a function that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of the library.
@@ -13,9 +14,9 @@ pub enum Error {
     /// A unit kind that is not in the list.
     #[error("unknown unit kind '{name}'; known kinds are {known}")]
     UnknownKind {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
-        /// The list.
+        /// The known names.
         known: String,
     },
 
@@ -46,9 +47,9 @@ pub enum Error {
         what: String,
         /// Flat position in it.
         index: usize,
-        /// The offending number.
+        /// The wrong number.
         value: f64,
-        /// What would be allowed.
+        /// What is allowed.
         domain: String,
     },
 
@@ -59,18 +60,18 @@ pub enum Error {
         row: u64,
         /// Column, counted from 1.
         column: usize,
-        /// The offending number.
+        /// The wrong number.
         value: f64,
-        /// What would be allowed.
+        /// What is allowed.
         domain: String,
         /// The unit kind.
         kind: String,
     },
 
     /// Data with the wrong number of columns.
-    #[error("the data has {found} columns, but the model has {expected} visible sites")]
+    #[error("the data has {found} columns, but the model has {expected} visible units")]
     Columns {
-        /// Visible sites of the model.
+        /// Visible units of the model.
         expected: usize,
         /// Columns of the data.
         found: usize,
@@ -82,54 +83,72 @@ pub enum Error {
 
     /// An exact method on a model that is too large for it.
     #[error(
-        "exact enumeration would visit {states} states of the {side} layer, the limit is 2^{limit}; \
-         exact methods need one finite layer with few sites"
+        "the model is too large for exact enumeration: the {layer} layer has {states} states, the limit is 2^{limit}; \
+         exact methods need a small layer of finite units"
     )]
     TooManyStates {
-        /// The number of states, as text (it may not fit a number).
+        /// The number of states as text, because it may not fit into a number.
         states: String,
-        /// The cheaper finite side.
-        side: &'static str,
+        /// The cheaper finite layer: visible or hidden.
+        layer: &'static str,
         /// log₂ of the limit.
         limit: u32,
     },
 
-    /// A model without a distribution.
+    /// A model whose energy does not define a distribution.
     #[error("the model cannot be normalised: {0}")]
     NotNormalisable(String),
 
-    /// A question that has no answer for this kind of model.
+    /// Something that is not defined for this model or this data.
     #[error("{0}")]
     Undefined(String),
 
     /// A log Z method that is not in the list.
     #[error("unknown log Z method '{name}'; known methods are {known}")]
     UnknownMethod {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
-        /// The list.
+        /// The known names.
         known: String,
     },
 
     /// A setting that makes no sense.
-    #[error("{key}: {problem}")]
+    #[error("{}: {problem}", key.rsplit('.').next().unwrap_or(key))]
     Config {
-        /// The setting, as it is called in a configuration and on the command line.
+        /// The setting: its key in [`SETTINGS`](crate::settings::SETTINGS), or the name of an option elsewhere.
         key: &'static str,
-        /// What is wrong with it, and what would be right.
+        /// What is wrong with it, and what is allowed.
         problem: String,
     },
 
-    /// Training that went wrong and could not be mended.
+    /// Settings that cannot be read.
+    #[error("{}{problem}", path.as_ref().map_or(String::new(), |p| format!("{}: ", p.display())))]
+    Settings {
+        /// The file they stand in, if it is known.
+        path: Option<PathBuf>,
+        /// What is wrong.
+        problem: String,
+    },
+
+    /// A directory that cannot be used for what was asked.
+    #[error("{}: {problem}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// Training that failed too often to recover.
     #[error("training stopped at update {update}: {problem}")]
     Diverged {
         /// The update that failed last.
         update: u64,
-        /// What was seen and what to do.
+        /// What was observed.
         problem: String,
     },
 
-    /// A model file that is damaged, lies, or is not one.
+    /// A model file that is damaged, inconsistent, or not a model file.
     #[error("{}: {problem}", path.display())]
     Model {
         /// The file.
@@ -138,7 +157,7 @@ pub enum Error {
         problem: String,
     },
 
-    /// A data file that cannot be understood.
+    /// A data file that cannot be read as a table.
     #[error("{}: {problem}", path.display())]
     Data {
         /// The file.
@@ -147,7 +166,7 @@ pub enum Error {
         problem: String,
     },
 
-    /// The operating system said no.
+    /// A failure of the operating system.
     #[error("cannot {action} {}: {}", path.display(), reason(action, source))]
     Io {
         /// The file or directory.
@@ -157,6 +176,50 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+
+    /// Another error, and what to do about it. Shown as that error alone: a front end adds the advice in its own words.
+    #[error("{error}")]
+    Advised {
+        /// What is wrong.
+        error: Box<Error>,
+        /// What to do, the most useful first.
+        advice: Vec<Advice>,
+    },
+}
+
+impl Error {
+    /// The same error with more advice.
+    #[must_use]
+    pub fn advise(self, more: &[Advice]) -> Error {
+        let (error, mut advice) = match self {
+            Error::Advised { error, advice } => (error, advice),
+            other => (Box::new(other), Vec::new()),
+        };
+        advice.extend(more);
+        if advice.is_empty() { *error } else { Error::Advised { error, advice } }
+    }
+
+    /// What to do about it; empty if nothing is known.
+    pub fn advice(&self) -> &[Advice] {
+        match self {
+            Error::Advised { advice, .. } => advice,
+            _ => &[],
+        }
+    }
+
+    /// The error without its advice.
+    pub fn plain(&self) -> &Error {
+        match self {
+            Error::Advised { error, .. } => error.plain(),
+            other => other,
+        }
+    }
+
+    /// The same problem as one of a data file, with the same advice.
+    #[must_use]
+    pub fn in_file(self, path: &Path) -> Error {
+        Error::Data { path: path.into(), problem: self.to_string() }.advise(self.advice())
+    }
 }
 
 /// The system's reason for a failure, in plain words.
@@ -206,7 +269,7 @@ fn edits(a: &str, b: &str) -> usize {
 /// Characters of a file's text that a message shows at most.
 const SHOWN: usize = 60;
 
-/// Text of a file in a message: short, and without control characters, which could upset a terminal.
+/// Text from a file for a message: short, and without control characters, which could disturb a terminal.
 pub fn shown(text: &str) -> String {
     let short: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().count() > SHOWN { short + "…" } else { short }

@@ -1,14 +1,14 @@
-//! What happens during a run: the log's schema, the progress bar's input, the callback's payload.
+//! Events of a training run: the schema of the log, and the input of progress bars and callbacks.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event {
-    /// A run begins, or goes on from a checkpoint.
+    /// A run starts, or continues from a checkpoint.
     Started {
         /// Version of the program.
         version: String,
@@ -16,44 +16,44 @@ pub enum Event {
         update: u64,
         /// Updates in all.
         updates: u64,
-        /// Rows to learn from.
+        /// Training rows.
         rows: usize,
         /// Held-out rows.
         valid_rows: usize,
-        /// Visible units, in words.
+        /// The kind of the visible units.
         visible: String,
-        /// Hidden units, in words.
+        /// The kind of the hidden units.
         hidden: String,
         /// Number of visible units.
         n_visible: usize,
         /// Number of hidden units.
         n_hidden: usize,
-        /// Mean log likelihood of the rows under independent units, nats per row.
+        /// Mean log likelihood of the rows under independent units, in nats per row.
         baseline: f64,
     },
-    /// Some updates later.
+    /// A measurement after some updates.
     Progress(Progress),
-    /// A checkpoint is safely on disk.
+    /// A checkpoint was written.
     Checkpoint {
         /// Updates it holds.
         update: u64,
     },
-    /// Something went wrong and was mended.
+    /// An update failed, and the run went back to a snapshot.
     Recovered {
         /// The update that failed.
         update: u64,
         /// The update it went back to.
         back_to: u64,
-        /// What was seen.
+        /// What was observed.
         reason: String,
-        /// The learning rate's factor from now on.
+        /// The factor of the learning rate from now on.
         rate_factor: f64,
     },
     /// The run ends.
     Finished {
         /// Updates done.
         update: u64,
-        /// Why: all updates done, stopped early, or interrupted.
+        /// Why it ended.
         reason: Reason,
         /// The update whose model was kept.
         kept: u64,
@@ -66,22 +66,22 @@ pub enum Event {
 pub enum Reason {
     /// All updates are done.
     Done,
-    /// The held-out rows did not get more likely any more.
+    /// The held-out rows no longer became more likely.
     EarlyStop,
-    /// An observer said stop; the run can be resumed.
+    /// An observer stopped the run; it can be resumed.
     Interrupted,
 }
 
-/// Where a run is and how it is going.
+/// A measurement during a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Updates done.
     pub update: u64,
     /// Passes through the data done.
     pub epoch: f64,
-    /// Learning rate now.
+    /// Current learning rate.
     pub learning_rate: f64,
-    /// Length of the last gradient.
+    /// Norm of the last gradient.
     pub gradient_norm: f64,
     /// Training rows (a sample of them).
     pub train: Measures,
@@ -104,7 +104,7 @@ pub struct Measures {
     /// Mean free energy, nats.
     #[serde(deserialize_with = "number")]
     pub free_energy: f64,
-    /// Mean log likelihood, nats per row: exact where that is cheap, else estimated.
+    /// Mean log likelihood in nats per row: exact where that is cheap, otherwise estimated.
     pub log_likelihood: Option<f64>,
     /// Standard error of an estimated log likelihood: that of log Z.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// The number called `name`, if it was measured.
+    /// The measure called `name`, if it was measured.
     pub fn get(&self, name: &str) -> Option<f64> {
         match name {
             "reconstruction_error" => Some(self.reconstruction_error),
@@ -128,7 +128,7 @@ impl Measures {
         }
     }
 
-    /// Sets it.
+    /// Sets the measure called `name`.
     pub fn set(&mut self, name: &str, value: f64) {
         match name {
             "reconstruction_error" => self.reconstruction_error = value,
@@ -142,38 +142,38 @@ impl Measures {
     }
 }
 
-/// Reads a number; JSON has no word for one that is not, and writes null.
+/// Reads a number; null is NaN, which JSON cannot represent.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
-/// Reads the numbers among fields without a name of their own; anything else that a later version writes is left aside.
+/// Reads the numbers among unnamed fields; anything else, from a later version, is ignored.
 fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, f64>, D::Error> {
     let all = BTreeMap::<String, serde_json::Value>::deserialize(from)?;
     Ok(all.into_iter().filter_map(|(name, value)| Some((name, value.as_f64()?))).collect())
 }
 
-/// Whether to go on.
+/// Whether a run continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Go on.
+    /// Continue.
     Continue,
-    /// Stop at the last checkpointed state.
+    /// Stop at the last snapshot.
     Stop,
 }
 
-/// Someone who is told what happens.
+/// Receives the events of a run.
 pub trait Observer {
-    /// Is told, and says whether to go on.
+    /// Receives an event; returns whether the run continues.
     fn on(&mut self, event: &Event) -> Flow;
 
-    /// Asked between updates, so that an interrupt need not wait for the next event.
+    /// Called between updates, so that an interrupt need not wait for the next event.
     fn poll(&mut self) -> Flow {
         Flow::Continue
     }
 }
 
-/// Several observers are one; it stops when any of them says so.
+/// Several observers together; the run stops if any of them stops it.
 impl Observer for Vec<Box<dyn Observer + '_>> {
     fn on(&mut self, event: &Event) -> Flow {
         self.iter_mut().fold(Flow::Continue, |flow, o| if o.on(event) == Flow::Stop { Flow::Stop } else { flow })
@@ -183,7 +183,7 @@ impl Observer for Vec<Box<dyn Observer + '_>> {
     }
 }
 
-/// Nobody listens.
+/// Ignores all events.
 impl Observer for () {
     fn on(&mut self, _: &Event) -> Flow {
         Flow::Continue

@@ -1,5 +1,5 @@
-//! Σ_t x_t x_{t+k} for every lag k at once: the transform of a series padded with zeros, squared, and back (Wiener and
-//! Khinchin), in n log n steps.
+//! Σ_t x_t x_{t+k} for every lag k at once, by the Fourier transform of the zero-padded series (Wiener and Khinchin), in n log n
+//! steps.
 
 use std::f64::consts::TAU;
 
@@ -10,7 +10,7 @@ pub(crate) fn lagged_sums(x: &[f64]) -> Vec<f64> {
     z.iter_mut().zip(x).for_each(|(z, x)| z[0] = *x);
     transform(&mut z);
     z.iter_mut().for_each(|z| *z = [z[0] * z[0] + z[1] * z[1], 0.0]);
-    // The spectrum is real and even, so the transform forward is also the one back.
+    // The spectrum is real and even, so the forward transform is also the inverse.
     transform(&mut z);
     z[..x.len()].iter().map(|z| z[0] / size as f64).collect()
 }

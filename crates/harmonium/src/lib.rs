@@ -1,15 +1,18 @@
-//! Restricted Boltzmann Machines: E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), exact where they can be exact.
+//! Restricted Boltzmann Machines: E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), with exact results where they are affordable.
 //!
-//! The flow: an [`Rbm`] (what is saved and trained) is lowered to a [`LoweredModel`] model (what samplers and exact methods
-//! see); estimators return [`Stats`]; [`Rbm::gradient`] pulls a difference of two `Stats` back to the parameters.
-//! `NOTATION.md` has the letters, `ARCHITECTURE.md` the map.
+//! An [`Rbm`], which is trained and saved, is lowered to a [`LoweredModel`], which samplers and exact methods use. Estimators
+//! return [`Stats`]; [`Rbm::gradient`] turns a difference of two `Stats` into a gradient of the parameters. `NOTATION.md` has the
+//! symbols, `ARCHITECTURE.md` the modules.
 
+pub mod advice;
+pub mod atomic;
 mod averages;
 pub mod backend;
 mod centering;
 pub mod conditional;
 pub mod data;
 mod dataset;
+mod elementary;
 pub mod error;
 pub mod estimate;
 pub mod events;
@@ -24,14 +27,17 @@ mod model;
 pub mod optimize;
 pub mod real;
 pub mod rng;
+pub mod run;
 pub mod sample;
 mod scaled_weights;
+pub mod settings;
 mod states;
 mod stats;
 mod threads;
 pub mod train;
 pub mod units;
 
+pub use advice::Advice;
 pub use centering::LARGE_OFFSET;
 pub use dataset::{Dataset, Moments};
 pub use error::{Error, Result};

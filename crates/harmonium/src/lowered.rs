@@ -1,7 +1,7 @@
 //! The lowered model: −E(v,h) = ⟨η_v, T(v)⟩ + ⟨η_h, T(h)⟩ + vᵀW̃h − constant.
 //!
-//! No charts, no offsets: what samplers, estimators and log Z see. Both sides are alike, so everything is written once,
-//! for a [`Pass`] from one layer to the other.
+//! It has no charts and no offsets, and is what samplers, estimators and log Z work with. Both layers are treated alike, so
+//! everything is written once, for a [`Pass`] from one layer to the other.
 
 use crate::error::{Error, Result};
 use crate::real::Real;
@@ -30,7 +30,7 @@ impl<T: Real> LoweredLayer<T> {
         LoweredLayer { kind, eta, two_values }
     }
 
-    /// What the units are.
+    /// The kind of the units.
     pub fn kind(&self) -> &Kind {
         &self.kind
     }
@@ -45,7 +45,7 @@ impl<T: Real> LoweredLayer<T> {
         self.two_values
     }
 
-    /// LoweredModel parameters: statistics × columns.
+    /// Natural parameters: statistics × columns.
     pub fn eta(&self) -> ArrayView2<'_, T> {
         self.eta.view()
     }
@@ -147,42 +147,42 @@ impl<T: Real> LoweredModel<T> {
         (&mut self.visible, &mut self.hidden, &mut self.weights, &mut self.constant)
     }
 
-    /// What is added to every energy; it makes log Z the one of the model in its own coordinates.
+    /// The constant of the energy; it makes log Z that of the model in its own coordinates.
     pub fn constant(&self) -> f64 {
         self.constant
     }
 
-    /// What the model is at inverse temperature 0 if nothing else is said: fields 0, quadratic terms as they are, so
-    /// that it stays a model. LoweredModel parameters, visible and hidden.
+    /// The default distribution at inverse temperature 0: fields are 0 and quadratic terms unchanged, so that it stays
+    /// normalisable. Natural parameters, visible and hidden.
     pub fn flat(&self) -> [Array2<T>; 2] {
-        [&self.visible, &self.hidden].map(|side| {
-            let mut eta = side.eta.clone();
+        [&self.visible, &self.hidden].map(|layer| {
+            let mut eta = layer.eta.clone();
             eta.row_mut(0).fill(T::zero());
             eta
         })
     }
 
-    /// The model at inverse temperature `beta`, which is independent units with natural parameters `base` at 0 and this
-    /// model at 1: everything that enters the energy is interpolated.
+    /// The model at inverse temperature `beta`: independent units with natural parameters `base` at 0, this model at 1, and the
+    /// energy interpolated linearly between them.
     pub fn tempered(&self, base: &[Array2<T>; 2], beta: T) -> LoweredModel<T> {
         let mut lowered = self.clone();
-        for (side, base) in [&mut lowered.visible, &mut lowered.hidden].into_iter().zip(base) {
-            side.eta.zip_mut_with(base, |x, b| *x = *b + beta * (*x - *b));
+        for (layer, base) in [&mut lowered.visible, &mut lowered.hidden].into_iter().zip(base) {
+            layer.eta.zip_mut_with(base, |x, b| *x = *b + beta * (*x - *b));
         }
         lowered.weights.mapv_inplace(|w| beta * w);
         lowered.constant *= beta.f64();
         lowered
     }
 
-    /// Clamped some visible sites of a row of columns, the model of the others: what is given becomes a field of the hidden
-    /// layer and a constant, so that log Z of the result is log Σ exp(−E) over everything that is not given.
+    /// The model of the visible sites that are not `known`, with the others clamped to a row of columns. The clamped sites become
+    /// fields of the hidden layer and a constant, so that log Z of the result is log Σ exp(−E) over everything that is not clamped.
     pub fn clamped(&self, x: &[T], known: impl Fn(usize) -> bool) -> LoweredModel<T> {
         let width = self.visible.unit().width();
-        let (given, free): (Vec<usize>, Vec<usize>) = (0..self.visible.columns()).partition(|c| known(c / width));
+        let (clamped, free): (Vec<usize>, Vec<usize>) = (0..self.visible.columns()).partition(|c| known(c / width));
         let mut t = Array2::zeros(self.visible.eta.dim());
         self.visible.unit().stats(x, t.view_mut());
         let (mut hidden, mut constant) = (self.hidden.clone(), self.constant);
-        for &c in &given {
+        for &c in &clamped {
             constant -= self.visible.eta.column(c).iter().zip(t.column(c)).map(|(e, t)| e.f64() * t.f64()).sum::<f64>();
             hidden.eta.row_mut(0).scaled_add(x[c], &self.weights.row(c));
         }
@@ -191,12 +191,12 @@ impl<T: Real> LoweredModel<T> {
     }
 
     /// The same model with its layers exchanged.
-    pub(crate) fn turned(&self) -> LoweredModel<T> {
+    pub(crate) fn swapped(&self) -> LoweredModel<T> {
         let weights = self.weights.t().as_standard_layout().into_owned();
         LoweredModel::new(self.hidden.clone(), self.visible.clone(), weights, self.constant)
     }
 
-    /// Becomes the model that is `part` of the way from `a` to `b`, which have its kinds and sizes.
+    /// Sets itself to the linear interpolation between `a` (`part` = 0) and `b` (`part` = 1), which have the same shape.
     pub(crate) fn set_between(&mut self, a: &LoweredModel<T>, b: &LoweredModel<T>, part: T) {
         let mix = |out: ArrayViewMut2<T>, a: ArrayView2<T>, b: ArrayView2<T>| {
             ndarray::Zip::from(out).and(a).and(b).for_each(|out, a, b| *out = *a + part * (*b - *a));
@@ -215,8 +215,8 @@ impl<T: Real> LoweredModel<T> {
     /// The model in another number type, rounded to nearest.
     pub fn cast<S: Real>(&self) -> LoweredModel<S> {
         let to = |x: T| S::of(x.f64());
-        let side = |s: &LoweredLayer<T>| LoweredLayer::new(s.kind.clone(), s.eta.mapv(to));
-        LoweredModel::new(side(&self.visible), side(&self.hidden), self.weights.mapv(to), self.constant)
+        let layer = |s: &LoweredLayer<T>| LoweredLayer::new(s.kind.clone(), s.eta.mapv(to));
+        LoweredModel::new(layer(&self.visible), layer(&self.hidden), self.weights.mapv(to), self.constant)
     }
 
     /// From visible to hidden.
@@ -240,13 +240,13 @@ impl<T: Real> LoweredModel<T> {
     }
 }
 
-/// One direction through a model: the layer that is given and the layer that is asked about.
+/// One direction through a model: from a given layer to the other layer.
 /// States are rows of columns, see [`LoweredLayer::encode`].
 #[derive(Clone, Copy)]
 pub struct Pass<'a, T> {
     /// The given layer.
     pub from: &'a LoweredLayer<T>,
-    /// The layer asked about.
+    /// The other layer.
     pub to: &'a LoweredLayer<T>,
     /// From-columns × to-columns.
     pub weights: ArrayView2<'a, T>,
@@ -254,12 +254,12 @@ pub struct Pass<'a, T> {
 }
 
 impl<T: Real> Pass<'_, T> {
-    /// What is added to every energy.
+    /// The constant of the energy.
     pub fn constant(&self) -> f64 {
         self.constant
     }
 
-    /// I = xᵀW̃: what the given layer adds to the other's field.
+    /// I = xᵀW̃: the input of the other layer.
     pub fn inputs(&self, x: ArrayView2<T>) -> Array2<T> {
         let mut out = Array2::zeros((x.nrows(), self.to.columns()));
         ndarray::linalg::general_mat_mul(T::one(), &x, &self.weights, T::zero(), &mut out);
@@ -302,8 +302,8 @@ impl<T: Real> Pass<'_, T> {
         x.rows().into_iter().zip(inputs.rows()).map(row).collect()
     }
 
-    /// Statistics of rows of the given layer with the other layer averaged out (Rao–Blackwell), each row counted
-    /// `weights[r]` times; `visible` of the result is the given layer.
+    /// Statistics of rows of the given layer, with weights, and the other layer averaged out (Rao–Blackwell); `visible` of the
+    /// result is the given layer.
     pub fn stats(&self, x: ArrayView2<T>, weights: ArrayView1<T>) -> Stats<T> {
         let (visible, hidden, weighted) = self.row_stats(x, &weights.to_vec());
         let mut cross = Array2::zeros(self.weights.dim());
@@ -324,5 +324,17 @@ impl<T: Real> Pass<'_, T> {
             input.assign(&(&t_y.row(0) * w));
         }
         (sum_x, sum_y, weighted)
+    }
+}
+
+impl<T: Real> Stats<T> {
+    /// No rows yet.
+    pub fn zeros(lowered: &LoweredModel<T>) -> Stats<T> {
+        Stats {
+            visible: Array2::zeros(lowered.visible().eta().dim()),
+            hidden: Array2::zeros(lowered.hidden().eta().dim()),
+            cross: Array2::zeros(lowered.weights().dim()),
+            weight: 0.0,
+        }
     }
 }

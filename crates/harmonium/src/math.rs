@@ -1,7 +1,7 @@
 //! σ(x) = 1/(1+e⁻ˣ), softplus(x) = log(1+eˣ) and log Σ eˣ, for one number and for long rows.
 
+use crate::elementary::exp_flat_f64;
 use crate::real::Real;
-use crate::rng::normal;
 
 /// softplus(x) = log(1 + eˣ), without overflow.
 pub fn softplus<T: Real>(x: T) -> T {
@@ -24,111 +24,13 @@ pub fn log_sum_exp(x: impl Iterator<Item = f64> + Clone) -> f64 {
     max + x.map(|v| (v - max).exp()).sum::<f64>().ln()
 }
 
-/// 1/k!, k = 0 … 12.
-const TAYLOR: [f64; 13] = {
-    let mut c = [1.0; 13];
-    let mut k = 1;
-    while k < 13 {
-        c[k] = c[k - 1] / k as f64;
-        k += 1;
-    }
-    c
-};
-
-/// eˣ, branch-free so that loops over it become SIMD code; relative error below 1e-15, x clamped to ±708.
-///
-/// x = n log 2 + r with |r| ≤ ½ log 2, and e^r by its Taylor series to r¹² (next term 2e-16), in pairs so that the
-/// processor need not wait for each term. Adding 1.5·2⁵² rounds to an integer and leaves n in the low mantissa bits,
-/// from where a shift makes it an exponent. No fused multiply-add: the same bits on every instruction set.
+/// A standard normal number from two uniforms in (0, 1) (Box and Muller, 1958): √(−2 log u₀) cos 2πu₁.
 #[inline(always)]
-pub(crate) fn exp_flat_f64(x: f64) -> f64 {
-    const MAGIC: f64 = 6_755_399_441_055_744.0;
-    const LN2_HI: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
-    let x = x.clamp(-708.0, 708.0);
-    let shifted = x * std::f64::consts::LOG2_E + MAGIC;
-    let n = shifted - MAGIC;
-    let r = (x - n * LN2_HI) - n * LN2_LO;
-    let (c, r2) = (TAYLOR, r * r);
-    let r4 = r2 * r2;
-    let low = (1.0 + r) + (c[2] + c[3] * r) * r2;
-    let mid = (c[4] + c[5] * r) + (c[6] + c[7] * r) * r2;
-    let high = (c[8] + c[9] * r) + (c[10] + c[11] * r) * r2;
-    let p = low + r4 * (mid + r4 * (high + c[12] * r4));
-    p * f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52))
+pub fn normal<T: Real>(u: [T; 2]) -> T {
+    // cos 2πu = sin 2π(|u − ½| − ¼), whose argument is within a quarter turn.
+    let turns = (u[1] - T::of(0.5)).abs() - T::of(0.25);
+    (T::of(-2.0) * u[0].ln_flat()).sqrt() * turns.sin_turns()
 }
-
-/// The same in f32, x clamped to ±86, where the results are still normal numbers: sums of denormals would be many times slower.
-/// e^r = 1 + r + r²(c₀ + … + c₄r⁴) with the coefficients of least relative error (3e-9); with rounding it is below 2e-7.
-#[inline(always)]
-pub(crate) fn exp_flat_f32(x: f32) -> f32 {
-    const MAGIC: f32 = 12_582_912.0;
-    const LN2_HI: f32 = 0.693_359_4;
-    const LN2_LO: f32 = -2.121_944_4e-4;
-    const C: [f32; 5] = [0.499_999_93, 0.166_665_2, 0.041_668_39, 0.008_368_717, 0.001_381_46];
-    let x = x.clamp(-86.0, 86.0);
-    let shifted = x * std::f32::consts::LOG2_E + MAGIC;
-    let n = shifted - MAGIC;
-    let r = (x - n * LN2_HI) - n * LN2_LO;
-    let r2 = r * r;
-    let low = (1.0 + r) + (C[0] + C[1] * r) * r2;
-    let high = (C[2] + C[3] * r) + C[4] * r2;
-    let p = low + (r2 * r2) * high;
-    p * f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23))
-}
-
-/// log x for normal x > 0 and sin 2πz for |z| ≤ ¼, branch-free, in one precision.
-///
-/// x = 2ᵉm with m in [√½, √2), t = (m−1)/(m+1), log m = 2(t + t³/3 + t⁵/5 + …) with t² ≤ 0.0295; sin by its Taylor series
-/// in (2πz)² ≤ π²/4. Even and odd terms are summed side by side, so that the processor waits half as long.
-macro_rules! elementary {
-    ($ln:ident, $sin:ident, $sum:ident, $float:ident, $bits:ident, $signed:ident, $mantissa:literal, $half_root:literal, $logs:literal, $sines:literal) => {
-        /// Σ cₖxᵏ.
-        #[inline(always)]
-        fn $sum<const N: usize>(c: [$float; N], x: $float) -> $float {
-            let (square, mut sums) = (x * x, [0.0; 2]);
-            (sums[(N - 1) % 2], sums[N % 2]) = (c[N - 1], c[N - 2]);
-            let mut k = N - 2;
-            while k > 0 {
-                k -= 1;
-                sums[k % 2] = sums[k % 2] * square + c[k];
-            }
-            sums[0] + x * sums[1]
-        }
-
-        #[inline(always)]
-        pub(crate) fn $ln(x: $float) -> $float {
-            let e = x.to_bits().wrapping_sub($half_root) as $signed >> $mantissa;
-            let m = $float::from_bits(x.to_bits().wrapping_sub((e as $bits) << $mantissa));
-            let t = (m - 1.0) / (m + 1.0);
-            const C: [$float; $logs] = {
-                let (mut c, mut k) = ([2.0; $logs], 0);
-                while k < $logs {
-                    c[k] = 2.0 / (2 * k + 1) as $float;
-                    k += 1;
-                }
-                c
-            };
-            (e as i32) as $float * std::$float::consts::LN_2 + t * $sum(C, t * t)
-        }
-
-        #[inline(always)]
-        pub(crate) fn $sin(z: $float) -> $float {
-            let x = std::$float::consts::TAU * z;
-            const C: [$float; $sines] = {
-                let (mut c, mut k) = ([1.0; $sines], 1);
-                while k < $sines {
-                    c[k] = -c[k - 1] / (2 * k * (2 * k + 1)) as $float;
-                    k += 1;
-                }
-                c
-            };
-            x * $sum(C, x * x)
-        }
-    };
-}
-elementary!(ln_f32, sin_turns_f32, sum_f32, f32, u32, i32, 23, 0x3f35_04f3, 5, 7);
-elementary!(ln_f64, sin_turns_f64, sum_f64, f64, u64, i64, 52, 0x3fe6_a09e_667f_3bcd, 11, 12);
 
 /// A draw from N((a + b)σ², σ²) for a whole row: `u` has two uniforms for each number, and `c` is −1/2σ².
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
@@ -190,7 +92,7 @@ pub fn draw_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, u: &[T], o
     }
 }
 
-/// Sums side by side: enough that no addition waits for another.
+/// Partial sums: enough that no addition depends on the one before.
 const SUMS: usize = 16;
 
 /// Σ aᵢ bᵢ in f64, the same bits on every instruction set.
@@ -218,8 +120,8 @@ fn sum_of<A: Real, B: Real, S: Real>(a: &[A], b: &[B], term: impl Fn(A, B) -> S)
     in_pairs(&sums) + rest
 }
 
-/// The sum of all, in pairs: one after another they would wait for each other. A call, because the compiler would make the loop
-/// before it as narrow as the last pair.
+/// The sum of all in pairs, because sequential additions would depend on each other. Not inlined, because the compiler would then
+/// make the loop before it as narrow as the last pair.
 #[inline(never)]
 fn in_pairs<T: Real>(s: &[T; SUMS]) -> T {
     let four = |k: usize| (s[k] + s[k + 8]) + (s[k + 4] + s[k + 12]);
@@ -238,13 +140,13 @@ pub(crate) fn add_scaled<T: Real>(a: f64, x: &[T], y: &mut [f64]) {
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn add_times<T: Real>(a: T, x: &[T], y: &mut [T]) {
     let step = |x: &[T], y: &mut [T]| y.iter_mut().zip(x).for_each(|(y, x)| *y += a * *x);
-    // What is written begins with a cache line: a register that reaches into the next one takes twice as long.
+    // Writes start at a cache line: a register that spans two lines takes twice as long.
     let first = y.as_ptr().align_offset(64).min(y.len()).min(x.len());
     step(&x[..first], &mut y[..first]);
     step(&x[first..], &mut y[first..]);
 }
 
-/// yᵢ += Σᵣ aᵣwᵣᵢ, as [`add_times`] for one row of w after another; four rows at a time read and write y once.
+/// yᵢ += Σᵣ aᵣwᵣᵢ, with the result of [`add_times`] for one row of w after another; four rows at a time read and write y once.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn add_rows<T: Real>(a: &[T], w: &[T], y: &mut [T]) {
     let n = y.len().max(1);
@@ -273,11 +175,12 @@ pub(crate) fn subtract_two<T: Real>(x: &mut [T], a: T, y: &[T], b: T, z: &[T]) {
 pub(crate) fn shrink_row<T: Real>(c: &mut [T], w: &[T], a: T, s: &[T], v: &mut [T]) -> T {
     let mut sums = [T::zero(); SUMS];
     for (((c, w), s), v) in c.chunks_mut(SUMS).zip(w.chunks(SUMS)).zip(s.chunks(SUMS)).zip(v.chunks_mut(SUMS)) {
-        // The full length is a constant, which the compiler can unroll.
+        // With a constant length the compiler unrolls the loop.
         let n = c.len();
-        match n == SUMS && w.len() == n && s.len() == n && v.len() == n {
-            true => shrink_part(&mut c[..SUMS], &w[..SUMS], a, &s[..SUMS], &mut v[..SUMS], &mut sums),
-            false => shrink_part(c, w, a, s, v, &mut sums),
+        if n == SUMS && w.len() == n && s.len() == n && v.len() == n {
+            shrink_part(&mut c[..SUMS], &w[..SUMS], a, &s[..SUMS], &mut v[..SUMS], &mut sums)
+        } else {
+            shrink_part(c, w, a, s, v, &mut sums)
         }
     }
     sums.into_iter().sum()
@@ -304,7 +207,7 @@ pub(crate) fn scale_row<T: Real>(w: &[T], a: f64, s: &[f64], out: &mut [T]) {
 /// Whether every number is finite.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(crate) fn all_finite<T: Real>(x: &[T]) -> bool {
-    // 0·x is 0 for a finite number and NaN otherwise, and NaN survives every sum. No branch, so this becomes SIMD code.
+    // 0·x is 0 for a finite number and NaN otherwise, and a sum with NaN is NaN. Without branches this compiles to SIMD code.
     let mut sums = [T::zero(); SUMS];
     let mut chunks = x.chunks_exact(SUMS);
     for x in &mut chunks {
@@ -318,22 +221,6 @@ pub(crate) fn all_finite<T: Real>(x: &[T]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn exp_flat_agrees_with_the_standard_library() {
-        let (mut worst, mut worst_f32) = (0f64, 0f64);
-        for k in -700_000..700_000 {
-            let x = k as f64 * 1e-3;
-            worst = worst.max((exp_flat_f64(x) / x.exp() - 1.0).abs());
-            let x = (k as f32 * 1e-3).clamp(-86.0, 86.0);
-            worst_f32 = worst_f32.max((f64::from(exp_flat_f32(x)) / f64::from(x).exp() - 1.0).abs());
-        }
-        assert!(worst < 1e-15 && worst_f32 < 2e-7, "{worst:e} {worst_f32:e}");
-        for x in [1e4, f64::INFINITY] {
-            assert!(exp_flat_f64(-x) < 1e-300 && exp_flat_f64(x).is_normal());
-            assert!(exp_flat_f32(-x as f32).is_normal() && exp_flat_f32(x as f32).is_normal());
-        }
-    }
 
     #[test]
     fn rows_agree_with_single_numbers_at_every_length() {
@@ -382,20 +269,11 @@ mod tests {
     }
 
     #[test]
-    fn logarithm_and_sine_agree_with_the_standard_library() {
-        let (mut ln, mut sin) = ([0f64; 2], [0f64; 2]);
-        for k in 1..1_000_000 {
-            let x = k as f64 * 1e-6;
-            ln[0] = ln[0].max((ln_f64(x) - x.ln()).abs() / x.ln().abs());
-            ln[1] = ln[1].max((f64::from(ln_f32(x as f32)) / f64::from(x as f32).ln() - 1.0).abs());
-            let z = 0.5 * x - 0.25;
-            sin[0] = sin[0].max((sin_turns_f64(z) - (std::f64::consts::TAU * z).sin()).abs());
-            sin[1] = sin[1]
-                .max((f64::from(sin_turns_f32(z as f32)) - (std::f64::consts::TAU * f64::from(z as f32)).sin()).abs());
+    fn normals_are_finite_at_the_ends_of_the_uniforms() {
+        let (lo, hi) = (f32::uniform([0, 0]), f32::uniform([u32::MAX; 2]));
+        for u in [[lo, lo], [lo, hi], [hi, lo], [hi, hi]] {
+            assert!(normal(u).is_finite() && normal(u).abs() < 6.0);
         }
-        assert!(ln[0] < 1e-15 && ln[1] < 5e-7, "{ln:?}");
-        assert!(sin[0] < 1e-15 && sin[1] < 3e-7, "{sin:?}");
-        assert!((ln_f64(1e-300) / 1e-300f64.ln() - 1.0).abs() < 1e-15 && ln_f32(1e-30) < -69.0);
     }
 
     /// The tail on the left is e^x, to full relative precision: rare events keep their odds.

@@ -1,15 +1,15 @@
-//! The model: E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), as it is saved and trained.
+//! The model E(v,h) = U_v(v) + U_h(h) − φ_v(v)ᵀ W φ_h(h), as it is trained and saved.
 
 use crate::error::{Error, Result};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::math::{add_times, dot};
 use crate::real::Real;
-use crate::scaled_weights::ScaledWeights;
+use crate::scaled_weights::{ScaledWeights, Scales, Stepping};
 use crate::threads::{self, MANY};
 use crate::units::{Kind, Origin};
 use ndarray::{ArcArray2, Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Zip};
 
-/// One layer: what its units are, their trainable parameters, and the offset they are centred by.
+/// One layer: the kind of its units, their trainable parameters, and the centering offset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer<T> {
     kind: Kind,
@@ -46,7 +46,7 @@ impl<T: Real> Layer<T> {
         Ok(Layer { kind, par: standard(par), offset: offset.as_standard_layout().into_owned() })
     }
 
-    /// What the units are.
+    /// The kind of the units.
     pub fn kind(&self) -> &Kind {
         &self.kind
     }
@@ -66,7 +66,7 @@ impl<T: Real> Layer<T> {
         self.par.view()
     }
 
-    /// The row of the field called `name`, if the unit has it.
+    /// The parameters of the field called `name`, if the unit has it.
     pub fn field(&self, name: &str) -> Option<ArrayView1<'_, T>> {
         let row = self.kind.unit::<T>().fields().iter().position(|f| f.name == name)?;
         Some(self.par.row(row))
@@ -77,7 +77,7 @@ impl<T: Real> Layer<T> {
         self.offset.view()
     }
 
-    /// The point the coupling is measured from, in f64.
+    /// The origin of the coupling, in f64.
     pub(crate) fn origin(&self) -> Array1<f64> {
         match self.kind.unit::<T>().origin() {
             Origin::Offset => self.offset.mapv(T::f64),
@@ -85,15 +85,15 @@ impl<T: Real> Layer<T> {
         }
     }
 
-    /// Whether its parameters are its natural ones: biases alone, measured from zero.
+    /// Whether its parameters are the natural ones: biases only, with offset zero.
     fn is_plain(&self) -> bool {
-        // No early exit, so that this becomes SIMD code.
+        // No early exit, so that this compiles to SIMD code.
         let moved = self.offset.as_slice().unwrap_or(&[]).iter().fold(false, |any, x| any | (*x != T::zero()));
         let unit = self.kind.unit::<T>();
         unit.fields().len() == 1 && unit.n_stats() == 1 && unit.origin() == Origin::Offset && !moved
     }
 
-    /// Whether its coupling may have a scale; see [`Unit::fields`](crate::units::Unit::fields).
+    /// Whether its coupling can have a scale; see [`Unit::fields`](crate::units::Unit::fields).
     pub(crate) fn has_scale(&self) -> bool {
         let unit = self.kind.unit::<T>();
         unit.fields().len() > 1 || unit.n_stats() > 1
@@ -141,12 +141,12 @@ fn standard<T: Real>(m: Array2<T>) -> Array2<T> {
     if m.is_standard_layout() { m } else { m.as_standard_layout().into_owned() }
 }
 
-/// "finite", or "between lo and hi".
+/// A range as text: "finite", or "between lo and hi".
 fn in_words((lo, hi): (f64, f64)) -> String {
     if lo == -f64::MAX && hi == f64::MAX { "finite".into() } else { format!("between {lo} and {hi}") }
 }
 
-/// Refuses the first number that `valid` refuses.
+/// Returns an error for the first number that is not valid.
 fn check_numbers<'a, T: Real>(
     what: &str,
     numbers: impl Iterator<Item = &'a T>,
@@ -174,11 +174,11 @@ fn check_numbers<'a, T: Real>(
 pub struct Rbm<T> {
     visible: Layer<T>,
     hidden: Layer<T>,
-    /// Shared with the lowered model where W̃ is W; copied if someone changes it while it is shared.
+    /// Shared with the lowered model where W̃ is W; copied when it changes while it is shared.
     weights: ArcArray2<T>,
 }
 
-/// A change of every trainable number of a model: a gradient, or a step.
+/// A change of all trainable parameters of a model: a gradient or a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gradient<T> {
     /// One row per field of the visible unit.
@@ -189,7 +189,7 @@ pub struct Gradient<T> {
     pub weights: Array2<T>,
 }
 
-/// Numbers that one task takes.
+/// Numbers per task.
 const PIECE: usize = 1 << 15;
 
 /// The numbers of a matrix in pieces; every matrix of parameters is in standard layout.
@@ -198,7 +198,7 @@ fn pieces<T>(m: ArrayViewMut2<'_, T>) -> impl Iterator<Item = &mut [T]> {
 }
 
 impl<T: Real> Gradient<T> {
-    /// No change of any number of `rbm`.
+    /// Zeros of the shapes of `rbm`.
     pub fn zeros(rbm: &Rbm<T>) -> Gradient<T> {
         Gradient {
             visible: Array2::zeros(rbm.visible.par.dim()),
@@ -217,7 +217,7 @@ impl<T: Real> Gradient<T> {
         [&mut self.visible, &mut self.hidden, &mut self.weights]
     }
 
-    /// Calls `f` with pieces of its numbers and their partners in `other`.
+    /// Calls `f` with pieces of its numbers and the corresponding ones of `other`.
     pub fn zip(&mut self, other: &mut Gradient<T>, f: impl Fn(&mut [T], &mut [T]) + Sync + Send) {
         for (a, b) in self.parts_mut().into_iter().zip(other.parts_mut()) {
             let many = a.len() >= MANY;
@@ -225,7 +225,7 @@ impl<T: Real> Gradient<T> {
         }
     }
 
-    /// Calls `f` with pieces of its numbers and their partners in two others.
+    /// Calls `f` with pieces of its numbers and the corresponding ones of two others.
     pub fn zip3(
         &mut self,
         b: &mut Gradient<T>,
@@ -244,7 +244,7 @@ impl<T: Real> Gradient<T> {
         self.parts_mut().into_iter().for_each(|m| m.mapv_inplace(|x| x * factor));
     }
 
-    /// Euclidean length.
+    /// Euclidean norm.
     pub fn norm(&self) -> f64 {
         let square = |m: &Array2<T>| m.as_slice().map_or(0.0, |m| dot(m, m));
         self.parts().into_iter().map(square).sum::<f64>().sqrt()
@@ -301,38 +301,64 @@ impl<T: Real> Rbm<T> {
         Rbm { visible: self.visible.cast(), hidden: self.hidden.cast(), weights }
     }
 
-    /// Lowers the charts: η and W̃ = W/(s_v s_hᵀ) in plain coordinates, offsets absorbed, and the energy's constant.
+    /// Lowers the model: η and W̃ = W/(s_v s_hᵀ) without offsets, and the constant of the energy.
     ///
     /// −(v−o_v)ᵀW̃(h−o_h) = −vᵀW̃h + vᵀ(W̃o_h) + (W̃ᵀo_v)ᵀh − o_vᵀW̃o_h, so the fields take −W̃o_h and −W̃ᵀo_v; and
-    /// U(x) = −⟨η, T(x)⟩ + ⟨η, T(reference)⟩. Fields and constant are summed in f64: offsets may be large.
+    /// U(x) = −⟨η, T(x)⟩ + ⟨η, T(reference)⟩. Fields and constant are summed in f64, because offsets may be large.
     pub fn lower(&self) -> LoweredModel<T> {
-        let side = |layer: &Layer<T>| LoweredLayer::new(layer.kind.clone(), layer.natural().0);
-        let mut lowered = LoweredModel::new(side(&self.visible), side(&self.hidden), self.weights.clone(), 0.0);
+        let lower = |layer: &Layer<T>| LoweredLayer::new(layer.kind.clone(), layer.natural().0);
+        let mut lowered = LoweredModel::new(lower(&self.visible), lower(&self.hidden), self.weights.clone(), 0.0);
         self.lower_into(&mut lowered);
         lowered
     }
 
-    /// [`lower`](Rbm::lower) into a model of the same shape.
+    /// Like [`lower`](Rbm::lower), into a model of the same shape.
     pub fn lower_into(&self, out: &mut LoweredModel<T>) {
-        let coupling = ScaledWeights::new(self);
-        match coupling.is_plain() {
-            true => self.share_weights(out),
-            false => coupling.write(out.parts_mut().2.view_mut()),
+        let weights = self.scaled_weights();
+        if weights.is_plain() {
+            self.share_weights(out);
+        } else {
+            weights.write(out.parts_mut().2.view_mut());
         }
         self.lower_layers(None, out);
     }
 
-    /// W̃ where it is W.
+    /// 1/s of every column.
+    fn scales(&self) -> Scales {
+        if !self.visible.has_scale() && !self.hidden.has_scale() {
+            return Scales::NONE;
+        }
+        let scale = |layer: &Layer<T>| layer.widen().natural().1;
+        Scales::new(&scale(&self.visible), &scale(&self.hidden))
+    }
+
+    /// W̃, from W and the scales.
+    pub(crate) fn scaled_weights(&self) -> ScaledWeights<'_, T> {
+        ScaledWeights::new(self.weights.view(), self.scales())
+    }
+
+    /// The weights while they take a step; W̃ goes to `lowered`, see [`Stepping::new`].
+    pub(crate) fn stepping<'a>(
+        &'a mut self,
+        step: Option<(T, &'a Array2<T>)>,
+        lowered: &'a mut ArcArray2<T>,
+    ) -> Stepping<'a, T> {
+        let origins = (!self.is_plain()).then(|| [self.visible.origin(), self.hidden.origin()]);
+        let scales = self.scales();
+        Stepping::new(&mut self.weights, scales, origins, step, lowered)
+    }
+
+    /// Shares W with a lowered model whose W̃ is W.
     pub(crate) fn share_weights(&self, out: &mut LoweredModel<T>) {
         *out.parts_mut().2 = self.weights.clone();
     }
 
-    /// Whether a lowered model has this very W.
+    /// Whether a lowered model shares this W.
     pub(crate) fn shares_weights(&self, with: &LoweredModel<T>) -> bool {
         self.weights.dim() == with.weights().dim() && self.weights.as_ptr() == with.weights().as_ptr()
     }
 
-    /// Everything but W̃; `products` are W̃o_h and W̃ᵀo_v, if they are known.
+    /// Lowers everything except W̃; `products` are W̃o_h and W̃ᵀo_v, if they are known.
     pub(crate) fn lower_layers(&self, products: Option<(Array1<f64>, Array1<f64>)>, out: &mut LoweredModel<T>) {
         let (visible, hidden, _, constant) = out.parts_mut();
         if self.is_plain() {
@@ -344,17 +370,17 @@ impl<T: Real> Rbm<T> {
         let (o_v, o_h) = (self.visible.origin(), self.hidden.origin());
         let (wide_v, wide_h) = (self.visible.widen(), self.hidden.widen());
         let (eta_v, eta_h) = (wide_v.natural().0, wide_h.natural().0);
-        let (d_v, d_h) = products.unwrap_or_else(|| ScaledWeights::new(self).products(&o_h, &o_v));
+        let (d_v, d_h) = products.unwrap_or_else(|| self.scaled_weights().products(&o_h, &o_v));
         let own = lower_layer(&wide_v, eta_v, &d_v, visible) + lower_layer(&wide_h, eta_h, &d_h, hidden);
         *constant = own - o_v.dot(&d_v);
     }
 
-    /// Whether lowering changes nothing: both layers have biases alone, measured from zero.
+    /// Whether lowering changes nothing: both layers have biases only, with offset zero.
     pub(crate) fn is_plain(&self) -> bool {
         self.visible.is_plain() && self.hidden.is_plain()
     }
 
-    /// The points that v and h are measured from, if they are not all zero.
+    /// The origins of v and h, if they are not all zero.
     pub(crate) fn origins(&self) -> Option<[Vec<T>; 2]> {
         if self.is_plain() {
             return None;
@@ -364,23 +390,23 @@ impl<T: Real> Rbm<T> {
         origins.iter().flatten().any(|o| *o != T::zero()).then_some(origins)
     }
 
-    /// Takes a step: adds `scale`·`step` to every parameter, in the model's own (centred) coordinates.
+    /// Takes a step: adds `scale`·`step` to every parameter, in the (centred) coordinates of the model.
     pub fn step(&mut self, scale: T, step: &Gradient<T>) {
         self.step_layers(scale, step);
         self.step_weights(scale, &step.weights);
     }
 
-    /// The layers' part of a step; a backend that [follows](crate::backend::Backend::follow) may take that of the weights.
+    /// Takes the step of the layers; a backend may take that of the weights, see [`follow`](crate::backend::Backend::follow).
     pub fn step_layers(&mut self, scale: T, step: &Gradient<T>) {
         self.visible.par.scaled_add(scale, &step.visible);
         self.hidden.par.scaled_add(scale, &step.hidden);
     }
 
-    /// The weights' part of a step.
+    /// Takes the step of the weights.
     pub(crate) fn step_weights(&mut self, scale: T, step: &Array2<T>) {
-        let much = self.weights.len() >= MANY;
+        let parallel = self.weights.len() >= MANY;
         let steps = step.as_slice().unwrap_or(&[]).chunks(PIECE);
-        threads::each(much, pieces(self.weights.view_mut()).zip(steps), |(w, s)| add_times(scale, s, w));
+        threads::each(parallel, pieces(self.weights.view_mut()).zip(steps), |(w, s)| add_times(scale, s, w));
     }
 
     pub(crate) fn parts_mut(&mut self) -> (&mut Layer<T>, &mut Layer<T>, &mut ArcArray2<T>) {
@@ -388,7 +414,8 @@ impl<T: Real> Rbm<T> {
     }
 }
 
-/// Lowers a layer with natural parameters `eta`, its field reduced by `taken`; returns its part of the energy's constant, ⟨η, T(reference)⟩.
+/// Lowers a layer with natural parameters `eta` and its field reduced by `taken`; returns its part ⟨η, T(reference)⟩ of the
+/// constant of the energy.
 fn lower_layer<T: Real>(
     layer: &Layer<f64>,
     mut eta: Array2<f64>,

@@ -1,11 +1,11 @@
-//! The two number types a model can have: `f32` and `f64`.
+//! The number types of a model: `f32` and `f64`.
 
 use ndarray::NdFloat;
 use std::iter::Sum;
 
-/// A floating-point number that parameters, states and statistics are made of.
+/// The number type of parameters, states and statistics.
 ///
-/// Sums that decide about likelihoods are always taken in `f64`; `Real` is what is stored.
+/// Sums that enter likelihoods are always computed in `f64`; `Real` is the storage type.
 pub trait Real: NdFloat + Sum + Default + num_traits::FloatConst {
     /// The name of the type in a model file: `F32` or `F64`.
     const DTYPE: safetensors::Dtype;
@@ -16,30 +16,30 @@ pub trait Real: NdFloat + Sum + Default + num_traits::FloatConst {
     /// An integer (exact).
     fn of_short(x: i16) -> Self;
 
-    /// The same number as `f64` (exact).
+    /// The number as `f64` (exact).
     fn f64(self) -> f64;
 
     /// A number strictly between 0 and 1 from two random words: the middle of one of 2²³ (f32) or 2⁵² (f64) equal
-    /// cells. One bit less than the mantissa holds, so that the half fits and the largest value is still below 1.
-    /// Both types use the leading bits of `words[0]` first, so they draw the same number up to rounding.
+    /// cells. This is one bit less than the mantissa has, so that the half fits and the largest value is below 1. Both types use
+    /// the leading bits of `words[0]` first, so they agree up to rounding.
     fn uniform(words: [u32; 2]) -> Self;
 
     /// A number strictly between 0 and 1 from one random word: the middle of one of 2²³ (f32) or 2³² (f64) cells.
     fn from_word(word: u32) -> Self;
 
-    /// eˣ within the type's range, branch-free for SIMD loops, the same bits on every instruction set; see `math`.
+    /// eˣ within the range of the type, branch-free for SIMD loops, the same bits on every instruction set; see `elementary`.
     fn exp_flat(self) -> Self;
 
-    /// log x of a normal number x > 0, likewise.
+    /// log x of a normal number x > 0, with the same properties.
     fn ln_flat(self) -> Self;
 
-    /// sin 2πx for |x| ≤ ¼, likewise.
+    /// sin 2πx for |x| ≤ ¼, with the same properties.
     fn sin_turns(self) -> Self;
 
-    /// Reads one little-endian number; `bytes` has exactly the type's size.
+    /// Reads one little-endian number; `bytes` has exactly the size of the type.
     fn from_le(bytes: &[u8]) -> Self;
 
-    /// Appends the number's little-endian bytes.
+    /// Appends the little-endian bytes of the number.
     fn push_le(self, bytes: &mut Vec<u8>);
 }
 
@@ -64,15 +64,15 @@ impl Real for f32 {
     }
     #[inline(always)]
     fn exp_flat(self) -> f32 {
-        crate::math::exp_flat_f32(self)
+        crate::elementary::exp_flat_f32(self)
     }
     #[inline(always)]
     fn ln_flat(self) -> f32 {
-        crate::math::ln_f32(self)
+        crate::elementary::ln_f32(self)
     }
     #[inline(always)]
     fn sin_turns(self) -> f32 {
-        crate::math::sin_turns_f32(self)
+        crate::elementary::sin_turns_f32(self)
     }
     fn from_le(bytes: &[u8]) -> f32 {
         let mut b = [0; 4];
@@ -106,15 +106,15 @@ impl Real for f64 {
     }
     #[inline(always)]
     fn exp_flat(self) -> f64 {
-        crate::math::exp_flat_f64(self)
+        crate::elementary::exp_flat_f64(self)
     }
     #[inline(always)]
     fn ln_flat(self) -> f64 {
-        crate::math::ln_f64(self)
+        crate::elementary::ln_f64(self)
     }
     #[inline(always)]
     fn sin_turns(self) -> f64 {
-        crate::math::sin_turns_f64(self)
+        crate::elementary::sin_turns_f64(self)
     }
     fn from_le(bytes: &[u8]) -> f64 {
         let mut b = [0; 8];

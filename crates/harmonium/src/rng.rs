@@ -1,16 +1,18 @@
-//! Randomness is a function: a number depends on (seed, purpose, step, chain, site) and on nothing else.
+//! Random numbers as a function of (seed, purpose, step, chain, site) and of nothing else.
 //!
 //! Keys (a seed, a purpose, a step) are made by Philox4x32-10 (Salmon et al., *Parallel random numbers: as easy as 1, 2,
 //! 3*, 2011). The many numbers under one key are a hash of (key, chain, site): `pcg4d` of Jarzynski and Olano (*Hash
-//! functions for GPU rendering*, 2020) with three rounds, a quarter of Philox's work in SIMD code. There is no generator
-//! state, so results cannot depend on the number of threads, and resuming needs only the step number.
+//! functions for GPU rendering*, 2020) with three rounds, a quarter of the work of Philox in SIMD code. There is no generator
+//! state, so results do not depend on the number of threads, and resuming needs only the step number.
 
 use crate::real::Real;
 
-/// Version of the map from (key, chain, site) to numbers; files that depend on it record it.
+pub use crate::math::normal;
+
+/// Version of the function from (key, chain, site) to numbers; files that depend on it store it.
 pub const STREAM_VERSION: u32 = 2;
 
-/// What a stream of random numbers is for. Each purpose has numbers of its own under the same seed.
+/// What random numbers are used for. Each purpose has its own numbers under the same seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -30,11 +32,11 @@ pub enum Purpose {
     Chains = 8,
     /// Which rows are measured during a run.
     Monitor = 9,
-    /// Grey data values drawn as 0 or 1.
+    /// Binarisation by sampling.
     Binarize = 6,
     /// Built-in data.
     Builtin = 10,
-    /// log Z: chains that find the means of the model at inverse temperature 0.
+    /// log Z: chains that determine the base distribution at inverse temperature 0.
     Base = 11,
     /// log Z: chains that measure how fast the distribution changes with temperature.
     Pilot = 12,
@@ -48,16 +50,16 @@ pub enum Purpose {
     Swap = 16,
     /// First states that are far apart.
     Far = 17,
-    /// log Z: annealing from independent units fitted to one place.
+    /// log Z: annealing from independent units fitted to one mode.
     Near = 18,
-    /// log Z along training: chains.
+    /// log Z during training: chains.
     Online = 19,
-    /// log Z along training: which chains are copied.
+    /// log Z during training: which chains are copied.
     Resample = 20,
-    /// Cells that are not known: chains with the others held fast.
+    /// Unknown cells: chains with the known cells clamped.
     Missing = 22,
-    /// Hidden states that conditional means are taken of.
-    Look = 23,
+    /// Unknown cells: hidden states for conditional means.
+    ConditionalMeans = 23,
     /// Rows drawn from a model.
     Sample = 21,
 }
@@ -82,7 +84,7 @@ impl Key {
         self.fold(step)
     }
 
-    /// Derives a key from a key and a number. The last two counter words set these blocks apart from `words`.
+    /// Derives a key from a key and a number. The last two counter words differ from those of `words`.
     fn fold(self, tag: u64) -> Key {
         let out = philox4x32([tag as u32, (tag >> 32) as u32, 0x9E37_79B9, u32::MAX], self.0);
         Key([out[0], out[1]])
@@ -105,14 +107,14 @@ impl Key {
     }
 }
 
-/// Sites whose words are made together.
+/// Sites whose words are computed together.
 pub(crate) const GROUP: usize = 32;
-/// Hashes of four words that make a group, side by side so that the loop becomes SIMD code.
+/// Hashes of four words per group, side by side so that the loop compiles to SIMD code.
 const LANES: usize = GROUP / 4;
 
 impl Key {
     /// The words of sites 32·group … of a chain, one each, for two pairs (chain, group): word q of hash 8·group + lane is
-    /// that of site 8q + lane. Two at once, because a hash waits for its own multiplications.
+    /// that of site 8q + lane. Two at once, because the multiplications of one hash depend on each other.
     #[inline(always)]
     pub(crate) fn groups(self, pairs: [(u64, u32); 2]) -> [[u32; GROUP]; 2] {
         let mut v = [[0; 2 * LANES]; 4];
@@ -144,7 +146,7 @@ fn fill<T: Real>(key: Key, chain: u64, out: &mut [T]) {
     for (pair, out) in out.chunks_mut(2 * GROUP).enumerate() {
         let words = key.groups([(chain, 2 * pair as u32), (chain, 2 * pair as u32 + 1)]);
         for (out, words) in out.chunks_mut(GROUP).zip(&words) {
-            // The full length is a constant, which the compiler can unroll.
+            // With a constant length the compiler unrolls the loop.
             let out = if out.len() == GROUP { &mut out[..GROUP] } else { out };
             for (out, word) in out.iter_mut().zip(words) {
                 *out = T::from_word(*word);
@@ -165,9 +167,9 @@ fn first_uniforms(key: Key, first: u64, out: &mut [f64]) {
     }
 }
 
-/// `pcg4d` of every lane: a linear congruential step, then rounds in which every word takes the product of two others;
-/// between them the high halves go down to the low ones. Published with two rounds, which leave the highest bits of the
-/// input with few others; after three, flipping any input bit flips each of the leading 23 output bits half of the time.
+/// `pcg4d` of every lane: a linear congruential step, then rounds in which the product of two other words is added to every word;
+/// between rounds the high halves are folded into the low ones. It was published with two rounds, after which the highest input
+/// bits affect few output bits; after three, flipping any input bit flips each of the leading 23 output bits half of the time.
 #[inline(always)]
 fn mix<const N: usize>(v: [[u32; N]; 4]) -> [[u32; N]; 4] {
     let step = |a: [u32; N]| add_product([1_013_904_223; N], a, [1_664_525; N]);
@@ -210,7 +212,7 @@ pub fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     philox(counter.map(|c| [c]), key).map(|c| c[0])
 }
 
-/// The same of several counters, side by side so that loops become SIMD code.
+/// The same for several counters, side by side so that loops compile to SIMD code.
 #[inline(always)]
 fn philox<const N: usize>(counters: [[u32; N]; 4], key: [u32; 2]) -> [[u32; N]; 4] {
     let ([mut a, mut b, mut c, mut d], mut k) = (counters, key);
@@ -225,12 +227,18 @@ fn philox<const N: usize>(counters: [[u32; N]; 4], key: [u32; 2]) -> [[u32; N]; 
     [a, b, c, d]
 }
 
-/// A standard normal number from two uniforms in (0, 1) (Box and Muller, 1958): √(−2 log u₀) cos 2πu₁.
-#[inline(always)]
-pub fn normal<T: Real>(u: [T; 2]) -> T {
-    // cos 2πu = sin 2π(|u − ½| − ¼), whose argument is within a quarter turn.
-    let turns = (u[1] - T::of(0.5)).abs() - T::of(0.25);
-    (T::of(-2.0) * u[0].ln_flat()).sqrt() * turns.sin_turns()
+/// 0 … n−1 in random order (Fisher and Yates).
+pub fn shuffled(n: usize, key: Key) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    let mut uniforms = [0.0; 64];
+    for first in (0..n).step_by(uniforms.len()).rev() {
+        let last = n.min(first + uniforms.len());
+        key.first_uniforms(first as u64, &mut uniforms[..last - first]);
+        for i in (first..last).rev() {
+            order.swap(i, ((uniforms[i - first] * (i + 1) as f64) as usize).min(i));
+        }
+    }
+    order
 }
 
 #[cfg(test)]
@@ -309,14 +317,6 @@ mod tests {
                 let part = f64::from(*f) / 65536.0;
                 assert!((part - 0.5).abs() < 0.0125, "input bit {input}: {part}");
             }
-        }
-    }
-
-    #[test]
-    fn normals_are_finite_at_the_ends_of_the_uniforms() {
-        let (lo, hi) = (f32::uniform([0, 0]), f32::uniform([u32::MAX; 2]));
-        for u in [[lo, lo], [lo, hi], [hi, lo], [hi, hi]] {
-            assert!(normal(u).is_finite() && normal(u).abs() < 6.0);
         }
     }
 

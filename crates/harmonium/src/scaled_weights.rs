@@ -1,36 +1,31 @@
 //! W̃ = W/(s_v s_hᵀ), and its products with vectors, each one pass over W.
 //!
-//! Rows are taken in blocks of fixed size and partial sums are added in their order: the same bits on any number of
-//! threads. Within a block numbers are multiplied and added in the precision of W, as they are where rows meet W.
+//! Rows are processed in blocks of fixed size, and partial sums are added in their order: the same bits on any number of threads.
+//! Within a block, numbers are multiplied and added in the precision of W, as in products of states with W.
 
 use crate::math::{add_rows, add_scaled, add_times, own_dot, scale_row};
-use crate::model::{Layer, Rbm};
 use crate::real::Real;
 use crate::threads::{self, MANY};
 use ndarray::{ArcArray2, Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
 
-/// Rows of W that one task takes.
+/// Rows of W per task.
 pub(crate) const ROWS: usize = 32;
 
-/// 1/s of every visible and every hidden column; none if every s is 1.
+/// 1/s of every visible and every hidden column; none if all s are 1.
 pub(crate) struct Scales(Option<(Vec<f64>, Vec<f64>)>);
 
 impl Scales {
-    pub fn new<T: Real>(rbm: &Rbm<T>) -> Scales {
-        if !rbm.visible().has_scale() && !rbm.hidden().has_scale() {
-            return Scales(None);
-        }
-        let scale = |layer: &Layer<T>| layer.widen().natural().1;
-        Scales::of(&scale(rbm.visible()), &scale(rbm.hidden()))
-    }
+    /// Every s is 1.
+    pub const NONE: Scales = Scales(None);
 
-    fn of(s_v: &Array1<f64>, s_h: &Array1<f64>) -> Scales {
+    /// From the scales of the visible and the hidden columns.
+    pub fn new(s_v: &Array1<f64>, s_h: &Array1<f64>) -> Scales {
         let plain = |s: &Array1<f64>| s.iter().all(|s| *s == 1.0);
         let inverse = |s: &Array1<f64>| s.iter().map(|s| s.recip()).collect();
         Scales((!plain(s_v) || !plain(s_h)).then(|| (inverse(s_v), inverse(s_h))))
     }
 
-    /// Rows of W̃ from those of W, of which the first is row `first`.
+    /// Rows of W̃ from those of W, starting with row `first`.
     fn write<T: Real>(&self, first: usize, w: &[T], out: &mut [T]) {
         let Some((rows, columns)) = &self.0 else { return out.copy_from_slice(w) };
         let both = w.chunks_exact(columns.len()).zip(out.chunks_exact_mut(columns.len()));
@@ -54,19 +49,19 @@ fn times(x: &Array1<f64>, y: &[f64]) -> Array1<f64> {
     x.iter().zip(y).map(|(x, y)| x * y).collect()
 }
 
-/// W̃x and W̃ᵀy, made while W passes by in blocks of [`ROWS`] rows.
+/// W̃x and W̃ᵀy, computed while W is read in blocks of [`ROWS`] rows.
 struct Products<T> {
-    /// x and y over the scales, and what x and y give; empty for vectors of zeros.
+    /// x and y divided by the scales, and their products with W; empty for vectors of zeros.
     x: Vec<T>,
     y: Vec<T>,
     forward: Vec<T>,
-    /// A row for every block.
+    /// One row per block.
     backward: Vec<T>,
     /// Rows and columns of W.
     shape: (usize, usize),
 }
 
-/// What a block of W gives to them.
+/// The part of the products that belongs to a block of W.
 struct Part<'a, T> {
     x: &'a [T],
     y: &'a [T],
@@ -77,9 +72,8 @@ struct Part<'a, T> {
 impl<T: Real> Products<T> {
     fn new(scales: &Scales, x: &Array1<f64>, y: &Array1<f64>) -> Products<T> {
         let shape = (y.len(), x.len());
-        let used = |v: &Array1<f64>, over: Array1<f64>| match v.iter().all(|v| *v == 0.0) {
-            true => Vec::new(),
-            false => over.iter().map(|x| T::of(*x)).collect(),
+        let used = |v: &Array1<f64>, over: Array1<f64>| {
+            if v.iter().all(|v| *v == 0.0) { Vec::new() } else { over.iter().map(|x| T::of(*x)).collect() }
         };
         let (x, y) = (used(x, scales.hidden(x)), used(y, scales.visible(y)));
         let forward = vec![T::zero(); if x.is_empty() { 0 } else { shape.0 }];
@@ -87,7 +81,7 @@ impl<T: Real> Products<T> {
         Products { x, y, forward, backward, shape }
     }
 
-    /// The parts of all blocks.
+    /// The parts of the blocks.
     fn parts(&mut self) -> impl Iterator<Item = Part<'_, T>> {
         let x = &self.x[..];
         let forward = self.forward.chunks_mut(ROWS).chain(std::iter::repeat_with(|| &mut [][..]));
@@ -96,7 +90,7 @@ impl<T: Real> Products<T> {
         y.zip(forward).zip(backward).map(move |((y, forward), backward)| Part { x, y, forward, backward })
     }
 
-    /// W̃x and W̃ᵀy once all parts are made.
+    /// W̃x and W̃ᵀy, once all parts are computed.
     fn finish(&self, scales: &Scales) -> (Array1<f64>, Array1<f64>) {
         let (mut forward, mut backward) = (vec![0.0; self.shape.0], vec![0.0; self.shape.1]);
         add_scaled(1.0, &self.forward, &mut forward);
@@ -106,7 +100,7 @@ impl<T: Real> Products<T> {
 }
 
 impl<T: Real> Part<'_, T> {
-    /// Takes the block's rows of W.
+    /// Computes the part from the rows of W in the block.
     fn take(self, w: &[T]) {
         let columns = w.len() / self.forward.len().max(self.y.len()).max(1);
         for (out, w) in self.forward.iter_mut().zip(w.chunks_exact(columns.max(1))) {
@@ -116,18 +110,18 @@ impl<T: Real> Part<'_, T> {
     }
 }
 
-/// W while it takes a step and becomes W̃, or is W̃ itself, and meets the origins: one pass over the weights for all.
+/// A step of W, its lowering to W̃, and the products with the origins, in one pass over the weights.
 pub(crate) struct Stepping<'a, T> {
     weights: &'a mut [T],
     lowered: Option<&'a mut [T]>,
-    /// How much of which change.
+    /// Rate and direction of the step.
     step: Option<(T, &'a [T])>,
     columns: usize,
     scales: Scales,
     products: Option<Products<T>>,
 }
 
-/// Some of its rows.
+/// A block of rows of a step.
 pub(crate) struct Block<'a, T> {
     first: usize,
     weights: &'a mut [T],
@@ -138,22 +132,24 @@ pub(crate) struct Block<'a, T> {
 }
 
 impl<'a, T: Real> Stepping<'a, T> {
-    /// W̃ goes to `lowered`, which is let go if it is W: no one else may have W while it steps.
+    /// `origins` are o_v and o_h, if there are any. W̃ goes to `lowered`, which is emptied if it is W: nothing else may share W
+    /// while it steps.
     pub fn new(
-        rbm: &'a mut Rbm<T>,
+        weights: &'a mut ArcArray2<T>,
+        scales: Scales,
+        origins: Option<[Array1<f64>; 2]>,
         step: Option<(T, &'a Array2<T>)>,
         lowered: &'a mut ArcArray2<T>,
     ) -> Stepping<'a, T> {
-        let (scales, columns) = (Scales::new(rbm), rbm.hidden().columns());
+        let columns = weights.ncols();
         if scales.0.is_none() {
             *lowered = ArcArray2::default((0, 0));
         }
         let lowered = lowered.as_slice_mut().filter(|_| scales.0.is_some());
-        let origins = || Products::new(&scales, &rbm.hidden().origin(), &rbm.visible().origin());
-        let products = (!rbm.is_plain()).then(origins);
+        let products = origins.map(|[o_v, o_h]| Products::new(&scales, &o_h, &o_v));
         // Weights and steps are in standard layout.
         let step = step.map(|(rate, step)| (rate, step.as_slice().unwrap_or(&[])));
-        let weights = rbm.parts_mut().2.as_slice_mut().unwrap_or(&mut []);
+        let weights = weights.as_slice_mut().unwrap_or(&mut []);
         Stepping { weights, lowered, step, columns, scales, products }
     }
 
@@ -183,14 +179,14 @@ impl<'a, T: Real> Stepping<'a, T> {
         })
     }
 
-    /// W̃o_h and W̃ᵀo_v when all blocks have stepped; none for a model without offsets and scales.
+    /// W̃o_h and W̃ᵀo_v, once all blocks have taken the step; none for a model without offsets and scales.
     pub fn finish(&self) -> Option<(Array1<f64>, Array1<f64>)> {
         self.products.as_ref().map(|products| products.finish(&self.scales))
     }
 }
 
 impl<'a, T: Real> Block<'a, T> {
-    /// Takes the step; the rows of W̃.
+    /// Takes the step and returns the rows of W̃.
     pub fn stepped(self) -> &'a [T] {
         if let Some((rate, step)) = self.step {
             add_times(rate, step, self.weights);
@@ -208,15 +204,15 @@ impl<'a, T: Real> Block<'a, T> {
     }
 }
 
-/// The coupling of a model.
+/// The weights W of a model and the scales that make them W̃.
 pub(crate) struct ScaledWeights<'a, T> {
     weights: ArrayView2<'a, T>,
     scales: Scales,
 }
 
 impl<'a, T: Real> ScaledWeights<'a, T> {
-    pub fn new(rbm: &'a Rbm<T>) -> ScaledWeights<'a, T> {
-        ScaledWeights { weights: rbm.weights(), scales: Scales::new(rbm) }
+    pub fn new(weights: ArrayView2<'a, T>, scales: Scales) -> ScaledWeights<'a, T> {
+        ScaledWeights { weights, scales }
     }
 
     /// Whether W̃ is W.
@@ -227,7 +223,7 @@ impl<'a, T: Real> ScaledWeights<'a, T> {
     /// Writes W̃.
     pub fn write(&self, mut out: ArrayViewMut2<T>) {
         let rows = out.axis_chunks_iter_mut(Axis(0), ROWS).zip(self.weights.axis_chunks_iter(Axis(0), ROWS));
-        threads::each(self.much(), rows.enumerate(), |(b, (mut out, w))| {
+        threads::each(self.parallel(), rows.enumerate(), |(b, (mut out, w))| {
             if let (Some(out), Some(w)) = (out.as_slice_mut(), w.as_slice()) {
                 self.scales.write(b * ROWS, w, out);
             }
@@ -238,11 +234,11 @@ impl<'a, T: Real> ScaledWeights<'a, T> {
     pub fn products(&self, x: &Array1<f64>, y: &Array1<f64>) -> (Array1<f64>, Array1<f64>) {
         let mut products = Products::new(&self.scales, x, y);
         let blocks = self.weights.axis_chunks_iter(Axis(0), ROWS).zip(products.parts());
-        threads::each(self.much(), blocks, |(w, part)| part.take(w.to_slice().unwrap_or(&[])));
+        threads::each(self.parallel(), blocks, |(w, part)| part.take(w.to_slice().unwrap_or(&[])));
         products.finish(&self.scales)
     }
 
-    fn much(&self) -> bool {
+    fn parallel(&self) -> bool {
         self.weights.len() >= MANY
     }
 }
@@ -251,9 +247,8 @@ impl<'a, T: Real> ScaledWeights<'a, T> {
 mod tests {
     use super::*;
     use crate::rng::Key;
-    use crate::units::Kind;
 
-    /// In f32 both products are within 4·10⁻⁷ of the sum of their terms' sizes, in f64 within 10⁻¹⁵. The reference sums one
+    /// The error of both products is at most 4·10⁻⁷ of the sum of the absolute terms in f32, and 10⁻¹⁵ in f64. The reference sums one
     /// number after another, in f64.
     #[test]
     fn products_are_as_precise_as_their_numbers() {
@@ -262,17 +257,13 @@ mod tests {
     }
 
     fn check<T: Real>(most: f64) {
-        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
         let key = Key::root(5);
         let number = |a: usize, b: usize| key.uniforms::<f64>(a as u64, b as u32)[0] - 0.4;
         for (n, m) in [(1, 1), (3, 17), (33, 500), (784, 31)] {
             let weights = Array2::from_shape_fn((n, m), |(i, j)| T::of(number(i, j)));
-            let layers = [n, m].map(|sites| Layer::new(kind.clone(), sites));
-            let [visible, hidden] = layers;
-            let rbm = Rbm::from_parts(visible, hidden, weights.clone()).unwrap();
             let vector = |len: usize, row: usize| Array1::from_shape_fn(len, |k| T::of(1e3 * number(row, k)).f64());
             let (x, y) = (vector(m, 5000), vector(n, 6000));
-            let (forward, backward) = ScaledWeights::new(&rbm).products(&x, &y);
+            let (forward, backward) = ScaledWeights::new(weights.view(), Scales::NONE).products(&x, &y);
             let near = |found: f64, terms: &mut dyn Iterator<Item = f64>| {
                 let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), t| (sum + t, size + t.abs()));
                 assert!((found - sum).abs() <= most * size, "{found} for {sum}, of {size}");

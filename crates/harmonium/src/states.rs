@@ -1,4 +1,4 @@
-//! Rows of a layer's states, stored as small as the unit allows: a bit, a code, or a number per site.
+//! Rows of states of a layer in the smallest storage that the unit allows: a bit, a code, or a number per site.
 //!
 //! Data stay packed from the reader to the chains; a few rows at a time are unpacked to columns for a product.
 
@@ -8,7 +8,7 @@ use crate::real::Real;
 use crate::units::Unit;
 use ndarray::{Array2, ArrayView2, s};
 
-/// Bits of many rows, each row beginning at a new word.
+/// Bits of many rows; each row starts at a new word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bits {
     sites: usize,
@@ -25,7 +25,7 @@ impl Bits {
         Bits { sites, words: Vec::new() }
     }
 
-    /// Rows from their words; `None` if they do not fill rows, or have bits beyond the last site.
+    /// Rows from their words; `None` if a row is incomplete, or has bits beyond the last site.
     pub fn from_words(sites: usize, words: Vec<u64>) -> Option<Bits> {
         let stride = Self::stride(sites);
         let spare = stride * 64 - sites;
@@ -82,16 +82,16 @@ impl Bits {
 /// Packed rows of states of one layer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum States<T> {
-    /// Units with two states and one column: the bit tells the second state.
+    /// Units with two states and one column: 1 is the second state.
     Bits(Bits),
-    /// Other finite units: the number of the state.
+    /// Other finite units: the index of the state.
     Codes(Array2<u16>),
     /// Everything else: the data value.
     Real(Array2<T>),
 }
 
 impl<T: Real> States<T> {
-    /// No rows yet, in the smallest storage that holds states of `unit`.
+    /// No rows yet, in the smallest storage for states of `unit`.
     pub fn new(unit: &dyn Unit<T>, sites: usize) -> States<T> {
         match unit.n_states() {
             Some(2) if unit.width() == 1 => States::Bits(Bits::new(sites)),
@@ -101,9 +101,9 @@ impl<T: Real> States<T> {
     }
 
     /// Rows of columns, packed.
-    pub fn of(side: &LoweredLayer<T>, columns: ArrayView2<T>) -> States<T> {
-        let mut states = States::new(side.unit(), side.sites());
-        states.push(side, columns);
+    pub fn of(layer: &LoweredLayer<T>, columns: ArrayView2<T>) -> States<T> {
+        let mut states = States::new(layer.unit(), layer.sites());
+        states.push(layer, columns);
         states
     }
 
@@ -116,7 +116,7 @@ impl<T: Real> States<T> {
         }
     }
 
-    /// The number of the state of every site; none if they are not all states of finite units.
+    /// The index of the state of every site; none if some values are not states of finite units.
     pub fn codes(&self) -> Option<Array2<u16>> {
         match self {
             States::Bits(b) => Some(Array2::from_shape_fn((b.rows(), b.sites), |(r, i)| u16::from(b.get(r, i)))),
@@ -134,26 +134,26 @@ impl<T: Real> States<T> {
         }
     }
 
-    /// Appends rows of columns. Values that are no states (grey values) move all rows to the storage for numbers.
-    pub fn push(&mut self, side: &LoweredLayer<T>, columns: ArrayView2<T>) {
-        let (unit, width) = (side.unit(), side.unit().width());
-        if !matches!(self, States::Real(_)) && !all_states(side, columns) {
-            *self = States::Real(self.values(side));
+    /// Appends rows of columns. If a value is not a state (a grey value), all rows are converted to numbers.
+    pub fn push(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>) {
+        let (unit, width) = (layer.unit(), layer.unit().width());
+        if !matches!(self, States::Real(_)) && !all_states(layer, columns) {
+            *self = States::Real(self.values(layer));
         }
         match self {
             States::Bits(bits) => {
-                let high = side.two_values().map_or(T::one(), |values| values[1]);
+                let high = layer.two_values().map_or(T::one(), |values| values[1]);
                 for row in columns.rows() {
                     bits.push(row.iter().map(|x| *x == high));
                 }
             }
             States::Codes(codes) => {
-                let new = Array2::from_shape_fn((columns.nrows(), side.sites()), |(r, i)| {
+                let new = Array2::from_shape_fn((columns.nrows(), layer.sites()), |(r, i)| {
                     unit.state_of(&columns.slice(s![r, i * width..(i + 1) * width]).to_vec()) as u16
                 });
                 append(codes, new);
             }
-            States::Real(all) => append(all, side.decode(columns)),
+            States::Real(all) => append(all, layer.decode(columns)),
         }
     }
 
@@ -166,7 +166,7 @@ impl<T: Real> States<T> {
         }
     }
 
-    /// Puts `new`, which is stored alike, in the place of the rows with these numbers.
+    /// Replaces the rows with these numbers by `new`, which has the same storage.
     pub(crate) fn replace(&mut self, rows: &[usize], new: &States<T>) {
         match (self, new) {
             (States::Bits(all), States::Bits(new)) => {
@@ -181,7 +181,7 @@ impl<T: Real> States<T> {
             (States::Real(all), States::Real(new)) => {
                 rows.iter().zip(new.rows()).for_each(|(r, new)| all.row_mut(*r).assign(&new));
             }
-            // A backend gives rows back as it got them.
+            // A backend returns rows in the storage it received.
             _ => {}
         }
     }
@@ -215,29 +215,30 @@ impl<T: Real> States<T> {
     }
 
     /// All rows as data values.
-    pub fn values(&self, side: &LoweredLayer<T>) -> Array2<T> {
+    pub fn values(&self, layer: &LoweredLayer<T>) -> Array2<T> {
         match self {
             States::Real(x) => x.clone(),
-            _ => side.decode(self.columns(side.unit(), 0, self.rows()).view()),
+            _ => layer.decode(self.columns(layer.unit(), 0, self.rows()).view()),
         }
     }
 
-    /// Refuses rows that are no states of the layer: another number of sites, or codes beyond the last.
-    pub fn check(&self, side: &LoweredLayer<T>) -> Result<()> {
-        let n = side.unit().n_states().unwrap_or(usize::MAX);
+    /// Refuses rows that are not states of the layer: a wrong number of sites, or invalid codes.
+    pub fn check(&self, layer: &LoweredLayer<T>) -> Result<()> {
+        let n = layer.unit().n_states().unwrap_or(usize::MAX);
         let fits = match self {
-            States::Bits(_) => n == 2 && side.unit().width() == 1,
+            States::Bits(_) => n == 2 && layer.unit().width() == 1,
             States::Codes(c) => n < usize::MAX && c.iter().all(|&c| usize::from(c) < n),
             States::Real(x) => x.iter().all(|x| x.is_finite()),
         };
-        match fits && self.sites() == side.sites() {
-            true => Ok(()),
-            false => Err(Error::Undefined(format!("rows of states do not fit {} units", side.kind()))),
+        if fits && self.sites() == layer.sites() {
+            Ok(())
+        } else {
+            Err(Error::Undefined(format!("the rows are not states of {} units", layer.kind())))
         }
     }
 }
 
-/// One value per bit: low[0] for 0, high[1] for 1.
+/// One value per bit: values[0] for 0, values[1] for 1.
 fn unpack<T: Real>(words: &[u64], values: [T; 2], row: &mut [T]) {
     for (word, out) in words.iter().zip(row.chunks_mut(64)) {
         for (i, x) in out.iter_mut().enumerate() {
@@ -246,12 +247,12 @@ fn unpack<T: Real>(words: &[u64], values: [T; 2], row: &mut [T]) {
     }
 }
 
-/// Whether every site is in one of its states. Sites of several columns are made by `encode`, which writes states only.
-fn all_states<T: Real>(side: &LoweredLayer<T>, columns: ArrayView2<T>) -> bool {
-    match side.two_values() {
+/// Whether every site is in one of its states. Sites of several columns come from `encode`, which writes states only.
+fn all_states<T: Real>(layer: &LoweredLayer<T>, columns: ArrayView2<T>) -> bool {
+    match layer.two_values() {
         Some([low, high]) => columns.iter().all(|x| *x == low || *x == high),
         None => {
-            let (unit, mut state) = (side.unit(), [T::zero()]);
+            let (unit, mut state) = (layer.unit(), [T::zero()]);
             let mut is_state = |x: &T| {
                 unit.state(unit.state_of(&[*x]), &mut state);
                 state[0] == *x

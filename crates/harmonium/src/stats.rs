@@ -1,34 +1,32 @@
-//! Stats {ΣT(v), ΣT(h), Σvhᵀ, weight}: the only currency between estimators and gradients.
+//! Sufficient statistics {ΣT(v), ΣT(h), Σvhᵀ, weight}, which estimators pass to gradients.
 //!
-//! Sums, not averages: batches, shards and processes just add. A gradient divides each phase by its own weight, so the
-//! number of chains need not be the number of rows.
+//! They are sums, not averages, so that batches, shards and processes add up. A gradient divides each phase by its own weight, so
+//! the number of chains need not be the number of rows.
 
-use crate::lowered::LoweredModel;
 use crate::math::subtract_two;
 use crate::real::Real;
 use crate::threads::{self, MANY};
 use ndarray::{Array2, Axis, Zip};
 
-/// What becomes of the sums of some rows.
+/// What to do with the sums of some rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// They are wanted as they are.
+    /// Store the sums.
     Sums,
-    /// As they are, and the next rows that are asked for will be taken from them, in the same place: until then Σvhᵀ may be
-    /// anything.
+    /// Store the sums; the next call subtracts other rows from them, and until then Σvhᵀ is unspecified.
     SumsFirst,
-    /// Their averages are wanted: sums divided by the weight.
+    /// Store the averages: sums divided by the weight.
     Means,
-    /// Their averages, likewise.
+    /// Store the averages; the next call subtracts other rows from them, as for `SumsFirst`.
     MeansFirst,
-    /// They are taken from what is there.
+    /// Subtract the sums from what is stored.
     LessSums,
-    /// Their averages are taken from what is there.
+    /// Subtract the averages from what is stored.
     LessMeans,
 }
 
 impl Take {
-    /// What sums of this weight are multiplied by, and whether they are added to what is there.
+    /// The factor for sums of this weight, and whether they are added to what is stored.
     pub fn factor(self, weight: f64) -> (f64, bool) {
         match self {
             Take::Sums | Take::SumsFirst => (1.0, false),
@@ -38,7 +36,7 @@ impl Take {
         }
     }
 
-    /// Whether Σvhᵀ may wait for the rows that will be taken from it.
+    /// Whether the computation of Σvhᵀ may be deferred to the next call.
     pub fn may_wait(self) -> bool {
         matches!(self, Take::SumsFirst | Take::MeansFirst)
     }
@@ -58,22 +56,12 @@ pub struct Stats<T> {
 }
 
 impl<T: Real> Stats<T> {
-    /// No rows yet.
-    pub fn zeros(lowered: &LoweredModel<T>) -> Stats<T> {
-        Stats {
-            visible: Array2::zeros(lowered.visible().eta().dim()),
-            hidden: Array2::zeros(lowered.hidden().eta().dim()),
-            cross: Array2::zeros(lowered.weights().dim()),
-            weight: 0.0,
-        }
-    }
-
     /// Adds other rows.
     pub fn add(&mut self, other: &Stats<T>) {
         self.add_scaled(1.0, other);
     }
 
-    /// Adds other rows, counted `times` times.
+    /// Adds other rows with the factor `times`.
     pub fn add_scaled(&mut self, times: f64, other: &Stats<T>) {
         self.visible.scaled_add(T::of(times), &other.visible);
         self.hidden.scaled_add(T::of(times), &other.hidden);
@@ -81,7 +69,7 @@ impl<T: Real> Stats<T> {
         self.weight += times * other.weight;
     }
 
-    /// Becomes what `take` says of these sums.
+    /// Stores or subtracts these sums, as `take` requires.
     pub fn take(&mut self, take: Take, sums: &Stats<T>) {
         let (factor, add) = take.factor(sums.weight);
         if !add {
@@ -107,30 +95,30 @@ impl<T: Real> Stats<T> {
         difference
     }
 
-    /// Becomes ⟨·⟩_self − ⟨·⟩_other, see [`minus`](Stats::minus).
+    /// Replaces itself by ⟨·⟩_self − ⟨·⟩_other, see [`minus`](Stats::minus).
     pub fn subtract(&mut self, other: &Stats<T>) {
         let (f, g) = (T::of(self.weight.recip()), T::of(other.weight.recip()));
         for (a, b) in
             [(&mut self.visible, &other.visible), (&mut self.hidden, &other.hidden), (&mut self.cross, &other.cross)]
         {
-            let much = a.len() >= MANY;
+            let parallel = a.len() >= MANY;
             let zip = Zip::from(a).and(b);
             let step = |a: &mut T, b: &T| *a = *a * f - *b * g;
-            if much { zip.par_for_each(step) } else { zip.for_each(step) }
+            if parallel { zip.par_for_each(step) } else { zip.for_each(step) }
         }
         self.weight = 0.0;
     }
 
-    /// Of a difference ⟨·⟩ − ⟨·⟩′: from here on ⟨vhᵀ⟩ is that of v − o_v and h − o_h, ⟨vhᵀ⟩ − ⟨v⟩o_hᵀ − o_v⟨h⟩ᵀ.
+    /// For a difference ⟨·⟩ − ⟨·⟩′: replaces ⟨vhᵀ⟩ by that of v − o_v and h − o_h, which is ⟨vhᵀ⟩ − ⟨v⟩o_hᵀ − o_v⟨h⟩ᵀ.
     ///
     /// # Panics
-    /// If the point does not have as many numbers as there are visible and hidden columns.
+    /// If the origins do not have one number per visible and hidden column.
     pub fn measure_from(&mut self, [o_v, o_h]: &[Vec<T>; 2]) {
-        assert_eq!((o_v.len(), o_h.len()), self.cross.dim(), "a point has a number for every column");
+        assert_eq!((o_v.len(), o_h.len()), self.cross.dim(), "an origin has one number per column");
         let (t_v, t_h) = (self.visible.row(0), self.hidden.row(0).to_vec());
-        let much = self.cross.len() >= MANY;
+        let parallel = self.cross.len() >= MANY;
         let rows = self.cross.axis_iter_mut(Axis(0)).zip(t_v).zip(o_v);
-        threads::each(much, rows, |((mut cross, t), o)| match cross.as_slice_mut() {
+        threads::each(parallel, rows, |((mut cross, t), o)| match cross.as_slice_mut() {
             Some(cross) => subtract_two(cross, *t, o_h, *o, &t_h),
             None => cross.iter_mut().zip(o_h).zip(&t_h).for_each(|((c, o_h), t_h)| *c -= *t * *o_h + *o * *t_h),
         });

@@ -1,8 +1,8 @@
 //! `compare`: runs side by side.
 
 use crate::args::Global;
+use crate::compare::compare;
 use crate::output::CommandOutput;
-use crate::train::compare::compare;
 use anyhow::Result;
 use clap::Args;
 use std::path::PathBuf;

@@ -1,22 +1,22 @@
-//! `demo`: the embedded digits learned, judged and drawn, in less than a minute.
+//! `demo`: a model of the embedded digits, trained, judged and drawn in less than a minute.
 
 use crate::args::Global;
 use crate::output::{CommandOutput, say};
-use crate::train::options::{Typed, TypedList};
-use crate::train::{self, Request};
+use crate::train::options::SettingArgs;
+use crate::train::{self, TrainRequest};
 use anyhow::Result;
 use clap::Args;
 
-/// Where the demo leaves its run.
+/// Where the demo writes its run.
 const DIRECTORY: &str = "harmonium-demo";
 
-/// Learn the embedded digits, print how well, and draw what was learned
+/// Train on the embedded digits and write a report
 ///
-/// Writes ./harmonium-demo, and replaces it only if an earlier demo has made it.
+/// Writes ./harmonium-demo, and replaces it only if an earlier demo made it.
 #[derive(Args, Default)]
 #[command(after_help = "Example:\n  harmonium demo --quick")]
 pub struct Demo {
-    /// Some seconds only
+    /// Shorter demo, a few seconds
     #[arg(long)]
     quick: bool,
 }
@@ -28,16 +28,16 @@ const QUICK: (i64, i64) = (16, 1500);
 impl Demo {
     pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let (n_hidden, updates) = if self.quick { QUICK } else { WHOLE };
-        let text = format!("learning handwritten digits of 8 × 8 pixels with {n_hidden} hidden units");
+        let text = format!("training on handwritten digits of 8 × 8 pixels with {n_hidden} hidden units");
         say("demo", &text);
-        let mut typed = TypedList::default();
-        typed.add_seed(global)?;
-        let mut set = |key, value: toml::Value| typed.0.push(Typed { flag: "demo", key, value });
-        set("data.source", "builtin:digits".into());
-        set("data.binarize", "threshold:0.5".into());
-        set("data.valid_fraction", 0.2.into());
-        set("model.n_hidden", n_hidden.into());
-        set("train.updates", updates.into());
-        train::run(&Request { typed, epochs: None, config: None, output: DIRECTORY.into(), resume: false, demo: true })
+        let mut settings = SettingArgs::default();
+        settings.set_seed(global)?;
+        settings.set("data.source", "builtin:digits");
+        settings.set("data.binarize", "threshold:0.5");
+        settings.set("data.valid_fraction", 0.2);
+        settings.set("model.n_hidden", n_hidden);
+        settings.set("train.updates", updates);
+        let output = DIRECTORY.into();
+        train::run(TrainRequest { settings, config: None, output, resume: false, demo: true })
     }
 }

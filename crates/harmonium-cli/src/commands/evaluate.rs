@@ -1,5 +1,6 @@
 //! `evaluate`: the mean log likelihood ⟨log p(v)⟩ = −⟨F(v)⟩ − log Z − Σ log scale of data, in nats per row.
 
+use crate::advice;
 use crate::args::{DataOptions, Global, LogZArgs, Missing, command, log_z_methods, parse_output};
 use crate::data_pass::{DataPass, MissingCells};
 use crate::measured::{Measured, measured};
@@ -133,7 +134,7 @@ fn one(data: &str, score: &Score) -> CommandOutput {
         )
         .maybe("missing cells", score.missing.in_words())
         .line("log Z", score.log_z.to_string())
-        .maybe("verdict", score.log_z.explanation())
+        .maybe("verdict", advice::explanation(&score.log_z))
         .maybe("entropy of the rows", score.entropy.map(|h| format!("{h:.4} nats")))
         .maybe("KL divergence", score.divergence().map(|kl| format!("{kl:.4} nats, of the model from the rows")));
     score.measured.lines(report).fields(score.json())
@@ -199,7 +200,7 @@ impl Score {
             "log_z_lower": self.log_z.lower,
             "log_z_upper": self.log_z.upper,
             "verdict": self.log_z.verdict.name(),
-            "advice": self.log_z.advice,
+            "advice": advice::sentence(&self.log_z.reason, &self.log_z.advice),
             "entropy": self.entropy,
             "kl_divergence": self.divergence(),
         });

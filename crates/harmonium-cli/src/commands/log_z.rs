@@ -1,5 +1,6 @@
 //! `log-z`: log Z of a model, in nats, of the energy in the file's own coordinates.
 
+use crate::advice;
 use crate::args::{DataOptions, Global, LogZArgs, log_z_methods};
 use crate::measured::Sample;
 use crate::model::{MODEL_HELP, Model};
@@ -54,7 +55,7 @@ impl LogZ {
         Ok(CommandOutput::new(model.path.display().to_string())
             .line("log Z", z.to_string())
             .line("method", format!("{}: {}", z.method, z.how))
-            .maybe("verdict", z.explanation())
+            .maybe("verdict", advice::explanation(&z))
             .field("value", z.value)
             .field("std_err", z.std_err)
             .field("lower", z.lower)
@@ -65,7 +66,7 @@ impl LogZ {
             .field("method", z.method)
             .field("how", z.how)
             .field("verdict", z.verdict.name())
-            .field("advice", z.advice))
+            .field("advice", advice::sentence(&z.reason, &z.advice)))
     }
 }
 

@@ -22,6 +22,6 @@ pub struct Report {
 
 impl Report {
     pub fn run(&self, _: &Global) -> Result<CommandOutput> {
-        train::again(&self.dir, self.output.as_deref())
+        train::report(&self.dir, self.output.as_deref())
     }
 }

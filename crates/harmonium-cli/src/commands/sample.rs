@@ -1,5 +1,6 @@
 //! `sample`: rows drawn from a model, in the units of its data, with convergence diagnostics.
 
+use crate::advice;
 use crate::args::{DataOptions, Global, output_help, parse_output, samplers};
 use crate::cells::CellOptions;
 use crate::model::{MODEL_HELP, Model};
@@ -9,7 +10,7 @@ use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use harmonium::data::write_table;
-use harmonium::sample::{Clamped, Drawn, Followed, SampleOptions, Sampling, Start};
+use harmonium::sample::{Clamped, Drawn, SampleOptions, Sampling, Start, TracedQuantity};
 use ndarray::{Array2, Axis};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -124,7 +125,9 @@ impl Sample {
             Ok(block.map(|rows| clamped.whole(&model.file.preprocess, rows)))
         })?;
         let drawn = sampling.finish();
-        drawn.warnings.iter().for_each(|w| meter.suspend(|| say("warning", w)));
+        for text in warnings(&drawn) {
+            meter.suspend(|| say("warning", &text));
+        }
         Ok(self.report(&drawn, &settings, model.lowered.visible().sites()))
     }
 
@@ -208,7 +211,7 @@ impl Sample {
                 )
             }
         };
-        let worst = drawn.r_hat.map(|r| format!("{r:.3}, the largest of {} quantities", drawn.followed.len()));
+        let worst = drawn.r_hat.map(|r| format!("{r:.3}, the largest of {} quantities", drawn.quantities.len()));
         let tempered = drawn.tempered.as_ref();
         CommandOutput::new(format!("{path}: {} {what}, {sites} columns", drawn.rows))
             .line("sampler", how)
@@ -227,12 +230,17 @@ impl Sample {
             .field("chains", drawn.chains)
             .field("r_hat", drawn.r_hat)
             .field("ess", drawn.ess)
-            .field("quantities", drawn.followed.iter().map(quantity).collect::<Vec<_>>())
+            .field("quantities", drawn.quantities.iter().map(quantity).collect::<Vec<_>>())
             .field("inverse_temperatures", tempered.map(|t| t.betas.clone()))
             .field("swap_rates", tempered.map(|t| json!(t.swap_rates)))
             .field("round_trips", tempered.map(|t| t.round_trips))
-            .field("warnings", drawn.warnings.clone())
+            .field("warnings", warnings(drawn))
     }
+}
+
+/// What speaks against the rows, and what to do.
+fn warnings(drawn: &Drawn) -> Vec<String> {
+    drawn.warnings.iter().map(|w| advice::sentence(&w.problem, &w.advice)).collect()
 }
 
 fn swaps_in_words(rates: &[Option<f64>]) -> String {
@@ -241,7 +249,7 @@ fn swaps_in_words(rates: &[Option<f64>]) -> String {
     format!("{:.0} to {:.0} % between neighbouring temperatures", 100.0 * least, 100.0 * most)
 }
 
-fn quantity(f: &Followed) -> Value {
+fn quantity(f: &TracedQuantity) -> Value {
     json!({
         "name": f.name,
         "mean": f.mean,

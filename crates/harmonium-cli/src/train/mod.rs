@@ -1,158 +1,108 @@
-//! A training run from what was typed to a run directory: settings, rows, updates, report, model.
+//! `train` and `report`: the library's run with options, a progress bar, Ctrl-C and words.
 
-mod again;
-mod begin;
-pub mod compare;
-mod config_file;
-mod directory;
-mod ending;
-mod input;
-mod interrupt;
-mod log;
+mod front;
 pub mod options;
-mod outcome;
-mod page;
-mod run;
-pub mod settings;
 mod summary;
 mod watch;
 
-pub use again::again;
-
-use crate::output::{CommandOutput, say};
-use anyhow::{Context, Result, bail};
-use directory::{CONFIG, Content, MODEL, RunDir};
-use options::{Typed, TypedList};
-use run::Run;
-use settings::{Settings, lookup, put};
+use crate::advice;
+use crate::interrupt::{self, Interrupted};
+use crate::output::{CommandOutput, program, shell_word};
+use anyhow::{Result, bail};
+use front::{Terminal, with_command};
+use harmonium::events::Reason;
+use harmonium::run::{Conclusion, Drawn, Files, MODEL, Opened, REPORT, Recorded, Request, Run, RunDir};
+use harmonium_report::{Rendered, Words, render_run};
+use options::SettingArgs;
+use serde_json::Map;
 use std::path::{Path, PathBuf};
-use toml::{Table, Value};
-
-/// Pull to the activity of --sparsity unless asked otherwise: a few times weaker than the likelihood's own gradient.
-const SPARSITY_COST: f64 = 0.1;
+use watch::Watch;
 
 /// What is asked for.
-pub struct Request {
-    /// The options that were typed.
-    pub typed: TypedList,
-    /// `--epochs`, which becomes a number of updates once the rows are counted.
-    pub epochs: Option<f64>,
+pub struct TrainRequest {
+    pub settings: SettingArgs,
     pub config: Option<PathBuf>,
     pub output: PathBuf,
     pub resume: bool,
-    /// Made by the demo, which may replace what it has made before.
+    /// Made by the demo, which may replace what it made before.
     pub demo: bool,
 }
 
 /// Does what is asked for, from the beginning or from a checkpoint.
-pub fn run(request: &Request) -> Result<CommandOutput> {
-    let asked = request.asked()?;
-    let (mut dir, content) = RunDir::open(&request.output)?;
-    let shown = request.output.display();
-    match content {
-        Content::Finished if request.resume => return summary::finished(&dir),
-        _ if request.demo => make_room(&dir, content)?,
-        Content::Finished => bail!(
-            "{shown}: holds a finished run, which is not overwritten; choose another directory, \
-             or go on from its model with --init {}",
-            dir.file(MODEL).display()
-        ),
-        Content::Unfinished if !request.resume => {
-            bail!("{shown}: holds an unfinished run; continue it with --resume, or choose another directory")
-        }
-        _ => (),
-    }
-    match content {
-        Content::Unfinished if request.resume => {
-            dir.keep();
-            let recorded = config_file::read(&dir.file(CONFIG))?;
-            let asked = request.taken_up(&asked, recorded).with_context(|| dir.file(CONFIG).display().to_string())?;
-            Run::prepare(dir, &asked, request)?.run()
-        }
-        _ => {
-            let run = Run::prepare(dir, &asked, request)?;
-            let typed = |key: &str| request.typed.0.iter().any(|t| t.key == key);
-            if typed("train.lr") && !typed("train.schedule") {
-                say(
-                    "note",
-                    "--lr without --schedule stays as it is; --schedule cosine lets it fall to 0, as without --lr",
-                );
-            }
-            run.run()
-        }
+pub fn run(asked: TrainRequest) -> Result<CommandOutput> {
+    let TrainRequest { settings: SettingArgs { asked, epochs }, config, output, resume, demo } = asked;
+    let (terminal, command) = (Terminal::default(), resume_command(&output));
+    let request = Request { asked, epochs, config, output: Some(output), resume, demo, tables: &Files };
+    let opened = request.open(&terminal).map_err(|e| with_command(e, &command))?;
+    terminal.clear();
+    match opened {
+        Opened::Finished(dir) => Ok(summary::finished(&dir)),
+        Opened::Ready(run) => train(*run, &terminal, &command),
     }
 }
 
-/// The demo replaces what it has made before, and nothing else.
-fn make_room(dir: &RunDir, content: Content) -> Result<()> {
-    if content == Content::Nothing {
-        return Ok(());
+fn train(mut run: Run, terminal: &Terminal, command: &str) -> Result<CommandOutput> {
+    interrupt::listen(command);
+    let mut watch = Watch::default();
+    let ended = run.train(&mut watch);
+    watch.clear();
+    interrupt::stop_listening();
+    let update = run.trainer().update();
+    if ended.map_err(|e| with_command(e, command))? == Reason::Interrupted {
+        return Err(Interrupted(format!("interrupted at update {update}; continue with: {command}")).into());
     }
-    let marked = config_file::read(&dir.file(CONFIG)).ok().and_then(|t| t.get("demo").and_then(Value::as_bool));
-    match marked == Some(true) {
-        true => dir.clear(),
-        false => bail!("{}: is not from an earlier demo and is left alone; move it away", dir.path().display()),
-    }
+    let conclusion = run.conclude(terminal).map_err(|e| with_command(e, command))?;
+    terminal.clear();
+    let (drawn, answer) = draw(&conclusion, None);
+    run.write(&conclusion, &drawn).map_err(|e| with_command(e, command))?;
+    Ok(answer)
 }
 
-impl Request {
-    /// The configuration that was named, with what was typed laid over it.
-    fn asked(&self) -> Result<Table> {
-        let mut asked = match &self.config {
-            Some(path) => {
-                let mut table = config_file::read(path)?;
-                Settings::from_table(&table).with_context(|| path.display().to_string())?;
-                table.remove("demo");
-                table
-            }
-            None => Table::new(),
-        };
-        for Typed { key, value, .. } in &self.typed.0 {
-            put(&mut asked, key, value.clone());
-        }
-        // Whoever changes a setting does not expect the same run.
-        if self.typed.0.iter().any(|t| t.key != "checkpoint_every") {
-            asked.remove("found");
-        }
-        if self.demo {
-            put(&mut asked, "demo", true.into());
-        }
-        // Whoever chooses a rate means that rate, not the beginning of a schedule for another one; and whoever names an
-        // activity wants some pull to it.
-        imply(&mut asked, "train.lr", "train.schedule", "constant".into());
-        imply(&mut asked, "train.penalty.sparsity", "train.penalty.sparsity_cost", SPARSITY_COST.into());
-        Settings::from_table(&asked)?;
-        Ok(asked)
-    }
-
-    /// The recorded configuration, if what is asked for now agrees with it; only the number of updates may change.
-    fn taken_up(&self, asked: &Table, mut recorded: Table) -> Result<Table> {
-        for (key, value) in config_file::flatten(asked) {
-            let free = key == "train.updates" || key == "demo" || key.starts_with("found.");
-            if !free && !config_file::agrees(&recorded, &key, &value) {
-                let has = lookup(&recorded, &key).map_or("not set".into(), |v| format!("is {v}"));
-                let flag = self.typed.0.iter().find(|t| t.key == key).map_or(key.as_str(), |t| t.flag);
-                bail!("{key} {has}, but {flag} now asks for {value}; a run goes on as it began");
-            }
-        }
-        if let Some(updates) = lookup(asked, "train.updates") {
-            put(&mut recorded, "train.updates", updates.clone());
-        }
-        Settings::from_table(&recorded)?;
-        Ok(recorded)
-    }
+/// The page of a run and what is printed about it; the page may stand elsewhere than in the directory.
+fn draw(conclusion: &Conclusion, page: Option<&Path>) -> (Drawn, CommandOutput) {
+    let Rendered { html, pictures } = render_run(conclusion, &advice::words);
+    let words = Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &advice::words);
+    let answer = summary::lines(conclusion, &words, page);
+    let dir = conclusion.facts.directory.clone().unwrap_or_default();
+    let mut fields = Map::new();
+    fields.insert("summary".into(), words.text().into());
+    fields.insert("model".into(), dir.join(MODEL).display().to_string().into());
+    fields.insert("report".into(), page.map_or(dir.join(REPORT), Path::to_path_buf).display().to_string().into());
+    let answer = answer.fields(conclusion.fields()).fields(fields.clone());
+    (Drawn { html, files: pictures.into_iter().map(|p| (p.name, p.bytes)).collect(), fields }, answer)
 }
 
-/// Sets `then` if `when` was asked for and `then` was not.
-fn imply(asked: &mut Table, when: &str, then: &str, value: Value) {
-    if lookup(asked, when).is_some() && lookup(asked, then).is_none() {
-        put(asked, then, value);
+/// Draws the report of the run in `path` once more, there or as one file.
+pub fn report(path: &Path, output: Option<&Path>) -> Result<CommandOutput> {
+    let recorded = Recorded::read(path)?;
+    let terminal = Terminal::default();
+    let command = resume_command(path);
+    let answer = recorded.conclude(&Files, &terminal, |conclusion| {
+        terminal.clear();
+        let (drawn, answer) = draw(conclusion, output);
+        let kept = conclusion.facts.without_data.is_some() && output.is_none() && recorded.dir.file(REPORT).exists();
+        if !kept {
+            write_page(&recorded.dir, &drawn, output)?;
+        }
+        Ok((answer, kept))
+    });
+    let (answer, kept) = answer.map_err(|e| with_command(e, &command))?;
+    if kept {
+        let page = shell_word(&recorded.dir.file(REPORT).display().to_string());
+        bail!("{page} shows more than can be drawn without the data, and was kept; give -o FILE to draw what is left");
     }
+    Ok(answer)
 }
 
-/// A path as it can be typed into a shell.
-fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:+,=@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+fn write_page(dir: &RunDir, drawn: &Drawn, output: Option<&Path>) -> harmonium::Result<()> {
+    if let Some(output) = output {
+        return harmonium::atomic::write(output, |w| w.write_all(drawn.html.as_bytes()));
+    }
+    drawn.files.iter().try_for_each(|(name, bytes)| dir.write(name, bytes))?;
+    dir.write(REPORT, drawn.html.as_bytes())
+}
+
+/// The command that continues a run, as it can be typed.
+fn resume_command(dir: &Path) -> String {
+    format!("{} train --resume -o {}", program(), shell_word(&dir.display().to_string()))
 }

@@ -1,295 +1,225 @@
-//! What can be typed after `harmonium train`, and the key of config.toml that each option means.
+//! The options of `harmonium train`, made from the library's table of settings.
 
-use super::settings::Weights;
-use crate::args::{DataOptions, Global, Missing, data_help};
+use crate::args::{Global, data_help};
 use anyhow::{Context, Result};
-use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser};
-use harmonium::TrainConfig;
-use harmonium::data::Alphabet;
-use harmonium::estimate::estimators;
-use harmonium::optimize::{Schedule, optimizers};
-use harmonium::units::Kind;
-use harmonium::units::gaussian::Coupling;
-use toml::Value;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use harmonium::Error;
+use harmonium::run::{Spec, put};
+use harmonium::settings::{Group, SETTINGS, Setting, Takes};
+use toml::{Table, Value};
 
-/// An option that was typed: `--flag` sets `key`.
-pub struct Typed {
-    pub flag: &'static str,
-    pub key: &'static str,
-    pub value: Value,
-}
-
-/// The options that were typed, in the order of the help.
-#[derive(Default)]
-pub struct TypedList(pub Vec<Typed>);
-
-impl TypedList {
-    fn add(&mut self, flag: &'static str, key: &'static str, value: Option<impl Into<Value>>) {
-        self.0.extend(value.map(|value| Typed { flag, key, value: value.into() }));
-    }
-
-    /// The seed, if it was typed and config.toml can hold it.
-    pub fn add_seed(&mut self, global: &Global) -> Result<()> {
-        let too_large = "the seed of a run may be at most 9223372036854775807, which config.toml can hold";
-        let seed = global.seed.map(i64::try_from).transpose().context(too_large)?;
-        self.add("--seed", "train.seed", seed);
-        Ok(())
-    }
-}
-
-/// Where the data are and which of them are held out.
-#[derive(Args, Default)]
-#[command(next_help_heading = "Data options")]
-pub struct TrainData {
-    #[arg(help = data_help(), help_heading = "Arguments")]
-    data: Option<String>,
-    /// Letters of the codes: protein, rna, dna, or the letters in the order of the codes [default: those of a FASTA file]
-    #[arg(long, value_name = "LETTERS", value_parser = parse_alphabet)]
-    alphabet: Option<String>,
-    /// Weight of every row: a table of one column, similarity, similarity:PART or none
-    ///
-    /// similarity:0.8 (or similarity) counts a row with all rows that have 80 % of their sites equal as one, and is the
-    /// default for FASTA files; none counts every row once.
-    #[arg(long, value_name = "FILE|HOW", value_parser = |text: &str| Weights::parse(text).map(|_| text.to_string()))]
-    weights: Option<String>,
-    /// Held-out rows to judge by
-    #[arg(long, value_name = "FILE", conflicts_with = "valid_fraction")]
-    valid: Option<String>,
-    /// Part of the rows to hold out, chosen by --seed
-    #[arg(long, value_name = "F", allow_negative_numbers = true)]
-    valid_fraction: Option<f64>,
-    /// Give every column mean 0 and standard deviation 1; remembered in the model and undone on output
-    #[arg(long)]
-    standardize: bool,
-    #[command(flatten)]
-    missing: Missing,
-    /// Rows are images of this height and width, for the report
-    #[arg(long, value_name = "HxW", value_parser = parse_image)]
-    image: Option<String>,
-    #[command(flatten)]
-    options: DataOptions,
-}
-
-/// What is trained.
-#[derive(Args, Default)]
-#[command(next_help_heading = "Model")]
-pub struct TrainModel {
-    /// Visible units [default: bernoulli, potts for sequences, or what suits the built-in data]
-    #[arg(long, value_name = "KIND", value_parser = kinds())]
-    visible: Option<String>,
-    /// Coupling of Gaussian visible units
-    #[arg(long, value_name = "NAME", value_parser = couplings())]
-    coupling: Option<String>,
-    /// States of Potts visible units [default: as many as the alphabet has letters, or the largest code + 1]
-    #[arg(long, value_name = "Q", value_parser = clap::value_parser!(i64).range(2..))]
-    states: Option<i64>,
-    /// Hidden units [default: bernoulli]
-    #[arg(long, value_name = "KIND", value_parser = kinds())]
-    hidden: Option<String>,
-    /// Coupling of Gaussian hidden units
-    #[arg(long, value_name = "NAME", value_parser = couplings())]
-    hidden_coupling: Option<String>,
-    /// States of Potts hidden units
-    #[arg(long, value_name = "Q", value_parser = clap::value_parser!(i64).range(2..))]
-    hidden_states: Option<i64>,
-    /// Number of hidden units [default: 4 per column, 1 for Gaussian units, from 16 to 256]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..1 << 24))]
-    n_hidden: Option<i64>,
-    /// Begin with the model of a model file, which has its kinds, sizes and preprocessing
-    #[arg(long, value_name = "MODEL", conflicts_with_all =
-        ["visible", "coupling", "states", "hidden", "hidden_coupling", "hidden_states", "n_hidden", "standardize"])]
-    init: Option<String>,
-}
-
-/// How it is trained.
-#[derive(Args, Default)]
-#[command(next_help_heading = "Learning")]
-pub struct Learning {
-    #[arg(long, help = usual("Estimator of the model's side of the gradient", |c| c.method.clone()), value_parser = named(estimators::<f32>().map(|e| (e.name, e.about))))]
-    method: Option<String>,
-    #[arg(long, help = usual("Gibbs sweeps per update", |c| c.gibbs_steps), value_name = "N", value_parser = whole())]
-    gibbs_steps: Option<i64>,
-    #[arg(long, help = usual("Number of persistent chains", |c| c.chains), value_name = "N", value_parser = whole())]
-    chains: Option<i64>,
-    #[arg(long, help = usual("Temperatures of every chain's ladder, for pt", |c| c.temperatures), value_name = "N", value_parser = whole())]
-    temperatures: Option<i64>,
-    #[arg(long, help = usual("Rows per update", |c| c.batch_size), value_name = "N", value_parser = whole())]
-    batch_size: Option<i64>,
-    /// Passes through the data [default: 10, but at least 10,000 updates]
-    #[arg(long, value_name = "N", conflicts_with = "updates", value_parser = parse_epochs)]
+/// The settings that were typed.
+#[derive(Clone, Default)]
+pub struct SettingArgs {
+    /// By their keys in config.toml.
+    pub asked: Table,
+    /// `--epochs`, which is no key of config.toml.
     pub epochs: Option<f64>,
-    /// Updates in all
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..))]
-    updates: Option<i64>,
-    #[arg(long, help = usual("Learning rate: multiplies the gradient of the mean log likelihood; constant unless --schedule is given", |c| c.lr), value_name = "X", allow_negative_numbers = true)]
-    lr: Option<f64>,
-    #[arg(long, help = usual("How the learning rate falls", |c| in_list(c.schedule)), value_parser = PossibleValuesParser::new(Schedule::LIST.map(|s| s.0)))]
-    schedule: Option<String>,
-    #[arg(long, help = usual("From gradients to steps", |c| c.optimizer.name.clone()), value_parser = named(optimizers::<f32>().map(|o| (o.name, o.about))))]
-    optimizer: Option<String>,
-    #[arg(long, help = usual("Part of the last step, or of the mean gradient, that is kept", |c| c.optimizer.momentum), value_name = "X", allow_negative_numbers = true)]
-    momentum: Option<f64>,
-    /// Look ahead along the last step (sgd)
-    #[arg(long)]
-    nesterov: bool,
-    #[arg(long, help = usual("Factor of the learning rate for log-variances", |c| c.variance_rate), value_name = "X", allow_negative_numbers = true)]
-    variance_rate: Option<f64>,
-    /// Leave the offsets at zero
-    #[arg(long)]
-    no_centering: bool,
-    /// Stop after N measurements without improvement on the held-out rows, and keep the best model [N: 10]
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", value_parser = whole())]
-    early_stop: Option<i64>,
 }
 
-/// What else is asked of the model.
-#[derive(Args, Default)]
-#[command(next_help_heading = "Penalties (none by default)")]
-pub struct Penalties {
-    /// Weight of Σ|W|
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    l1: Option<f64>,
-    /// Weight of ½ΣW²
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    l2: Option<f64>,
-    /// Largest length of a hidden unit's weight vector
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    max_norm: Option<f64>,
-    /// Mean activity that hidden units are pulled to [with --sparsity-cost, default 0.1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    sparsity: Option<f64>,
-    /// How strongly
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    sparsity_cost: Option<f64>,
-    /// Longest gradient; longer ones are shortened to it
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    clip: Option<f64>,
-}
+impl SettingArgs {
+    /// Adds a setting.
+    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
+        put(&mut self.asked, key, value.into());
+    }
 
-/// What is measured and written meanwhile.
-#[derive(Args, Default)]
-#[command(next_help_heading = "Run")]
-pub struct Watching {
-    /// Whether the likelihood is measured: exact where that is affordable, else estimated [default: auto]
-    #[arg(long, value_name = "WHEN", value_parser = ["none", "auto"])]
-    likelihood: Option<String>,
-    #[arg(long, help = usual("Updates between measurements", |c| c.report_every), value_name = "N", value_parser = whole())]
-    report_every: Option<i64>,
-    /// Updates between checkpoints [default: 1000]
-    #[arg(long, value_name = "N", value_parser = whole())]
-    checkpoint_every: Option<i64>,
-}
-
-impl TrainData {
-    pub fn typed(&self, list: &mut TypedList) -> Result<()> {
-        let o = &self.options;
-        let skip = o.skip_rows.map(i64::try_from).transpose().context("--skip-rows")?;
-        list.add("DATA", "data.source", self.data.clone());
-        list.add("--skip-rows", "data.skip_rows", skip);
-        list.add("--columns", "data.columns", o.columns.clone());
-        list.add("--label-column", "data.label_column", o.label_column.clone());
-        list.add("--alphabet", "data.alphabet", self.alphabet.clone());
-        list.add("--weights", "data.weights", self.weights.clone());
-        list.add("--valid", "data.valid", self.valid.clone());
-        list.add("--valid-fraction", "data.valid_fraction", self.valid_fraction);
-        list.add("--binarize", "data.binarize", o.binarize.map(|b| b.to_string()));
-        list.add("--standardize", "data.standardize", self.standardize.then_some(true));
-        list.add("--missing", "data.missing", self.missing.missing.then_some(true));
-        list.add("--image", "data.image", self.image.clone());
+    /// Adds the seed, if it was typed and config.toml can hold it.
+    pub fn set_seed(&mut self, global: &Global) -> Result<()> {
+        if let Some(seed) = global.seed {
+            let too_large = "the seed of a run may be at most 9223372036854775807, which config.toml can hold";
+            self.set("train.seed", i64::try_from(seed).context(too_large)?);
+        }
         Ok(())
     }
 }
 
-impl TrainModel {
-    pub fn typed(&self, list: &mut TypedList) {
-        list.add("--visible", "model.visible", self.visible.clone());
-        list.add("--coupling", "model.coupling", self.coupling.clone());
-        list.add("--states", "model.states", self.states);
-        list.add("--hidden", "model.hidden", self.hidden.clone());
-        list.add("--hidden-coupling", "model.hidden_coupling", self.hidden_coupling.clone());
-        list.add("--hidden-states", "model.hidden_states", self.hidden_states);
-        list.add("--n-hidden", "model.n_hidden", self.n_hidden);
-        list.add("--init", "model.init", self.init.clone());
+/// Options that the model of `--init` decides.
+fn conflicts(key: &str) -> Vec<&'static str> {
+    match key {
+        "epochs" => vec!["train.updates"],
+        "data.valid" => vec!["data.valid_fraction"],
+        "model.init" => {
+            let decided = |s: &&Setting| s.group == Group::Model && s.key != "model.init";
+            SETTINGS.iter().filter(decided).map(|s| s.key).chain(["data.standardize"]).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
-impl Learning {
-    pub fn typed(&self, list: &mut TypedList) {
-        list.add("--method", "train.method", self.method.clone());
-        list.add("--gibbs-steps", "train.gibbs_steps", self.gibbs_steps);
-        list.add("--chains", "train.chains", self.chains);
-        list.add("--temperatures", "train.temperatures", self.temperatures);
-        list.add("--batch-size", "train.batch_size", self.batch_size);
-        list.add("--updates", "train.updates", self.updates);
-        list.add("--lr", "train.lr", self.lr);
-        list.add("--schedule", "train.schedule", self.schedule.clone());
-        list.add("--optimizer", "train.optimizer.name", self.optimizer.clone());
-        list.add("--momentum", "train.optimizer.momentum", self.momentum);
-        list.add("--nesterov", "train.optimizer.nesterov", self.nesterov.then_some(true));
-        list.add("--variance-rate", "train.variance_rate", self.variance_rate);
-        list.add("--no-centering", "train.centering", self.no_centering.then_some(false));
-        list.add("--early-stop", "train.early_stop", self.early_stop);
+impl Args for SettingArgs {
+    fn augment_args(command: Command) -> Command {
+        Group::LIST.iter().fold(command, |command, (group, heading)| {
+            let own = SETTINGS.iter().filter(|s| s.group == *group && s.flag.is_some());
+            own.fold(command, |command, setting| command.arg(argument(setting, heading)))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
     }
 }
 
-impl Penalties {
-    pub fn typed(&self, list: &mut TypedList) {
-        list.add("--l1", "train.penalty.l1", self.l1);
-        list.add("--l2", "train.penalty.l2", self.l2);
-        list.add("--max-norm", "train.penalty.max_norm", self.max_norm);
-        list.add("--sparsity", "train.penalty.sparsity", self.sparsity);
-        list.add("--sparsity-cost", "train.penalty.sparsity_cost", self.sparsity_cost);
-        list.add("--clip", "train.penalty.clip", self.clip);
+impl FromArgMatches for SettingArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<SettingArgs, clap::Error> {
+        let mut typed = SettingArgs::default();
+        for setting in SETTINGS.iter().filter(|s| s.flag.is_some()) {
+            let value = match setting.takes {
+                Takes::Switch(on) => matches.get_flag(setting.key).then_some(Value::Boolean(on)),
+                _ => matches.get_one::<Value>(setting.key).cloned(),
+            };
+            match value {
+                Some(value) if setting.key == "epochs" => typed.epochs = value.as_float(),
+                Some(value) => typed.set(setting.key, value),
+                None => (),
+            }
+        }
+        Ok(typed)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
-impl Watching {
-    pub fn typed(&self, list: &mut TypedList, global: &Global) -> Result<()> {
-        list.add("--likelihood", "train.likelihood", self.likelihood.as_ref().map(|l| l != "none"));
-        list.add("--report-every", "train.report_every", self.report_every);
-        list.add("--checkpoint-every", "checkpoint_every", self.checkpoint_every);
-        list.add_seed(global)
+fn argument(setting: &'static Setting, heading: &'static str) -> Arg {
+    let flag = setting.flag.unwrap_or_default();
+    let arg = Arg::new(setting.key).conflicts_with_all(conflicts(setting.key)).help(help(setting));
+    if flag == "DATA" {
+        return arg.value_name("DATA").help_heading("Arguments").help(data_help()).value_parser(parser(setting));
+    }
+    let more = format!("{}{}{}", help(setting), if setting.more.is_empty() { "" } else { "\n\n" }, setting.more);
+    let arg = arg.long(flag).help_heading(heading).long_help(more);
+    match setting.takes {
+        Takes::Switch(_) => arg.action(ArgAction::SetTrue),
+        Takes::Choice(list) => {
+            let names = list().into_iter().map(|(name, about)| match about.is_empty() {
+                true => PossibleValue::new(name),
+                false => PossibleValue::new(name).help(about),
+            });
+            let text = |name: String| Value::String(name);
+            arg.value_name("NAME").value_parser(PossibleValuesParser::new(names).map(text))
+        }
+        Takes::Auto => {
+            let parser = PossibleValuesParser::new(["auto", "none"]);
+            arg.value_name("WHEN").value_parser(parser.map(|when| Value::Boolean(when == "auto")))
+        }
+        Takes::WholeOr(_, _, usual) => {
+            arg.value_name("N").num_args(0..=1).default_missing_value(usual).value_parser(parser(setting))
+        }
+        Takes::Whole(..) => arg.value_name("N").allow_negative_numbers(true).value_parser(parser(setting)),
+        Takes::Number(_) => arg.value_name("X").allow_negative_numbers(true).value_parser(parser(setting)),
+        Takes::Text(name) => arg.value_name(name).value_parser(parser(setting)),
     }
 }
 
-/// Help that ends with the default.
-fn usual<T: std::fmt::Display>(text: &str, default: impl Fn(&TrainConfig) -> T) -> String {
-    format!("{text} [default: {}]", default(&TrainConfig::default()))
+/// The sentence of a setting, and its default.
+fn help(setting: &Setting) -> String {
+    let about = match setting.takes {
+        Takes::Switch(false) => format!("Turn off {}{}", setting.about[..1].to_lowercase(), &setting.about[1..]),
+        _ => setting.about.replace("n-hidden", "--n-hidden"),
+    };
+    let is_switch = matches!(setting.takes, Takes::Switch(_));
+    let default = match (setting.usual, Spec::default_of(setting.key)) {
+        ("", Some(Value::String(text))) => text,
+        ("", Some(Value::Boolean(true))) if !is_switch => "auto".into(),
+        ("", Some(value)) if !is_switch => value.to_string(),
+        (usual, _) => usual.into(),
+    };
+    if default.is_empty() { about } else { format!("{about} [default: {default}]") }
 }
 
-fn in_list(schedule: Schedule) -> &'static str {
-    Schedule::LIST.iter().find(|s| s.1 == schedule).map_or("", |s| s.0)
+/// Reads a value as the library would read it from config.toml, with the library's refusals.
+fn parser(setting: &'static Setting) -> impl Fn(&str) -> Result<Value, String> + Clone {
+    move |text: &str| {
+        let value = match setting.takes {
+            Takes::Whole(..) | Takes::WholeOr(..) => {
+                Value::Integer(text.parse().map_err(|_| "expected a whole number".to_string())?)
+            }
+            Takes::Number(_) => Value::Float(text.parse().map_err(|_| "expected a number".to_string())?),
+            _ => Value::String(text.into()),
+        };
+        check(setting, &value).map(|()| value)
+    }
 }
 
-fn whole() -> clap::builder::RangedI64ValueParser<i64> {
-    clap::value_parser!(i64).range(1..)
+fn check(setting: &Setting, value: &Value) -> Result<(), String> {
+    if setting.key == "epochs" {
+        return setting.check(value.as_float().unwrap_or(f64::NAN)).map_err(|e| problem(setting, &e));
+    }
+    let mut table = Table::new();
+    put(&mut table, setting.key, value.clone());
+    // Advice means that another option is missing, which may stand beside this one.
+    match Spec::from_table(&table) {
+        Err(e) if e.advice().is_empty() => Err(problem(setting, &e)),
+        _ => Ok(()),
+    }
 }
 
-fn named<const N: usize>(list: [(&'static str, &'static str); N]) -> PossibleValuesParser {
-    PossibleValuesParser::new(list.map(|(name, about)| PossibleValue::new(name).help(about)))
+/// A refusal without the name of the setting, which clap prints.
+fn problem(setting: &Setting, error: &Error) -> String {
+    match error {
+        Error::Config { key, problem } if *key == setting.key => {
+            // clap prints the value.
+            let rest = problem.split_once(", but ").filter(|_| problem.starts_with("is "));
+            rest.map_or(problem.clone(), |(_, rest)| rest.into())
+        }
+        other => other.to_string(),
+    }
 }
 
-fn kinds() -> PossibleValuesParser {
-    PossibleValuesParser::new(Kind::LIST.iter().map(|(name, about)| PossibleValue::new(name).help(*about)))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn couplings() -> PossibleValuesParser {
-    PossibleValuesParser::new(Coupling::LIST.map(|c| c.0))
-}
+    #[derive(clap::Parser)]
+    struct Only {
+        #[command(flatten)]
+        settings: SettingArgs,
+    }
 
-fn parse_epochs(text: &str) -> Result<f64, String> {
-    let epochs: Option<f64> = text.parse().ok().filter(|e: &f64| (0.0..=1e12).contains(e));
-    epochs.ok_or_else(|| "expected a number of passes".into())
-}
+    fn parse(text: &str) -> Result<SettingArgs, String> {
+        use clap::Parser;
+        let words = std::iter::once("train").chain(text.split_whitespace());
+        Only::try_parse_from(words).map(|o| o.settings).map_err(|e| e.to_string())
+    }
 
-/// Names become letters here, so that config.toml says what was meant.
-fn parse_alphabet(text: &str) -> Result<String, String> {
-    Alphabet::new(text).map(|alphabet| alphabet.letters().to_string())
-}
+    #[test]
+    fn every_setting_with_a_flag_can_be_typed_and_lands_under_its_key() {
+        for setting in SETTINGS.iter().filter(|s| s.flag.is_some()) {
+            let flag = setting.flag.unwrap();
+            let value = match setting.takes {
+                Takes::Text("HxW") => "8x8",
+                Takes::Text("HOW") => "none",
+                Takes::Text(_) => "protein",
+                Takes::Choice(list) => list()[0].0,
+                Takes::Whole(..) | Takes::WholeOr(..) => "3",
+                Takes::Number(_) => "0.25",
+                Takes::Auto => "none",
+                Takes::Switch(_) => "",
+            };
+            let typed = if flag == "DATA" { value.to_string() } else { format!("--{flag} {value}") };
+            let args = parse(&typed).unwrap_or_else(|e| panic!("{e}"));
+            let found = harmonium::run::lookup(&args.asked, setting.key).is_some() || args.epochs == Some(0.25);
+            assert!(found, "{typed}: {:?}", args.asked);
+        }
+    }
 
-fn parse_image(text: &str) -> Result<String, String> {
-    super::settings::image_size(text)
-        .map(|_| text.to_string())
-        .ok_or_else(|| "expected HEIGHTxWIDTH, such as 28x28".into())
+    #[test]
+    fn refusals_are_those_of_the_library() {
+        for (text, want) in [
+            ("--n-hidden abc", "expected a whole number"),
+            ("--n-hidden 0", "must be 1 to 16777216"),
+            ("--lr -1", "must be a number above 0"),
+            ("--weights similarity:2", "fraction above 0"),
+            ("--image 8by8", "not HEIGHTxWIDTH"),
+            ("--binarize maybe", "is not auto, none"),
+            ("--hidden-coupling goodfellow", "possible values: cho, krizhevsky"),
+        ] {
+            let refused = parse(text).err().unwrap_or_default();
+            assert!(refused.contains(want), "{text}: {refused}");
+        }
+        assert!(parse("--early-stop").is_ok());
+    }
 }

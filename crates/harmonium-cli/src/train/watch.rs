@@ -1,32 +1,32 @@
-//! Who watches a run: the log, a progress bar on a terminal (a few lines elsewhere), and whoever presses Ctrl-C.
+//! What is shown while a model trains: a progress bar on a terminal, a few lines elsewhere.
 
-use super::interrupt;
-use super::log::Log;
+use crate::interrupt;
 use crate::output::say;
 use harmonium::events::{Event, Flow, Measures, Observer, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Lines at most about a run that nobody sees a bar of.
+/// Lines at most where there is no terminal.
 const LINES: u64 = 10;
-/// A run that is over sooner needs no lines.
+/// Shorter runs print no lines.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The observer of a run.
 pub struct Watch {
-    pub log: Log,
     bar: Option<ProgressBar>,
-    begin: Instant,
+    start: Instant,
     updates: u64,
     next_line: u64,
 }
 
-impl Watch {
-    pub fn new(log: Log) -> Watch {
-        Watch { log, bar: None, begin: Instant::now(), updates: 0, next_line: 0 }
+impl Default for Watch {
+    fn default() -> Watch {
+        Watch { bar: None, start: Instant::now(), updates: 0, next_line: 0 }
     }
+}
 
+impl Watch {
     /// Takes the bar away.
     pub fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
@@ -56,8 +56,8 @@ impl Watch {
                 bar.set_position(p.update);
                 bar.set_message(format!("; {text}"));
             }
-            None if self.begin.elapsed() > PATIENCE && p.update >= self.next_line => {
-                let seconds = self.begin.elapsed().as_secs_f64();
+            None if self.start.elapsed() > PATIENCE && p.update >= self.next_line => {
+                let seconds = self.start.elapsed().as_secs_f64();
                 say(&format!("update {} of {}", p.update, self.updates), &format!("{text}, {seconds:.0} s"));
                 self.next_line = p.update + self.updates.div_ceil(LINES);
             }
@@ -83,18 +83,18 @@ impl Observer for Watch {
             )),
             _ => (),
         }
-        if self.log.write(event) { Flow::Continue } else { Flow::Stop }
+        Flow::Continue
     }
 
     fn poll(&mut self) -> Flow {
         if let Some(bar) = &self.bar {
             bar.inc(1);
         }
-        if interrupt::wished() { Flow::Stop } else { Flow::Continue }
+        if interrupt::requested() { Flow::Stop } else { Flow::Continue }
     }
 }
 
-/// The likelihood, or the best that is known instead of it, and the reconstruction error.
+/// The likelihood, or else the pseudo-likelihood, and the reconstruction error.
 fn in_words(p: &Progress) -> String {
     let one = |m: &Measures| match (m.log_likelihood, m.pseudo_log_likelihood) {
         (Some(l), _) => Some(("log likelihood", l)),

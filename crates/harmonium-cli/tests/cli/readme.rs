@@ -14,7 +14,8 @@ fn every_command_of_the_readme_runs() {
     let folder = Folder::new();
     let lines = shell_lines(include_str!("../../../../README.md"));
     let mut ran = 0;
-    for line in lines.into_iter().filter(|l| *l != "scripts/test") {
+    let elsewhere = ["scripts/test", "cargo install --path crates/harmonium-cli"];
+    for line in lines.into_iter().filter(|l| !elsewhere.contains(l)) {
         let arguments = line.strip_prefix("cargo run --release").unwrap_or_else(|| panic!("{line}: not known here"));
         let run = folder.run(arguments.trim_start_matches(" -- "));
         assert_eq!(run.code, 0, "{line}: {}", run.err);

@@ -46,9 +46,12 @@ fn a_run_says_in_words_what_became_of_it() {
     let json = folder.json("train builtin:bars:2 -o run --n-hidden 8 --updates 2000 --method pcd");
     assert_eq!(json["outcome"], "learned");
     let words = json["summary"].as_str().unwrap();
-    assert!(words.starts_with("Learned. The log likelihood of the training rows is −"), "{words}");
+    assert!(
+        words.starts_with("The model has learned the data. The mean log likelihood of the training rows is −"),
+        "{words}"
+    );
     let page = fs::read_to_string(folder.path("run/report.html")).unwrap();
-    assert!(page.contains("<strong>Learned.</strong>"));
+    assert!(page.contains("<strong>The model has learned the data.</strong>"));
     let summary: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.path("run/summary.json")).unwrap()).unwrap();
     assert_eq!(summary, json);
@@ -67,8 +70,16 @@ fn an_unfinished_run_has_a_page_too() {
     fs::write(folder.path("run/events.jsonl"), log).unwrap();
     let run = folder.run("report run");
     assert_eq!(run.code, 0, "{}", run.err);
-    assert!(run.out.contains("Unfinished.") && run.out.contains("harmonium train --resume -o run"), "{}", run.out);
-    assert!(fs::read_to_string(folder.path("run/report.html")).unwrap().contains("<strong>Unfinished.</strong>"));
+    assert!(
+        run.out.contains("The run is not finished.") && run.out.contains("harmonium train --resume -o run"),
+        "{}",
+        run.out
+    );
+    assert!(
+        fs::read_to_string(folder.path("run/report.html"))
+            .unwrap()
+            .contains("<strong>The run is not finished.</strong>")
+    );
     fs::remove_file(folder.path("run/checkpoint.safetensors")).unwrap();
     let run = folder.run("report run");
     assert!(run.code == 1 && run.err.contains("has no model yet"), "{}", run.err);
@@ -89,7 +100,7 @@ fn without_its_data_a_run_has_a_smaller_page_and_keeps_the_larger_one() {
         assert!(run.code == 1 && run.err.contains("give -o FILE"), "{}", run.err);
         assert_eq!(fs::read(folder.path("run/report.html")).unwrap(), whole);
         let run = folder.run("report run -o small.html");
-        assert!(run.code == 0 && run.err.contains("Drawn without the data"), "{}", run.err);
+        assert!(run.code == 0 && run.err.contains("drawn without the data"), "{}", run.err);
         let page = fs::read_to_string(folder.path("small.html")).unwrap();
         assert!(page.contains("Drawn without the data") && page.contains("Log likelihood") && page.len() < whole.len());
     }
@@ -124,5 +135,5 @@ fn runs_stand_side_by_side_and_other_rows_are_marked() {
     let run = folder.run("compare first second");
     assert!(run.out.contains(" *") && run.out.contains("unfinished"), "{}", run.out);
     let run = folder.run("compare first nowhere");
-    assert!(run.code == 1 && run.err.contains("nowhere: is not the directory of a run"), "{}", run.err);
+    assert!(run.code == 1 && run.err.contains("nowhere: is not a run directory"), "{}", run.err);
 }

@@ -30,13 +30,34 @@ fn a_finished_run_is_not_overwritten() {
     let before = content(&folder, "run");
     let run = folder.run(&format!("{SMALL} -o run"));
     assert!(run.code == 1 && run.err.contains("holds a finished run"), "{}", run.err);
-    for more in ["", "--updates 900", "--lr 3"] {
+    for more in ["", "--updates 600", "--updates 300"] {
         let run = folder.run(&format!("train --resume -o run {more}"));
         assert_eq!(run.code, 0, "{}", run.err);
-        assert!(run.out.contains("finished") && run.out.contains("--init run/model.safetensors"), "{}", run.out);
+        assert!(
+            run.out.contains("finished") && run.out.contains("train --resume -o run --updates 1200"),
+            "{}",
+            run.out
+        );
     }
+    let run = folder.run("train --resume -o run --lr 3");
+    assert!(run.code == 1 && run.err.contains("a resumed run keeps its settings"), "{}", run.err);
     assert_eq!(folder.json("train --resume -o run")["updates"], 600);
     assert_eq!(content(&folder, "run"), before);
+}
+
+/// With a constant rate a run of 600 updates that is extended to 900 is the run of 900, to the bit.
+#[test]
+fn a_finished_run_can_be_extended() {
+    let folder = Folder::new();
+    let line = SMALL.replace("--updates 600", "--updates 630") + " --lr 0.01";
+    assert_eq!(folder.run(&format!("{line} -o run")).code, 0);
+    let model = |file: &str| fs::read(folder.path(file)).unwrap();
+    let first = model("run/model.safetensors");
+    let run = folder.run("train --resume -o run --updates 900");
+    assert!(run.code == 0 && run.err.contains("continuing at update 600 of 900"), "{}", run.err);
+    assert_eq!(folder.run(&format!("{} -o straight", line.replace("630", "900"))).code, 0);
+    assert_eq!(model("run/model.safetensors"), model("straight/model.safetensors"));
+    assert_eq!(model("run/model-630.safetensors"), first);
 }
 
 #[test]
@@ -45,14 +66,18 @@ fn an_unfinished_run_needs_the_word_resume() {
     unfinished(&folder);
     let before = content(&folder, "run");
     let run = folder.run(&format!("{SMALL} -o run"));
-    assert!(run.code == 1 && run.err.contains("holds an unfinished run; continue it with --resume"), "{}", run.err);
+    assert!(
+        run.code == 1 && run.err.contains("holds an unfinished run; continue with: harmonium train --resume -o run"),
+        "{}",
+        run.err
+    );
     for (options, words) in [
-        ("--lr 0.5", "train.lr is 0.005, but --lr now asks for 0.5"),
-        ("--n-hidden 5", "model.n_hidden is 4, but --n-hidden now asks for 5"),
-        ("builtin:bars:3", "DATA now asks for"),
-        ("--seed 8", "train.seed is 0"),
-        ("--valid-fraction 0.5", "data.valid_fraction not set"),
-        ("--updates 300", "300 are asked for, but 600 are done already"),
+        ("--lr 0.5", "--lr: is 0.005 in this run, but 0.5 was asked for"),
+        ("--n-hidden 5", "--n-hidden: is 4 in this run, but 5 was asked for"),
+        ("builtin:bars:3", "DATA: is \"builtin:bars:2\" in this run"),
+        ("--seed 8", "seed: is 0 in this run"),
+        ("--valid-fraction 0.5", "--valid-fraction: is not set in this run"),
+        ("--updates 300", "300 were asked for, but 600 are done already"),
     ] {
         let run = folder.run(&format!("train --resume -o run {options}"));
         assert!(run.code == 1 && run.err.contains(words), "{options}: {}", run.err);
@@ -93,7 +118,7 @@ fn changed_data_and_damaged_files_are_refused() {
     fs::remove_file(folder.path("run/model.safetensors")).unwrap();
     folder.file("x.csv", b"0,1\n1,0\n0,1\n");
     let run = folder.run("train --resume -o run");
-    assert!(run.code == 1 && run.err.contains("the data, or the model to begin with"), "{}", run.err);
+    assert!(run.code == 1 && run.err.contains("the data, or the model to start from"), "{}", run.err);
     folder.file("x.csv", b"0,1\n1,0\n1,1\n");
     let good = fs::read(folder.path("run/checkpoint.safetensors")).unwrap_or_default();
     folder.file("run/checkpoint.safetensors", &good[..good.len() / 2]);
@@ -130,6 +155,7 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run_and_leaves_the_old_one() {
     let script = format!("trap '' XFSZ; ulimit -f 8; exec \"$0\" {line}");
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &script, env!("CARGO_BIN_EXE_harmonium")]).current_dir(folder.0.path());
+    shell.env_remove("CARGO_PKG_NAME");
     let output = shell.output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1), "{:?}: {err}", output.status);
@@ -137,7 +163,7 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run_and_leaves_the_old_one() {
         err.contains("cannot write run/checkpoint.safetensors: file too large") && err.lines().count() == 1,
         "{err}"
     );
-    assert!(err.ends_with("continue with: harmonium train --resume -o run\n"), "{err}");
+    assert!(err.ends_with("harmonium train --resume -o run\n"), "{err}");
     assert!(!folder.path("run/checkpoint.safetensors").exists() && !folder.path("run/model.safetensors").exists());
     let names = content(&folder, "run").into_iter().map(|f| f.0).collect::<Vec<_>>();
     assert_eq!(names, ["config.toml", "events.jsonl"], "no half files");
@@ -162,6 +188,6 @@ fn the_demo_replaces_only_what_a_demo_has_made() {
     folder.file("harmonium-demo/config.toml", config.replace("demo = true", "").as_bytes());
     let before = content(&folder, "harmonium-demo");
     let run = folder.run("demo --quick");
-    assert!(run.code == 1 && run.err.contains("is not from an earlier demo"), "{}", run.err);
+    assert!(run.code == 1 && run.err.contains("was not made by the demo"), "{}", run.err);
     assert_eq!(content(&folder, "harmonium-demo"), before);
 }

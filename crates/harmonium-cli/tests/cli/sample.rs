@@ -94,7 +94,7 @@ fn nonsense_is_refused_by_name() {
         ("model.safetensors --start data:wide.npy", "7 columns, but the model has 6"),
         ("model.safetensors --start data:two.npy", "data row 1, column 6: 2 is not"),
         ("model.safetensors --start data:empty.csv", "empty"),
-        ("wide.safetensors --sampler exact", "exact enumeration would visit 2^40"),
+        ("wide.safetensors --sampler exact", "layer has 2^40 states, the limit is 2^30"),
     ] {
         let found = fails(&folder, &format!("sample {line} -o out.npy"));
         assert!(found.contains(message), "{line}: {found}");

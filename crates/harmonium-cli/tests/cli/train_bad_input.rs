@@ -31,7 +31,7 @@ fn data_that_cannot_be_learned_from() {
         fails(&folder, &format!("train data.npy --valid {data} -o run"));
     }
     fails_with(&folder, "train nan.npy -o run --visible gaussian --standardize", "data row 2, column 1: NaN");
-    fails_with(&folder, "train -o run", "there is no data: give DATA");
+    fails_with(&folder, "train -o run", "DATA: there is none");
 }
 
 #[test]
@@ -40,9 +40,17 @@ fn data_that_needs_other_units_says_which() {
     folder.table("spins.npy", array![[1.0, -1.0], [-1.0, 1.0]].view());
     folder.table("codes.npy", array![[0.0, 3.0], [2.0, 1.0]].view());
     folder.table("reals.npy", array![[0.5, 3.25], [-2.0, 1.0]].view());
-    fails_with(&folder, "train spins.npy -o run", "--visible spin or --visible gaussian would fit this data");
-    fails_with(&folder, "train codes.npy -o run", "--visible gaussian or --visible potts would fit this data");
-    fails_with(&folder, "train reals.npy -o run", "; --visible gaussian would fit this data");
+    fails_with(
+        &folder,
+        "train spins.npy -o run",
+        "; use --visible spin (fits this data), use --visible gaussian (fits this data), or",
+    );
+    fails_with(
+        &folder,
+        "train codes.npy -o run",
+        "; use --visible gaussian (fits this data), use --visible potts (fits this data), or",
+    );
+    fails_with(&folder, "train reals.npy -o run", "; use --visible gaussian (fits this data), or use --binarize");
     fails_with(&folder, "train codes.npy -o run --visible potts --states 3", "is not");
 }
 
@@ -56,35 +64,48 @@ fn settings_that_make_no_sense() {
     folder.file("typo.toml", b"[train]\nlearning_rate = 0.1\n");
     folder.file("broken.toml", b"[train\n");
     for (options, words) in [
-        ("--lr -1", "lr: is -1"),
-        ("--lr nan", "lr: is NaN"),
-        ("--momentum 1", "momentum: is 1"),
-        ("--l2 -0.1", "l2: is -0.1"),
-        ("--clip 0", "clip: is 0"),
-        ("--early-stop", "early-stop: needs held-out rows"),
+        ("--early-stop", "--early-stop: needs held-out rows"),
         ("--early-stop 5", "--valid or --valid-fraction"),
-        ("--valid-fraction 1.5", "valid-fraction: is 1.5"),
         ("--valid-fraction 0.001", "holds out 0"),
         ("--valid narrow.npy", "4 columns, but the model has 6"),
         ("--weights weights.npy", "there are 2 for 20 rows"),
         ("--weights pairs.npy", "one column"),
         ("--weights negative.npy", "weight 1 is -1"),
         ("--weights missing.npy", "missing.npy"),
-        ("--standardize", "standardize: is for continuous visible units"),
+        ("--standardize", "--standardize: needs continuous visible units"),
         ("--coupling cho", "there is no option 'coupling'"),
         ("--states 3", "there is no option 'states'"),
         ("--hidden potts", "the number of states is missing"),
-        ("--hidden gaussian --hidden-coupling goodfellow", "visible layers only"),
-        ("--image 2x2", "image: 2x2 has 4 pixels, but the data has 6 columns"),
+        ("--image 2x2", "--image: 2x2 has 4 pixels, but the data has 6 columns"),
         ("--init missing.safetensors", "missing.safetensors"),
         ("--init gaussian.safetensors", "6 columns, but the model has 3"),
         ("--config typo.toml", "typo.toml: train.learning_rate: unknown field"),
         ("--config broken.toml", "broken.toml: line 1"),
         ("--config missing.toml", "missing.toml"),
         ("--seed 18446744073709551615", "seed"),
-        ("--method exact --n-hidden 40 --visible gaussian", "exact enumeration would visit 2^40"),
+        ("--method exact --n-hidden 40 --visible gaussian", "layer has 2^40 states, the limit is 2^30"),
     ] {
         fails_with(&folder, &format!("train data.npy -o run {options}"), words);
+    }
+}
+
+#[test]
+fn options_that_make_no_sense() {
+    let folder = Folder::furnished();
+    for (options, words) in [
+        ("--lr -1", "'--lr <X>': must be a number above 0"),
+        ("--lr nan", "must be a number above 0"),
+        ("--momentum 1", "at least 0 and below 1"),
+        ("--l2 -0.1", "0 or more"),
+        ("--clip 0", "a number above 0"),
+        ("--valid-fraction 1.5", "above 0 and below 1"),
+        ("--n-hidden abc", "expected a whole number"),
+        ("--hidden 64", "for the number of hidden units use '--n-hidden 64'"),
+        ("--hidden gaussian --hidden-coupling goodfellow", "possible values: cho, krizhevsky"),
+    ] {
+        let run = folder.run(&format!("train data.npy -o run {options}"));
+        assert!(run.code == 2 && run.err.contains(words), "{options}: {}", run.err);
+        assert!(!folder.path("run").exists());
     }
 }
 

@@ -117,7 +117,7 @@ fn train_learns_around_unknown_cells_and_says_so() {
     // Two patterns: log ½ = −0.69, with or without the unknown cells.
     assert!(json["log_likelihood"].as_f64().unwrap() > -0.75, "{json}");
     let run = folder.run("train holes.csv --missing -o again --updates 200 --n-hidden 4");
-    assert!(run.out.contains("unknown cells") && run.out.contains("harmonium impute"), "{}", run.out);
+    assert!(run.out.contains("missing cells") && run.out.contains("harmonium impute"), "{}", run.out);
     let json = folder.json("impute run/model.safetensors holes.csv -o filled.npy");
     assert_eq!(json["cells"], 100);
     let filled = folder.numbers("filled.npy");
@@ -142,7 +142,7 @@ fn nonsense_is_refused_by_name() {
         ("", "no missing cells"),
         ("--free 7", "column 7 is not among the columns 1 to 6"),
         ("--free 0", "column 0 is not among the columns 1 to 6"),
-        ("--free 1,tall", "no header that could name the column 'tall'"),
+        ("--free 1,tall", "no header, so there is no column 'tall'"),
         ("--mask narrow.npy", "has 5 columns"),
         ("--mask short.npy", "fewer rows"),
         ("--mask long.npy", "more rows"),

@@ -8,7 +8,8 @@ import numpy as np
 
 from . import _harmonium
 from ._compat import Table, checked, seed_of
-from ._helpers import like, whole
+from ._helpers import like
+from ._settings import whole
 
 
 class LogZ(NamedTuple):
@@ -234,6 +235,6 @@ class DrawsMixin:
         """
         self._fitted()
         numbers = [None if o is None else np.ascontiguousarray(o, dtype=np.float64) for o in (visible, hidden)]
-        self.model_ = self.model_.recentered(*numbers)
+        self._model, self._trainer = self.model_.recentered(*numbers), None
         self.__dict__.pop("_run", None)
         return self

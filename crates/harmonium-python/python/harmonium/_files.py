@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _harmonium
-from ._helpers import options_of
+from ._settings import options_of
 
 
 class FilesMixin:
@@ -151,7 +151,7 @@ class FilesMixin:
             binarize=known.get("data.binarize", "auto"),
             **whole,
         )
-        self.model_ = model
+        self._model = model
         self.history_ = []
         self.n_updates_ = 0
         self.seed_ = 0

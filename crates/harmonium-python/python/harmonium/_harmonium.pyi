@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "FittedRun",
     "Model",
     "Pcd",
+    "Trainer",
     "__version__",
     "fit",
     "free_energies",
@@ -20,6 +22,7 @@ __all__ = [
     "pseudo_log_likelihoods",
     "reconstructions",
     "sample",
+    "setting_table",
 ]
 __version__: str
 
@@ -63,15 +66,38 @@ class Pcd:
     def epoch(self) -> None: ...
     def arrays(self) -> dict[str, NDArray[Any]]: ...
 
+@final
+class FittedRun:
+    def conclude(self, threads: int | None) -> tuple[str, str]: ...
+
+@final
+class Trainer:
+    @staticmethod
+    def start(
+        table: _Table, asked: str, init: Model | None, checkpoint: bytes | None, threads: int | None
+    ) -> tuple[Trainer, list[str]]: ...
+    def step(
+        self,
+        table: _Table,
+        weights: NDArray[np.float64] | None,
+        callback: Callable[[str], bool],
+        threads: int | None,
+    ) -> None: ...
+    def model(self) -> Model: ...
+    def checkpoint(self) -> bytes: ...
+    def updates(self) -> int: ...
+
 def fit(
     table: _Table,
     asked: str,
     weights: NDArray[np.float64] | None,
-    init: Model | None,
-    checkpoint: bytes | None,
-    tell: Callable[[str], bool],
+    valid: _Table | None,
+    output: str | None,
+    resume: bool,
+    callback: Callable[[str], bool],
     threads: int | None,
-) -> tuple[Model, bytes, str | None]: ...
+) -> tuple[Model, FittedRun, list[str], tuple[str, str] | None]: ...
+def setting_table() -> str: ...
 def log_z(
     model: Model,
     method: str,

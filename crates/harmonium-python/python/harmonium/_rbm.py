@@ -1,6 +1,7 @@
 """``RBM``: a Restricted Boltzmann machine as a scikit-learn estimator. Everything is computed by the library."""
 
 import json
+import os
 import warnings
 
 import numpy as np
@@ -18,69 +19,100 @@ from ._compat import (
 )
 from ._draws import DrawsMixin
 from ._files import FilesMixin
-from ._helpers import options_of, whole
 from ._progress import Listener
 from ._rows import RowsMixin
-
-#: Measurements without improvement that ``early_stopping=True`` waits for.
-PATIENCE = 10
+from ._settings import asked
+from ._verdict import Report, Verdict
 
 
 class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, BaseEstimator):
     """A Restricted Boltzmann machine of binary, spin, categorical or real-valued units.
 
+    Every parameter has a sensible default; "auto" and None leave the choice to the library, which chooses as the command
+    ``harmonium train`` does.
+
     Parameters
     ----------
-    n_hidden : int, default=256
-        Number of hidden units.
-    visible, hidden : {"bernoulli", "spin", "potts", "gaussian"}, default="bernoulli"
-        What the units of a layer are.
+    n_hidden : int or "auto", default="auto"
+        Number of hidden units. "auto": 4 per column, 1 for continuous data; 16 to 256.
+    visible : {"bernoulli", "spin", "gaussian", "potts"}, default="bernoulli"
+        Kind of visible units.
     coupling : {"cho", "krizhevsky", "goodfellow"}, default="cho"
         Coupling of Gaussian visible units.
+    hidden : {"bernoulli", "spin", "gaussian", "potts"}, default="bernoulli"
+        Kind of hidden units (for their number see n_hidden).
     hidden_coupling : {"cho", "krizhevsky"}, default="cho"
         Coupling of Gaussian hidden units.
-    states, hidden_states : int, default=None
-        States of Potts units; of visible ones the largest code plus one unless given.
-    method : {"pcd", "cd", "pt", "exact"}, default="pcd"
-        Where the model's side of the gradient comes from.
+    states : int, default=None
+        Number of states of Potts visible units. None: the largest code + 1.
+    hidden_states : int, default=None
+        Number of states of Potts hidden units.
+    init : path, default=None
+        Model file to start from.
+    method : {"auto", "pcd", "pt", "cd", "exact"}, default="auto"
+        How the negative phase is estimated. "auto": pcd; exact for very small models.
     gibbs_steps : int, default=1
         Gibbs sweeps per update.
     n_chains : int, default=100
-        Persistent chains.
+        Number of persistent chains.
+    n_temperatures : int, default=10
+        Number of temperatures of parallel tempering.
     batch_size : int, default=100
         Rows per update.
-    learning_rate : float, default=None
-        Multiplies the gradient of the mean log likelihood. None is 0.005, falling to zero along a cosine; a number is kept
-        constant unless there is a ``schedule``.
-    schedule : {"constant", "cosine", "linear"}, default=None
-        How the learning rate falls.
     epochs : float, default=None
-        Passes through the data. None is ten, but at least 10,000 updates.
-    optimizer : {"adam", "sgd"}, default="adam"
-        From a gradient to a step.
+        Passes through the data, instead of updates. None: 10, and at least 10,000 updates.
+    updates : int, default=None
+        Number of updates. None: as epochs.
+    learning_rate : float or "auto", default="auto"
+        Learning rate. A number is constant unless a schedule is given.
+    schedule : {"auto", "constant", "step", "cosine", "inverse"}, default="auto"
+        How the learning rate falls. "auto": cosine; constant if a learning rate is given.
+    optimizer : {"sgd", "adam"}, default="adam"
+        Optimizer.
     momentum : float, default=0.9
-        Part of the last step that is kept.
+        Momentum.
+    nesterov : bool, default=False
+        Nesterov momentum (sgd).
+    variance_rate : float, default=0.3
+        Factor of the learning rate for log-variances.
     centering : bool, default=True
-        Whether offsets follow the means while it learns; the result has none.
-    l1, l2 : float, default=0.0
-        Penalties on the weights.
-    validation_fraction : float, default=0.0
-        Part of the rows to judge by.
-    early_stopping : bool or int, default=False
-        Stop after so many measurements (True: 10) without improvement on the held-out rows, and keep the best model.
+        Centering (offsets that follow the means of the units). The trained model has no offsets.
+    early_stopping : bool, int or "auto", default="auto"
+        Stop after N measurements without improvement on held-out rows. True: 10. The best model is kept.
+    l1 : float, default=0.0
+        L1 penalty: weight of the sum of |W|.
+    l2 : float, default=0.0
+        Weight decay: weight of half the sum of W².
+    max_norm : float, default=None
+        Largest norm of a hidden unit's weights.
+    sparsity : float, default=None
+        Target for the mean activity of hidden units.
+    sparsity_cost : float or "auto", default="auto"
+        Weight of the sparsity penalty. "auto": 0.1 with a sparsity target, else 0.
+    clip : float, default=None
+        Clip the gradient to this norm.
+    validation_fraction : float or "auto", default="auto"
+        Fraction of the rows to hold out, chosen by the seed. "auto": none.
     binarize : {"auto", "none", "sample", "threshold:T"}, default="auto"
-        What becomes of values between 0 and 1 for Bernoulli units. "auto" is a threshold of 0.5 with a warning, "none" takes
-        them for probabilities.
+        How values between 0 and 1 become 0 or 1. "auto": a threshold of 0.5, with a warning; "none": they are probabilities.
+    standardize : bool or "auto", default="auto"
+        Give every column mean 0 and standard deviation 1. For continuous units; results are in the units of the data.
     missing : bool, default=False
-        Whether NaN is an unknown cell, also in ``score`` and ``score_samples``.
+        Treat cells that are empty or not numbers as missing: NaN cells are summed over.
+    image : str, default=None
+        Height and width of the rows as images, for the report; such as "28x28".
     likelihood : bool, default=True
-        Whether the likelihood is measured along the run.
+        Whether to measure the likelihood, exactly where that is cheap.
+    report_every : int, default=200
+        Updates between measurements.
+    checkpoint_every : int, default=1000
+        Updates between checkpoints (does not change the result).
     random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same model, on any number of threads.
+        Seed of all random numbers. The same seed gives the same model, on any number of threads.
     n_threads : int, default=None
-        Threads; all if None.
+        Threads; None uses all cores.
     verbose : bool, default=False
-        Prints a line every two seconds.
+        Print a line every two seconds.
     callbacks : callable or list of callables, default=None
         Called with every event of a run as a dict; one that returns True stops the run.
 
@@ -89,6 +121,8 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     weights_, visible_bias_, hidden_bias_ : ndarray
         W (visible × hidden), a and b; likewise ``visible_log_variance_``, ``hidden_log_variance_`` of Gaussian layers, and
         ``visible_offset_``, ``hidden_offset_``, which are zero unless ``recenter`` moved them.
+    verdict_ : Verdict
+        What became of the last run, with its evidence; computed when it is first asked for.
     history_ : list of dict
         The events of the last run.
     n_features_in_ : int
@@ -102,11 +136,13 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     >>> rbm = RBM(n_hidden=4, epochs=2000, random_state=0).fit(X)
     >>> bool(abs(rbm.score(X) - np.log(0.5)) < 0.2)  # two patterns, probability one half each
     True
+    >>> rbm.verdict_.outcome
+    'learned'
     """
 
     def __init__(
         self,
-        n_hidden=256,
+        n_hidden="auto",
         *,
         visible="bernoulli",
         coupling="cho",
@@ -114,23 +150,36 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         hidden_coupling="cho",
         states=None,
         hidden_states=None,
-        method="pcd",
+        init=None,
+        method="auto",
         gibbs_steps=1,
         n_chains=100,
+        n_temperatures=10,
         batch_size=100,
-        learning_rate=None,
-        schedule=None,
         epochs=None,
+        updates=None,
+        learning_rate="auto",
+        schedule="auto",
         optimizer="adam",
         momentum=0.9,
+        nesterov=False,
+        variance_rate=0.3,
         centering=True,
+        early_stopping="auto",
         l1=0.0,
         l2=0.0,
-        validation_fraction=0.0,
-        early_stopping=False,
+        max_norm=None,
+        sparsity=None,
+        sparsity_cost="auto",
+        clip=None,
+        validation_fraction="auto",
         binarize="auto",
+        standardize="auto",
         missing=False,
+        image=None,
         likelihood=True,
+        report_every=200,
+        checkpoint_every=1000,
         random_state=None,
         n_threads=None,
         verbose=False,
@@ -143,38 +192,58 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         self.hidden_coupling = hidden_coupling
         self.states = states
         self.hidden_states = hidden_states
+        self.init = init
         self.method = method
         self.gibbs_steps = gibbs_steps
         self.n_chains = n_chains
+        self.n_temperatures = n_temperatures
         self.batch_size = batch_size
+        self.epochs = epochs
+        self.updates = updates
         self.learning_rate = learning_rate
         self.schedule = schedule
-        self.epochs = epochs
         self.optimizer = optimizer
         self.momentum = momentum
+        self.nesterov = nesterov
+        self.variance_rate = variance_rate
         self.centering = centering
+        self.early_stopping = early_stopping
         self.l1 = l1
         self.l2 = l2
+        self.max_norm = max_norm
+        self.sparsity = sparsity
+        self.sparsity_cost = sparsity_cost
+        self.clip = clip
         self.validation_fraction = validation_fraction
-        self.early_stopping = early_stopping
         self.binarize = binarize
+        self.standardize = standardize
         self.missing = missing
+        self.image = image
         self.likelihood = likelihood
+        self.report_every = report_every
+        self.checkpoint_every = checkpoint_every
         self.random_state = random_state
         self.n_threads = n_threads
         self.verbose = verbose
         self.callbacks = callbacks
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Learns from rows.
+    def fit(self, X, y=None, sample_weight=None, *, validation_data=None, output=None, resume=False):
+        """Trains the model on rows.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
             Rows; bool, integer or float, in any order. They are packed (a bit, a code or a number per cell), not copied.
         y : ignored
-        sample_weight : array of shape (n_samples,), default=None
-            How often each row counts.
+        sample_weight : array of shape (n_samples,) or str, default=None
+            How often each row counts; or "similarity:F", which gives a row the weight 1/n if n rows share the fraction F of
+            its sites.
+        validation_data : array or sparse matrix of shape (n_rows, n_features), default=None
+            Held-out rows, instead of ``validation_fraction``.
+        output : path, default=None
+            Run directory, as ``harmonium train -o`` writes it: settings, measurements, checkpoints, model and report.
+        resume : bool, default=False
+            Continue the run in ``output`` from its checkpoint; X must be the same.
 
         Returns
         -------
@@ -191,8 +260,28 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         """
         self._forget()
         X = checked(self, X, True)
+        valid = None if validation_data is None else Table(checked(self, validation_data, False))
         self.seed_ = seed_of(self.random_state)
-        self._learn(X, sample_weight, False)
+        listener = Listener(self.verbose, self.callbacks)
+        settings = asked(self)
+        if isinstance(sample_weight, str):
+            settings["data.weights"] = sample_weight
+            sample_weight = None
+        model, run, notes, concluded = _harmonium.fit(
+            Table(X),
+            json.dumps(settings),
+            _weights(sample_weight),
+            valid,
+            None if output is None else os.fspath(output),
+            bool(resume),
+            listener,
+            self.n_threads,
+        )
+        _warn(notes)
+        self._model, self._run, self._concluded = model, run, concluded
+        self.n_updates_ = listener.updates
+        self._n_features_out = int(self.weights_.shape[1])
+        self.history_ = listener.history
         return self
 
     def partial_fit(self, X, y=None, sample_weight=None):
@@ -223,84 +312,97 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         """
         first = not hasattr(self, "model_")
         X = checked(self, X, first)
+        table = Table(X)
+        listener = Listener(False, self.callbacks)
+        if getattr(self, "_trainer", None) is None:
+            if first:
+                self.seed_ = seed_of(self.random_state)
+            self._start(table)
+        self._trainer.step(table, _weights(sample_weight), listener, self.n_threads)
+        # The model is read back when it is asked for.
+        self._model = self._run = self._concluded = None
+        self.history_ = listener.history
+        self.n_updates_ = getattr(self, "n_updates_", 0) + 1
         if first:
-            self.seed_ = seed_of(self.random_state)
-        self._learn(X, sample_weight, True)
+            self._n_features_out = int(self.weights_.shape[1])
         return self
 
+    def _start(self, table):
+        """A trainer for batches: from the first batch, from the fitted model, or from the checkpoint of a pickle."""
+        settings = {
+            **asked(self),
+            "train.likelihood": False,
+            "train.schedule": "constant",
+            "train.updates": 2**62,
+            "train.report_every": 2**62,
+        }
+        for key in ("train.early_stop", "data.valid_fraction", "model.init", "epochs"):
+            settings.pop(key, None)
+        init, checkpoint = getattr(self, "_model", None), self.__dict__.pop("_checkpoint", None)
+        self._trainer, notes = _harmonium.Trainer.start(table, json.dumps(settings), init, checkpoint, self.n_threads)
+        _warn(notes)
+
+    @property
+    def model_(self):
+        """The trained model, as it stands in its file."""
+        if getattr(self, "_model", None) is None:
+            if getattr(self, "_trainer", None) is None:
+                raise AttributeError("model_")
+            self._model = self._trainer.model()
+        return self._model
+
+    def _conclude(self):
+        self._fitted()
+        if getattr(self, "_concluded", None) is None:
+            if getattr(self, "_run", None) is None:
+                raise AttributeError("a verdict and a report need a run: call fit (partial_fit and loaded models have none)")
+            self._concluded = self._run.conclude(self.n_threads)
+        return self._concluded
+
+    @property
+    def verdict_(self):
+        """What became of the last run: outcome, words, advice and evidence."""
+        return Verdict.from_json(self._conclude()[0])
+
+    def report(self, path=None):
+        """The report of the last run: a page with its verdict, curves, samples and weights.
+
+        Parameters
+        ----------
+        path : path, default=None
+            Where to write the page; it needs no other file.
+
+        Returns
+        -------
+        Report
+            It shows itself in a notebook; ``html`` is the page as text.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from harmonium import RBM
+        >>> X = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], 50, axis=0)
+        >>> "has learned" in RBM(n_hidden=4, epochs=2000, random_state=0).fit(X).report().html
+        True
+        """
+        report = Report(self._conclude()[1])
+        if path is not None:
+            report.save(path)
+        return report
+
     def _forget(self):
-        for name in ("model_", "_run", "history_", "n_updates_", "seed_"):
+        for name in ("_model", "_run", "_trainer", "_checkpoint", "_concluded", "history_", "n_updates_", "seed_"):
             self.__dict__.pop(name, None)
 
-    def _learn(self, X, sample_weight, once):
-        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
-        if weights is not None and weights.ndim != 1:
-            raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array")
-        going_on = getattr(self, "model_", None) if once else None
-        listener = Listener(self.verbose and not once, self.callbacks)
-        model, run, binarized = _harmonium.fit(
-            Table(X),
-            json.dumps(self._asked(once)),
-            weights,
-            going_on,
-            getattr(self, "_run", None) if going_on is not None else None,
-            listener,
-            self.n_threads,
-        )
-        if binarized is not None and going_on is None:
-            warnings.warn(
-                f"X has values between 0 and 1: they were binarised by {binarized}. "
-                "Say so with binarize='threshold:0.5', or take them for probabilities with binarize='none'.",
-                stacklevel=3,
-            )
-        before = getattr(self, "n_updates_", 0) if going_on is not None and not hasattr(self, "_run") else 0
-        self.n_updates_ = before + listener.updates
-        self.model_ = model
-        self._n_features_out = int(self.weights_.shape[1])
-        self.history_ = listener.history
-        if once:
-            self._run = run
-
-    def _asked(self, once):
-        """What is asked of the library."""
-        train = {
-            "seed": self.seed_,
-            "method": self.method,
-            "gibbs_steps": whole("gibbs_steps", self.gibbs_steps),
-            "chains": whole("n_chains", self.n_chains),
-            "batch_size": whole("batch_size", self.batch_size),
-            "centering": bool(self.centering),
-            "likelihood": bool(self.likelihood) and not once,
-            "optimizer": {"name": self.optimizer, "momentum": float(self.momentum)},
-            "penalty": {"l1": float(self.l1), "l2": float(self.l2)},
-        }
-        if self.learning_rate is not None:
-            train |= {"lr": float(self.learning_rate), "schedule": "constant"}
-        if self.schedule is not None:
-            train["schedule"] = self.schedule
-        patience = PATIENCE if self.early_stopping is True else int(self.early_stopping)
-        if patience and not once:
-            train["early_stop"] = patience
-        if once:
-            train |= {"schedule": "constant", "updates": 2**63, "report_every": 2**63}
-        if self.epochs is not None and not float(self.epochs) >= 0:
-            raise ValueError(f"epochs: is {self.epochs}, but must be 0 or more")
-        fraction = float(self.validation_fraction)
-        if not 0 <= fraction < 1:
-            raise ValueError(f"validation_fraction: is {fraction}, but must be at least 0 and below 1")
-        return {
-            "visible": self.visible,
-            "visible_options": options_of(self.visible, self.coupling, self.states),
-            "hidden": self.hidden,
-            "hidden_options": options_of(self.hidden, self.hidden_coupling, self.hidden_states),
-            "n_hidden": whole("n_hidden", self.n_hidden),
-            "binarize": None if self.binarize == "auto" else self.binarize,
-            "missing": bool(self.missing),
-            "epochs": None if self.epochs is None else float(self.epochs),
-            "valid_fraction": 0.0 if once else fraction,
-            "one_update": once,
-            "train": train,
-        }
+    def __getstate__(self):
+        """Everything but the run: a trainer goes as its checkpoint."""
+        state = super().__getstate__() if hasattr(super(), "__getstate__") else self.__dict__
+        state = dict(state)
+        trainer = state.pop("_trainer", None)
+        state.pop("_run", None)
+        if trainer is not None:
+            state["_model"], state["_checkpoint"] = self.model_, trainer.checkpoint()
+        return state
 
     def _fitted(self):
         if not hasattr(self, "model_"):
@@ -319,3 +421,15 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         tags.input_tags.allow_nan = bool(self.missing)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _weights(sample_weight):
+    weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+    if weights is not None and weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array")
+    return weights
+
+
+def _warn(notes):
+    for note in notes:
+        warnings.warn(note, stacklevel=3)

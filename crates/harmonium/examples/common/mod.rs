@@ -1,7 +1,7 @@
-//! What the competitors of `bench/` share: the options that are typed, and the conversation with the driver.
+//! Shared by the programs that `bench/` times: command-line options, and the protocol with the driver.
 //!
-//! A competitor says `ready`. Then the driver says `go` (work once, and say the seconds it took), `save FILE` (write what came
-//! out, and begin anew with the next seed) or `quit`.
+//! A program prints `ready`. Then the driver sends `go` (do the work once and print the seconds it took), `save FILE` (write the
+//! result and start again with the next seed) or `quit`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -12,50 +12,50 @@ use std::time::Instant;
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What the driver asks for.
-pub enum Ask {
+/// A command of the driver.
+pub enum Command {
     Go,
     Save(PathBuf),
     Quit,
 }
 
-/// Who says what is to be done.
+/// The driver, on standard input.
 pub struct Driver {
     lines: std::io::Lines<StdinLock<'static>>,
 }
 
 impl Driver {
-    /// Says that everything is prepared.
+    /// Prints that everything is prepared.
     pub fn ready() -> Driver {
         println!("ready");
         Driver { lines: std::io::stdin().lock().lines() }
     }
 
-    /// Waits for the next line; the end of the input is an end.
-    pub fn ask(&mut self) -> Result<Ask> {
-        let Some(line) = self.lines.next().transpose()? else { return Ok(Ask::Quit) };
+    /// Waits for the next command; the end of the input is `quit`.
+    pub fn next_command(&mut self) -> Result<Command> {
+        let Some(line) = self.lines.next().transpose()? else { return Ok(Command::Quit) };
         match line.split_once(' ') {
-            Some(("save", path)) => Ok(Ask::Save(path.into())),
-            _ if line == "go" => Ok(Ask::Go),
-            _ if ["", "quit"].contains(&line.as_str()) => Ok(Ask::Quit),
+            Some(("save", path)) => Ok(Command::Save(path.into())),
+            _ if line == "go" => Ok(Command::Go),
+            _ if ["", "quit"].contains(&line.as_str()) => Ok(Command::Quit),
             _ => Err(format!("'{line}' is not go, save FILE or quit").into()),
         }
     }
 }
 
-/// Tells the driver how long it took.
-pub fn say_seconds(since: Instant) {
+/// Prints the seconds since `since`.
+pub fn print_seconds(since: Instant) {
     println!("{:.6}", since.elapsed().as_secs_f64());
 }
 
-/// What was typed.
+/// The command-line options.
 pub struct Options {
     values: BTreeMap<&'static str, String>,
 }
 
 impl Options {
-    /// Reads the command line and starts as many threads as it says. `known` has the options and their defaults; one whose
-    /// default is `false` is a flag, all others have a value.
+    /// Reads the command line and starts the threads. `known` has the options and their defaults; an option with the default
+    /// `false` is a flag, all others have a value.
     pub fn parse(known: &[(&'static str, &str)]) -> Result<Options> {
         let mut options = Options { values: known.iter().map(|(name, value)| (*name, value.to_string())).collect() };
         let mut typed = std::env::args().skip(1);

@@ -1,6 +1,6 @@
 //! Where the arithmetic happens: one model, some sets of chains, and a few words about them.
 //!
-//! Training, sampling and estimates of log Z speak only these words, so that a faster home for the numbers (AMX, a
+//! Training, sampling and estimates of log Z speak only these words, so that a faster home for the numbers (a
 //! graphics card) is a new implementation and nothing else.
 
 pub mod cpu;

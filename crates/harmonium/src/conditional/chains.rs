@@ -1,5 +1,5 @@
-//! Chains with cells held fast: every row has several, which begin at an infinite temperature, each at a place of its own, and
-//! cool down. Means are those of p(v | h) (Rao–Blackwell), and their error is the spread between the chains of a row.
+//! Chains with clamped cells: every row has several, which start at infinite temperature and are cooled down to the model. Means
+//! are those of p(v | h) (Rao–Blackwell), and their error is the spread between the chains of a row.
 
 use super::{Answer, Conditional};
 use crate::backend::{Backend, Slot, Sweeps};
@@ -10,33 +10,33 @@ use crate::states::{Bits, States};
 use crate::threads;
 use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 
-/// Sweeps between two looks at the chains: a look costs as much as several sweeps.
+/// Sweeps between two measurements of the chains: a measurement costs as much as several sweeps.
 pub(super) const EVERY: usize = 4;
 const SLOT: Slot = 0;
 /// Rows of one piece of work.
 const PIECE: usize = 128;
 
-/// What is known of every row of columns.
+/// The results for rows of columns.
 pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) -> Vec<Answer> {
     let (rows, chains) = (x.nrows(), this.settings.chains);
     start(this, x, known, key);
     let columns = this.lowered.visible().columns();
     let mut sums = Array2::<f64>::zeros((rows * chains, columns));
-    let (mut looks, mut draws) = (0.0, Vec::new());
+    let (mut measured, mut draws) = (0.0, Vec::new());
     for step in (0..this.settings.steps).step_by(EVERY) {
         let steps = (this.settings.steps - step).min(EVERY as u64);
         let first = this.settings.burn_in + step;
         this.backend.gibbs(SLOT, Sweeps { steps, key, first, beta: None });
         let states = this.backend.get(SLOT);
-        sums += &visible_means(this, &states, key.of(Purpose::Look).step(step));
-        looks += 1.0;
+        sums += &visible_means(this, &states, key.of(Purpose::ConditionalMeans).step(step));
+        measured += 1.0;
         if this.settings.interval.is_some() {
             draws.push(states.values(this.narrow.visible()).mapv(f64::from));
         }
     }
     let one = |r: usize| {
         let of_row = s![r * chains..(r + 1) * chains, ..];
-        let each = &sums.slice(of_row) / looks;
+        let each = &sums.slice(of_row) / measured;
         let (mut means, mut std_err) = (mean(each.view()), deviation_of_mean(each.view()));
         let width = columns / known.sites();
         for c in (0..columns).filter(|c| known.get(r, c / width)) {
@@ -49,15 +49,15 @@ pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, 
     (0..rows).map(one).collect()
 }
 
-/// Puts every row into the slot as often as it has chains, holds its known cells fast and lets the chains cool down.
+/// Puts `chains` copies of every row into the slot, clamps the known cells and cools the chains down.
 fn start(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) {
     let states = States::of(this.narrow.visible(), x.mapv(|x| x as f32).view());
     let rows = put_copies(this.backend.as_mut(), SLOT, &states, known, this.settings.chains);
     cool_down(this.backend.as_mut(), SLOT, rows, this.settings.burn_in, key);
 }
 
-/// Puts every row into a slot `chains` times, one after the other, and holds its known cells fast; returns how many that are.
-pub(crate) fn put_copies<T: Real>(
+/// Puts `chains` copies of every row into a slot, one after the other, and clamps the known cells; returns the number of copies.
+pub(super) fn put_copies<T: Real>(
     backend: &mut dyn Backend<T>,
     slot: Slot,
     rows: &States<T>,
@@ -70,8 +70,8 @@ pub(crate) fn put_copies<T: Real>(
     copies.len()
 }
 
-/// Rows with their unknown cells drawn by so many sweeps in a slot; in the first half of them the chains cool down, so that what
-/// stood in these cells before does not matter.
+/// Rows with their unknown cells drawn by `sweeps` sweeps in a slot. In the first half of them the chains are cooled down, so
+/// that the previous content of these cells does not matter.
 pub fn filled<T: Real>(
     backend: &mut dyn Backend<T>,
     slot: Slot,
@@ -96,11 +96,11 @@ fn cool_down<T: Real>(backend: &mut dyn Backend<T>, slot: Slot, rows: usize, swe
     }
 }
 
-/// ⟨v | h⟩ of every chain, with h drawn from the states as they are.
+/// ⟨v | h⟩ of every chain, with h drawn given the current states.
 fn visible_means(this: &Conditional, states: &States<f32>, key: Key) -> Array2<f64> {
     let (lowered, rows) = (&this.narrow, states.rows());
-    let much = rows * lowered.weights().len() >= threads::MANY;
-    let pieces: Vec<Array2<f32>> = threads::map(much, (0..rows).step_by(PIECE), |from| {
+    let parallel = rows * lowered.weights().len() >= threads::MANY;
+    let pieces: Vec<Array2<f32>> = threads::map(parallel, (0..rows).step_by(PIECE), |from| {
         let x = states.columns(lowered.visible().unit(), from, (from + PIECE).min(rows));
         let h = lowered.up().sample(x.view(), key, from as u64);
         lowered.down().means(h.view())

@@ -1,4 +1,4 @@
-//! The model of the cells that are not known, solved: its visible layer has their distribution, its hidden layer that of h.
+//! Exact conditionals: the model of the unknown cells, solved. Its visible layer has their distribution.
 
 use super::Answer;
 use crate::error::Result;
@@ -9,7 +9,7 @@ use crate::states::Bits;
 use crate::stats::Stats;
 use ndarray::{Array1, Array2, Axis};
 
-/// Independent draws that intervals are read from.
+/// Independent draws that intervals are computed from.
 const DRAWS: usize = 1000;
 
 /// One row: its columns, and which of its sites are known.
@@ -24,9 +24,10 @@ pub(crate) struct Row<'a> {
 impl Row<'_> {
     /// log p*(v_B).
     pub fn log_p(&self) -> Result<f64> {
-        match self.free().is_empty() {
-            true => Ok(-self.lowered.up().free_energy(self.one().view())[0]),
-            false => Ok(self.solved()?.log_z()),
+        if self.free().is_empty() {
+            Ok(-self.lowered.up().free_energy(self.one().view())[0])
+        } else {
+            Ok(self.solved()?.log_z())
         }
     }
 
@@ -46,7 +47,7 @@ impl Row<'_> {
         (0..self.x.len()).filter(|c| !self.known.get(self.number, c / width)).collect()
     }
 
-    /// ⟨T(v)⟩, ⟨T(h)⟩ and ⟨vhᵀ⟩ given what is known.
+    /// ⟨T(v)⟩, ⟨T(h)⟩ and ⟨vhᵀ⟩ given the known cells.
     pub fn stats(&self) -> Result<Stats<f64>> {
         if self.free().is_empty() {
             return Ok(self.lowered.up().stats(self.one().view(), Array1::ones(1).view()));
@@ -63,9 +64,9 @@ impl Row<'_> {
         Ok(Stats { hidden: found.hidden, weight: 1.0, ..all })
     }
 
-    /// What is known of its cells, with draws under a key if they are wanted.
+    /// The result for its cells, with draws under a key if they are wanted.
     pub(super) fn answer(&self, draws: Option<Key>) -> Result<Answer> {
-        let (side, free) = (self.lowered.visible(), self.free());
+        let (layer, free) = (self.lowered.visible(), self.free());
         let (mut means, std_err) = (Array1::from(self.x.clone()), Array1::zeros(self.x.len()));
         if free.is_empty() {
             return Ok(Answer { means, std_err, draws: None });
@@ -73,10 +74,10 @@ impl Row<'_> {
         let solved = self.solved()?;
         let stats = solved.stats();
         free.iter().enumerate().for_each(|(k, c)| means[*c] = stats.visible[[0, k]]);
-        let width = side.unit().width();
+        let width = layer.unit().width();
         let draws = draws.map(|key| {
             let (drawn, _) = solved.sample(DRAWS, key);
-            let mut all = Array2::zeros((DRAWS, side.sites()));
+            let mut all = Array2::zeros((DRAWS, layer.sites()));
             for (k, column) in free.iter().step_by(width).enumerate() {
                 all.column_mut(column / width).assign(&drawn.column(k));
             }

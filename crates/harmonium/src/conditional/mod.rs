@@ -1,30 +1,30 @@
-//! p(v_A | v_B): what some visible cells of a row say about the others.
+//! p(v_A | v_B): the distribution of the unknown visible cells of a row, given the known ones.
 //!
-//! Clamped v_B, a model is a model of the other cells: [`LoweredModel::given`]. So what is exact for models is exact here. Where
-//! enumeration would take too long, chains run with v_B held fast.
+//! With v_B clamped, a model becomes a model of the other cells: [`LoweredModel::clamped`]. So whatever is exact for models is
+//! exact here. Where enumeration would take too long, chains run with v_B clamped.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `exact` | the model of the other cells, solved |
-//! | `chains` | chains with cells held fast |
+//! | `chains` | chains with clamped cells |
+//! | `known` | log Σ exp(−E) with clamped cells, by annealing |
 //! | `score` | log Σ_{v_A} p*(v_A, v_B) |
-//! | `summary` | means, spreads and intervals of cells, from what either way gives |
+//! | `summary` | means, spreads and intervals of cells, from either of them |
 
 mod chains;
 mod exact;
+mod known;
 mod score;
 mod summary;
 
 pub use chains::filled;
-pub(crate) use chains::put_copies;
 pub(crate) use exact::Row;
 pub use score::{Score, Scores};
 pub use summary::{Fill, Filled};
 
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
-use crate::exact::Exact;
-use crate::logz::known::KnownPath;
+use crate::exact::{Exact, budget};
 use crate::lowered::LoweredModel;
 use crate::model::Rbm;
 use crate::real::Real;
@@ -32,17 +32,15 @@ use crate::rng::Key;
 use crate::states::Bits;
 use crate::stats::Stats;
 use crate::threads;
+use known::KnownPath;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-/// Γ terms of one row up to which enumeration is chosen: some 50 ms.
-const CHEAP: f64 = 2e7;
-
-/// How conditionals are found.
+/// How conditional distributions are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Exactly where that is cheap, else by chains.
+    /// Exactly where that is cheap, otherwise by chains.
     Auto,
-    /// Exactly, however long it takes.
+    /// Exactly, however long that takes.
     Exact,
     /// By chains.
     Chains,
@@ -66,20 +64,20 @@ fn named<T: Copy>(key: &'static str, name: &str, list: &[(&'static str, T)]) -> 
     found.ok_or_else(|| Error::Config { key, problem: format!("'{name}' is not one of {}", known()) })
 }
 
-/// What conditionals are found with.
+/// Options for conditional distributions.
 #[derive(Clone, Copy, Debug)]
 pub struct ConditionalOptions {
-    /// How.
+    /// The method.
     pub method: Method,
-    /// Chains of every row.
+    /// Chains per row.
     pub chains: usize,
-    /// Sweeps before anything is counted; in the first half of them the chains cool down to the model.
+    /// Burn-in sweeps; in the first half of them the temperature falls to that of the model.
     pub burn_in: u64,
     /// Sweeps that count.
     pub steps: u64,
-    /// Whether spreads and intervals are wanted, and the part of the probability within an interval.
+    /// The probability within an interval, if spreads and intervals are wanted.
     pub interval: Option<f64>,
-    /// Seed of everything random.
+    /// Seed of all randomness.
     pub seed: u64,
 }
 
@@ -93,7 +91,7 @@ impl ConditionalOptions {
     fn check(&self) -> Result<()> {
         let fail = |key, problem: String| Err(Error::Config { key, problem });
         if self.chains < 2 {
-            return fail("chains", format!("is {}, but an error bar needs at least 2", self.chains));
+            return fail("chains", format!("is {}, but an error bar needs at least 2 chains", self.chains));
         }
         if self.steps == 0 {
             return fail("steps", "is 0, but must be at least 1".into());
@@ -105,29 +103,29 @@ impl ConditionalOptions {
     }
 }
 
-/// What was found about the cells of one row.
+/// The result for the cells of one row.
 struct Answer {
-    /// ⟨x⟩ of every column; known cells as they are.
+    /// ⟨x⟩ of every column; known cells unchanged.
     means: Array1<f64>,
-    /// Its Monte Carlo standard error; 0 where exact.
+    /// Its Monte Carlo standard error; 0 if exact.
     std_err: Array1<f64>,
     /// Rows of data values drawn from the conditional, if intervals are wanted.
     draws: Option<Array2<f64>>,
 }
 
-/// A model that is asked about cells.
+/// Computes conditional distributions of a model.
 pub struct Conditional {
     lowered: LoweredModel<f64>,
     backend: Box<dyn Backend<f32>>,
     narrow: LoweredModel<f32>,
-    /// Made when it is first needed.
+    /// Created when it is first needed.
     path: Option<KnownPath<f32>>,
     settings: ConditionalOptions,
     key: Key,
 }
 
 impl Conditional {
-    /// A model to ask; refuses settings that make no sense.
+    /// For a model; refuses invalid options.
     pub fn new(rbm: &Rbm<f64>, settings: ConditionalOptions) -> Result<Conditional> {
         settings.check()?;
         let narrow = rbm.cast::<f32>().lower();
@@ -135,15 +133,14 @@ impl Conditional {
         Ok(Conditional { lowered: rbm.lower(), backend, narrow, path: None, settings, key: Key::root(settings.seed) })
     }
 
-    /// Rows that are best asked about at once: as many as chains and their draws fit into some hundred megabytes.
+    /// Rows to process at once: as many as fit with their chains and draws into a few hundred megabytes.
     pub fn rows_at_once(&self) -> usize {
         let draws = if self.settings.interval.is_some() { self.settings.steps as usize / chains::EVERY + 1 } else { 2 };
         let cells = self.settings.chains * self.lowered.visible().columns() * draws;
         ((1 << 24) / cells.max(1)).clamp(1, 1024)
     }
 
-    /// Fills the cells of rows of columns that are not `known`. `first` is the number of the first row, on which the random
-    /// numbers depend.
+    /// Fills the cells of rows of columns that are not `known`. The random numbers depend on `first`, the number of the first row.
     pub fn fill(&mut self, x: ArrayView2<f64>, known: &Bits, first: u64) -> Result<Filled> {
         let (some, rest) = self.parted(known);
         let mut answers: Vec<Option<Answer>> = (0..x.nrows()).map(|_| None).collect();
@@ -164,7 +161,7 @@ impl Conditional {
         Ok(summary::of(self.lowered.visible(), &answers, known, self.settings.interval, some.len()))
     }
 
-    /// Γ terms that summing over the unknown cells of all rows takes, if that can be done.
+    /// The cost of summing over the unknown cells of all rows, in terms (see [`budget`]); none if that is not possible.
     pub fn cost(&self, known: &Bits) -> Option<f64> {
         (0..known.rows()).map(|r| cost(&self.lowered, known, r)).sum()
     }
@@ -172,7 +169,7 @@ impl Conditional {
     /// Rows that are solved exactly, and the others.
     fn parted(&self, known: &Bits) -> (Vec<usize>, Vec<usize>) {
         (0..known.rows()).partition(|&r| {
-            let cheap = || cost(&self.lowered, known, r).is_some_and(|c| c <= CHEAP);
+            let cheap = || budget::ROW.allows(cost(&self.lowered, known, r));
             known.ones(r) == known.sites()
                 || self.settings.method == Method::Exact
                 || (self.settings.method == Method::Auto && cheap())
@@ -180,7 +177,7 @@ impl Conditional {
     }
 }
 
-/// Γ terms that summing over the unknown cells of a row takes, if that can be done.
+/// The cost of summing over the unknown cells of a row, in terms (see [`budget`]); none if that is not possible.
 pub(crate) fn cost<T: Real>(lowered: &LoweredModel<T>, known: &Bits, row: usize) -> Option<f64> {
     match known.sites() - known.ones(row) {
         0 => Some(lowered.hidden().columns() as f64),
@@ -189,7 +186,7 @@ pub(crate) fn cost<T: Real>(lowered: &LoweredModel<T>, known: &Bits, row: usize)
 }
 
 /// Statistics of rows of columns, each counted `weights[r]` times, with the hidden layer and the cells that are not `known`
-/// averaged out exactly: what the gradient of the likelihood of the known cells needs.
+/// averaged out exactly, for the gradient of the likelihood of the known cells.
 pub fn stats(lowered: &LoweredModel<f64>, x: ArrayView2<f64>, known: &Bits, weights: &[f64]) -> Result<Stats<f64>> {
     let parts = threads::map(true, 0..x.nrows(), |r| Row { lowered, x: x.row(r).to_vec(), known, number: r }.stats());
     let mut sum = Stats::zeros(lowered);

@@ -1,13 +1,13 @@
-//! log p*(v_B) = log Σ_{v_A, h} exp(−E): exact, or by annealing chains that have v_B held fast.
+//! log p*(v_B) = log Σ_{v_A, h} exp(−E): exact, or by annealing chains with v_B clamped.
 //!
-//! At inverse temperature 0 units are independent, and what is given there counts ⟨η₀, T(v_B)⟩; the rest is annealed importance
-//! sampling as for log Z, with some chains for every row. It is right on average before the logarithm, and low after it.
+//! At inverse temperature 0 the units are independent, and the clamped ones contribute ⟨η₀, T(v_B)⟩; the rest is annealed
+//! importance sampling as for log Z, with some chains per row. The estimate is unbiased before the logarithm and too low after it.
 
+use super::known::KnownPath;
 use super::{Conditional, Row};
 use crate::backend::Cpu;
 use crate::error::Result;
 use crate::logz::Estimate;
-use crate::logz::known::KnownPath;
 use crate::rng::{Key, Purpose};
 use crate::states::{Bits, States};
 use crate::threads;
@@ -35,8 +35,8 @@ pub struct Scores {
 }
 
 impl Conditional {
-    /// log Σ exp(−E) over the hidden layer and over the cells of rows of columns that are not `known`; with log Z subtracted it
-    /// is the log likelihood of what is known.
+    /// log Σ exp(−E) over the hidden layer and the cells of rows of columns that are not `known`; minus log Z, it is the log
+    /// likelihood of the known cells.
     pub fn scores(&mut self, x: ArrayView2<f64>, known: &Bits, first: u64) -> Result<Scores> {
         let (some, rest) = self.parted(known);
         let mut rows = vec![Score { value: 0.0, std_err: 0.0 }; x.nrows()];

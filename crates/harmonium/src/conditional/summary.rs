@@ -1,4 +1,4 @@
-//! What is told of a cell: its mean, how far it may be from it, and an interval.
+//! Summaries of an unknown cell: its mean, its spread, and an interval.
 
 use super::{Answer, named};
 use crate::data::Preprocess;
@@ -11,44 +11,43 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 /// Filled rows of data values, one entry per site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filled {
-    /// Known cells as they were. Others: the conditional mean, or for units whose values are names of states (Potts) the most
-    /// probable state.
+    /// Known cells unchanged. Unknown cells: the conditional mean, or for categorical units (Potts) the most probable state.
     pub values: Array2<f64>,
-    /// Monte Carlo standard error of the mean (Potts: of the probability); 0 where exact.
+    /// Monte Carlo standard error of the mean (Potts: of the probability); 0 if exact.
     pub std_err: Array2<f64>,
-    /// Standard deviation of the cell given the known ones (Potts: the probability that it is another state), if asked for.
+    /// Standard deviation of the cell given the known ones (Potts: the probability of any other state), if intervals are wanted.
     pub spread: Option<Array2<f64>>,
-    /// Ends of the interval that holds the asked part of the probability, if asked for.
+    /// Ends of the interval with the wanted probability, if intervals are wanted.
     pub interval: Option<[Array2<f64>; 2]>,
-    /// Draws from the conditional, draws × sites, of each row that has unknown cells, if intervals were asked for.
+    /// Draws from the conditional, draws × sites, of each row with unknown cells, if intervals are wanted.
     pub draws: Vec<Option<Array2<f64>>>,
-    /// Number of rows that were solved exactly, those without free cells included.
+    /// Number of rows that were solved exactly, including those without unknown cells.
     pub exact: usize,
 }
 
-/// What an unknown cell gets.
+/// How an unknown cell is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// Its conditional mean.
+    /// With its conditional mean.
     Mean,
-    /// The state nearest to it.
+    /// With the state nearest to the mean.
     Best,
-    /// A draw; intervals must have been asked for.
+    /// With a draw; intervals must be wanted.
     Draw,
 }
 
 impl Fill {
-    /// Every way and its name.
+    /// Every value and its name.
     pub const LIST: [(&'static str, Fill); 3] = [("mean", Fill::Mean), ("best", Fill::Best), ("draw", Fill::Draw)];
 
-    /// The way called `name`.
+    /// The value called `name`.
     pub fn parse(name: &str) -> Result<Fill> {
         named("fill", name, &Fill::LIST)
     }
 }
 
 impl Filled {
-    /// Puts states or draws in the place of means, if they are wanted.
+    /// Replaces means by states or draws, as `fill` requires.
     pub fn choose(&mut self, fill: Fill, unit: &dyn Unit<f64>) {
         match (fill, unit.n_states()) {
             (Fill::Draw, _) => {
@@ -74,7 +73,7 @@ impl Filled {
         }
     }
 
-    /// From the model's units to those of the data; known cells are what they were in the rows `raw`, to the bit.
+    /// Converts to the units of the data; known cells are copied from the rows `raw`.
     pub fn restore(&mut self, preprocess: &Preprocess, raw: ArrayView2<f64>, known: &Bits) {
         for part in std::iter::once(&mut self.values).chain(self.interval.iter_mut().flatten()) {
             preprocess.restore(part);
@@ -88,15 +87,15 @@ impl Filled {
 }
 
 pub(super) fn of(
-    side: &LoweredLayer<f64>,
+    layer: &LoweredLayer<f64>,
     answers: &[Answer],
     known: &Bits,
     interval: Option<f64>,
     exact: usize,
 ) -> Filled {
-    let (rows, sites, width) = (answers.len(), side.sites(), side.unit().width());
+    let (rows, sites, width) = (answers.len(), layer.sites(), layer.unit().width());
     let zeros = || Array2::zeros((rows, sites));
-    let (mut means, mut std_err, mut spread) = (Array2::zeros((rows, side.columns())), zeros(), zeros());
+    let (mut means, mut std_err, mut spread) = (Array2::zeros((rows, layer.columns())), zeros(), zeros());
     let (mut low, mut high) = (zeros(), zeros());
     for (r, answer) in answers.iter().enumerate() {
         means.row_mut(r).assign(&answer.means);
@@ -112,7 +111,7 @@ pub(super) fn of(
             }
         }
     }
-    let values = side.decode(means.view());
+    let values = layer.decode(means.view());
     for (r, answer) in answers.iter().enumerate() {
         for site in (0..sites).filter(|site| known.get(r, *site) || answer.draws.is_none()) {
             (low[[r, site]], high[[r, site]]) = (values[[r, site]], values[[r, site]]);
@@ -132,7 +131,7 @@ fn deviation(x: &Array1<f64>) -> f64 {
     x.std(0.0)
 }
 
-/// Quantiles (1 − p)/2 and (1 + p)/2: the smallest numbers with at least that part of all at or below them.
+/// Quantiles (1 − p)/2 and (1 + p)/2: the smallest numbers with at least that fraction of all at or below them.
 fn ends(x: Array1<f64>, p: f64) -> [f64; 2] {
     let mut x = x.to_vec();
     x.sort_by(f64::total_cmp);

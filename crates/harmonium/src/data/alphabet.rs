@@ -1,12 +1,12 @@
-//! Alphabets: which letter stands for which code of a Potts unit, 0 … q−1.
+//! Alphabets: the letters of the codes 0 … q−1 of a Potts unit.
 
 use super::shown;
 
-/// Alphabets that have a name; the gap is the first letter of each.
+/// Named alphabets; the first letter of each is the gap.
 pub const ALPHABETS: [(&str, &str); 3] = [("protein", "-ACDEFGHIKLMNPQRSTVWY"), ("rna", "-ACGU"), ("dna", "-ACGT")];
 
-/// A part of the letters of an alignment this large that are nucleotides makes it one of nucleotides; of the letters of
-/// proteins these are about a quarter.
+/// The fraction of nucleotide letters from which on an alignment is one of nucleotides. In proteins about a quarter of the
+/// letters are such.
 const NUCLEOTIDES: f64 = 0.9;
 
 /// Letters in the order of their codes.
@@ -16,7 +16,7 @@ pub struct Alphabet {
 }
 
 impl Alphabet {
-    /// The alphabet with a name, or the one with these letters: upper-case letters and signs, each once.
+    /// A named alphabet, or the one with these letters: upper-case letters and symbols, each once.
     pub fn new(text: &str) -> Result<Alphabet, String> {
         let known = ALPHABETS.iter().find(|a| a.0 == text).map_or(text, |a| a.1);
         let allowed = |c: char| c.is_ascii_graphic() && !c.is_ascii_lowercase() && !">;.".contains(c);
@@ -24,7 +24,7 @@ impl Alphabet {
         if known.len() < 2 || !known.chars().all(allowed) || !once {
             let names: Vec<&str> = ALPHABETS.iter().map(|a| a.0).collect();
             return Err(format!(
-                "'{}' is no alphabet: expected {}, or its letters in the order of their codes, in upper case and each once",
+                "'{}' is not an alphabet: expected {}, or the letters in the order of their codes, in upper case, each once",
                 shown(text),
                 names.join(", ")
             ));
@@ -32,14 +32,17 @@ impl Alphabet {
         Ok(Alphabet { letters: known.into() })
     }
 
-    /// The alphabet of an alignment in which the letter with byte b occurs `counts[b]` times.
+    /// Guesses the alphabet of an alignment in which byte b occurs `counts[b]` times.
     pub fn guess(counts: &[u64; 256]) -> Alphabet {
         let sum = |letters: &[u8]| letters.iter().map(|b| counts[usize::from(*b)]).sum::<u64>();
         let all: u64 = (b'A'..=b'Z').map(|b| counts[usize::from(b)]).sum();
-        let name = match sum(b"ACGTUN") as f64 >= NUCLEOTIDES * all as f64 {
-            true if sum(b"U") > sum(b"T") => "rna",
-            true => "dna",
-            false => "protein",
+        let nucleotides = sum(b"ACGTUN") as f64 >= NUCLEOTIDES * all as f64;
+        let name = if !nucleotides {
+            "protein"
+        } else if sum(b"U") > sum(b"T") {
+            "rna"
+        } else {
+            "dna"
         };
         let letters = ALPHABETS.iter().find(|a| a.0 == name).map_or("", |a| a.1);
         Alphabet { letters: letters.into() }

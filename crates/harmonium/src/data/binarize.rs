@@ -8,11 +8,11 @@ use ndarray::Array2;
 /// How values in [0, 1] become 0 or 1 for Bernoulli units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Binarize {
-    /// Left as they are: probabilities of a 1.
+    /// Unchanged: probabilities of a 1.
     None,
     /// 1 above the threshold.
     Threshold(f64),
-    /// 1 with the value as its probability, drawn by seed, row and column.
+    /// 1 with the value as its probability, a function of seed, row and column.
     Sample,
 }
 
@@ -34,8 +34,8 @@ impl Binarize {
 
     /// The new value of a cell; `draw` is a uniform number in (0, 1).
     ///
-    /// What cannot be meant is left alone, for the domain check to refuse: NaN, infinities, and values outside [0, 1]
-    /// unless the threshold lies outside too (bytes under `threshold:127`, but not bytes under 0.5).
+    /// Values that cannot be intended stay unchanged, and the domain check refuses them: NaN, infinities, and values outside
+    /// [0, 1] unless the threshold is outside as well (bytes with `threshold:127`, but not bytes with 0.5).
     fn cell(self, x: f64, draw: impl FnOnce() -> f64) -> f64 {
         let unit = 0.0..=1.0;
         let one = match self {
@@ -57,10 +57,10 @@ impl std::fmt::Display for Binarize {
     }
 }
 
-/// Binarisation of one table, decided once: what is asked for, else what the model remembers, else by the data.
+/// Binarisation of one table: the rule given, else that of the model, else one chosen from the data.
 ///
-/// By the data means: for units with the states 0 and 1, the first value strictly between them turns on a threshold of
-/// 0.5. Everything read before it was 0 or 1, which a threshold does not change, so deciding late is deciding at once.
+/// From the data: for units with the states 0 and 1, the first value strictly between them turns on a threshold of 0.5.
+/// Everything read before was 0 or 1, which a threshold does not change, so the late decision changes nothing.
 pub struct Binarizer {
     rule: Option<Binarize>,
     by_data: bool,
@@ -68,16 +68,16 @@ pub struct Binarizer {
 }
 
 impl Binarizer {
-    /// For data that meets `unit`.
-    pub fn new(asked: Option<Binarize>, remembered: Option<Binarize>, unit: &dyn Unit<f64>, seed: u64) -> Binarizer {
-        let rule = asked.or(remembered);
+    /// For data of `unit`: the rule given, and the rule of the model.
+    pub fn new(given: Option<Binarize>, stored: Option<Binarize>, unit: &dyn Unit<f64>, seed: u64) -> Binarizer {
+        let rule = given.or(stored);
         let by_data = rule.is_none() && takes_probabilities(unit);
         Binarizer { rule, by_data, key: Key::root(seed).of(Purpose::Binarize) }
     }
 
     /// Binarises a block whose first row has the number `first`, counted from 1.
     pub fn apply(&mut self, rows: &mut Array2<f64>, first: u64) {
-        // Without branches: random bits would mispredict every other one.
+        // Without branches, because half of them would be mispredicted on random bits.
         let grey = |rows: &Array2<f64>| rows.iter().fold(false, |any, x| any | ((*x > 0.0) & (*x < 1.0)));
         if self.by_data && self.rule.is_none() && grey(rows) {
             self.rule = Some(Binarize::Threshold(0.5));
@@ -88,13 +88,13 @@ impl Binarizer {
         }
     }
 
-    /// The rule that the data itself has brought about, if it has.
+    /// The rule that was chosen from the data, if there is one.
     pub fn decided_by_data(&self) -> Option<Binarize> {
         self.rule.filter(|_| self.by_data)
     }
 }
 
-/// Whether a unit has the states 0 and 1 and takes the values between as probabilities: what can be binarised for.
+/// Whether a unit has the states 0 and 1 and accepts values between them as probabilities, so that data can be binarised for it.
 pub fn takes_probabilities(unit: &dyn Unit<f64>) -> bool {
     let mut x = [0.0];
     let mut state = |k| {
@@ -110,9 +110,9 @@ mod tests {
     use crate::units::Kind;
     use ndarray::array;
 
-    fn binarizer(asked: Option<Binarize>, remembered: Option<Binarize>, kind: &str) -> Binarizer {
+    fn binarizer(given: Option<Binarize>, stored: Option<Binarize>, kind: &str) -> Binarizer {
         let options = if kind == "potts" { [("states".into(), "2".into())].into() } else { Default::default() };
-        Binarizer::new(asked, remembered, Kind::new(kind, &options).unwrap().unit(), 7)
+        Binarizer::new(given, stored, Kind::new(kind, &options).unwrap().unit(), 7)
     }
 
     #[test]

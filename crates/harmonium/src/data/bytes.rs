@@ -1,4 +1,4 @@
-//! A data file as a stream of bytes: a regular file, unpacked if it begins as gzip does, whatever its name.
+//! A data file as a stream of bytes, decompressed if its first bytes are those of gzip, whatever its name.
 
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;
@@ -6,22 +6,22 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Packed data may unpack to this many bytes at any ratio…
+/// Compressed data may expand to this many bytes at any ratio…
 const ALWAYS_ALLOWED: u64 = 1 << 30;
-/// …and to this many times its own size. Deflate cannot exceed 1032, which only bombs and constant tables come near.
+/// …and to this many times its own size. Deflate cannot exceed 1032, and only bombs and constant tables come close.
 const MOST_RATIO: u64 = 1000;
 
-/// Bytes to read from the first to the last.
+/// The bytes of a file, read from first to last.
 pub(super) struct Bytes {
     /// The file, for messages.
     pub path: PathBuf,
-    /// What gives the bytes.
+    /// The reader of the bytes.
     pub reader: Box<dyn BufRead + Send>,
-    /// Where the bytes stand as they are, unless they are packed.
+    /// Where the bytes are in the file, unless they are compressed.
     pub plain: Option<Plain>,
 }
 
-/// A part of a file that can be read at any place.
+/// A part of a file that can be read at any position.
 pub(super) struct Plain {
     pub file: File,
     pub start: u64,
@@ -41,56 +41,59 @@ impl Bytes {
         Ok(Bytes { path: path.into(), reader: gunzip(reader, length), plain: None })
     }
 
-    /// The reading that failed, with the file's name.
+    /// An error of reading this file.
     pub fn failed(&self, source: io::Error) -> Error {
         Error::Io { path: self.path.clone(), action: "read", source }
     }
 
-    /// The refusal of the file.
+    /// An error about the content of this file.
     pub fn refuse(&self, problem: impl Into<String>) -> Error {
         Error::Data { path: self.path.clone(), problem: problem.into() }
     }
 }
 
-/// Opens a regular file and says its length. A directory cannot be read, and opening a named pipe would wait for ever.
+/// Opens a regular file and returns its length. A directory cannot be read, and opening a named pipe would block.
 pub(super) fn regular(path: &Path) -> Result<(File, u64)> {
     let failed = |source| Error::Io { path: path.into(), action: "open", source };
-    if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(Error::Data { path: path.into(), problem: "not a regular file".into() });
+    let meta = fs::metadata(path).map_err(failed)?;
+    if !meta.is_file() {
+        let problem = if meta.is_dir() { "a directory, not a regular file" } else { "not a regular file" };
+        return Err(Error::Data { path: path.into(), problem: problem.into() });
     }
     let file = File::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     Ok((file, length))
 }
 
-/// Opens a file that is read at many places, and so cannot be packed.
+/// Opens a file that is read at many positions, and so cannot be compressed.
 #[cfg(any(feature = "parquet", feature = "hdf5"))]
 pub(super) fn seekable(path: &Path) -> Result<(File, u64)> {
     let failed = |source| Error::Io { path: path.into(), action: "read", source };
     let (mut file, length) = regular(path)?;
     let mut head = Vec::new();
     file.by_ref().take(2).read_to_end(&mut head).map_err(failed)?;
-    match head.starts_with(&[0x1f, 0x8b]) {
-        true => Err(Error::Data { path: path.into(), problem: "it is packed by gzip: unpack it first".into() }),
-        false => Ok((file, length)),
+    if head.starts_with(&[0x1f, 0x8b]) {
+        Err(Error::Data { path: path.into(), problem: "the file is compressed with gzip; decompress it first".into() })
+    } else {
+        Ok((file, length))
     }
 }
 
-/// The bytes behind gzip data of `packed` bytes.
+/// The decompressed bytes of gzip data of `packed` bytes.
 pub(super) fn gunzip(reader: impl BufRead + Send + 'static, packed: u64) -> Box<dyn BufRead + Send> {
     Box::new(BufReader::with_capacity(1 << 16, Unpacked::new(MultiGzDecoder::new(reader), "gzip", packed)))
 }
 
-/// Bytes that `packed` bytes may unpack to.
+/// The number of bytes that `packed` bytes may expand to.
 pub(super) fn most_unpacked(packed: u64) -> u64 {
     ALWAYS_ALLOWED.max(packed.saturating_mul(MOST_RATIO))
 }
 
-/// A decoder that says what is wrong with its data and stops at the limit.
+/// A decoder that reports what is wrong with its data and stops at the limit.
 pub(super) struct Unpacked<R> {
     decoder: R,
     what: &'static str,
-    /// Bytes it may still give.
+    /// Bytes it may still return.
     left: u64,
 }
 
@@ -112,7 +115,7 @@ impl<R: Read> Read for Unpacked<R> {
             _ => e,
         })?;
         self.left = self.left.checked_sub(n as u64).ok_or_else(|| {
-            io::Error::other(format!("the {what} data unpacks to more than 1 GiB and {MOST_RATIO} times its size"))
+            io::Error::other(format!("the {what} data expands to more than 1 GiB and {MOST_RATIO} times its size"))
         })?;
         Ok(n)
     }

@@ -1,15 +1,15 @@
 //! H(q) = −Σ q log q of the empirical distribution q of a table's rows, counted block by block.
 //!
-//! With the mean log likelihood it gives the divergence KL(q‖p) = −⟨log p⟩ − H(q) without keeping the rows.
+//! With the mean log likelihood this gives the divergence KL(q‖p) = −⟨log p⟩ − H(q) without storing the rows.
 
 use crate::units::Unit;
 use ndarray::{ArrayView1, ArrayView2};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
-/// How often each row occurs; rows are told apart by 128 bits of their SHA-256.
+/// How often each row occurs; rows are identified by 128 bits of their SHA-256.
 pub struct RowCounts {
-    /// The values a site can have, sorted; empty for continuous units.
+    /// The possible values of a site, sorted; empty for continuous units.
     states: Vec<f64>,
     counts: HashMap<[u8; 16], u64>,
     rows: u64,
@@ -17,7 +17,7 @@ pub struct RowCounts {
 }
 
 impl RowCounts {
-    /// Rows beyond which counting stops: it would take more than about 64 MB.
+    /// Rows after which counting stops: more would take over 64 MB.
     pub const MOST_ROWS: u64 = 1_000_000;
 
     /// For data values of `unit`.
@@ -45,25 +45,25 @@ impl RowCounts {
         }
     }
 
-    /// Whether every value so far is a state of its site: not grey, not continuous.
+    /// Whether every value so far is a state of its unit, not a grey or continuous value.
     pub fn all_states(&self) -> bool {
         self.all_states
     }
 
-    /// H(q) in nats; `None` where q is no distribution over states, or of too many rows.
+    /// H(q) in nats; `None` if some values are not states, or if there are too many rows.
     pub fn entropy(&self) -> Option<f64> {
         if !self.all_states || !(1..=Self::MOST_ROWS).contains(&self.rows) {
             return None;
         }
-        // In order of size: the order of a hash map differs from run to run, and so would the last bits of the sum.
+        // Sorted: the order of a hash map differs between runs, and so would the last bits of the sum.
         let mut counts: Vec<u64> = self.counts.values().copied().collect();
         counts.sort_unstable();
         let term = |n: u64| n as f64 / self.rows as f64;
-        // One kind of row gives −1·0 = −0, which adding zero makes 0.
+        // A single distinct row gives −1·0 = −0; adding zero makes it 0.
         Some(counts.into_iter().map(term).map(|q| -q * q.ln()).sum::<f64>() + 0.0)
     }
 
-    /// Adding zero makes −0 the state 0.
+    /// Whether x is a state. Adding zero turns −0 into 0.
     fn is_state(&self, x: f64) -> bool {
         self.states.binary_search_by(|s| s.total_cmp(&(x + 0.0))).is_ok()
     }

@@ -1,8 +1,8 @@
-//! FASTA alignments: a line `>name`, then a sequence on one or more lines; the letter at a site is the code of a Potts unit.
+//! FASTA alignments: a line `>name`, then a sequence on one or more lines; each letter is the code of a Potts unit.
 //!
-//! All sequences have one length. Lower case is upper case and `.` a gap, but in .a2m and .a3m files both are insertions and
-//! left out. Letters that are not of the alphabet become gaps, as is common, and are counted. The file is read twice: first
-//! for its alphabet, its length and its number of sequences.
+//! All sequences have the same length. Lower case is read as upper case and `.` as a gap, except in .a2m and .a3m files, where
+//! both are insertions and ignored. Letters outside the alphabet are read as gaps, as is common, and counted. The file is read
+//! twice: first for its alphabet, its length and its number of sequences.
 
 use super::alphabet::Alphabet;
 use super::bytes::Bytes;
@@ -12,14 +12,14 @@ use crate::error::{Error, Result};
 use ndarray::Array2;
 use std::path::Path;
 
-/// Endings of files whose lower-case letters are insertions.
+/// Extensions of files whose lower-case letters are insertions.
 const WITH_INSERTIONS: [&str; 2] = ["a2m", "a3m"];
 /// Longest name that is kept, in bytes.
 const MOST_NAME: usize = 256;
-/// Rows that are set aside for at once; more comes as the file proves to have them.
+/// Numbers that are allocated at first; more follow as the file turns out to have them.
 const RESERVE: usize = 1 << 24;
 
-/// Whether a file that begins so is meant as FASTA.
+/// Whether a file with these first bytes is FASTA.
 pub fn begins(head: &[u8]) -> bool {
     head.starts_with(b">") && super::is_text(head)
 }
@@ -40,7 +40,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     let unknown = found.unknown(&alphabet);
     if let Some(letter) = unknown.iter().find(|_| codes[usize::from(b'-')].is_none()) {
         let letter = shown(&char::from(letter.0).to_string());
-        return Err(records.refuse(format!("the letter '{letter}' is not of the alphabet {}", alphabet.letters())));
+        return Err(records.refuse(format!("the letter '{letter}' is not in the alphabet {}", alphabet.letters())));
     }
     let no_header = None::<std::iter::Empty<&[u8]>>;
     let places = places(options, found.sites, no_header).map_err(|problem| records.refuse(problem))?;
@@ -49,17 +49,17 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     Ok(Box::new(Alignment { records, alphabet, codes, unknown, places, columns, rows: found.rows, done: 0 }))
 }
 
-/// The code of every byte of a sequence, a gap where it has none.
+/// The code of every byte of a sequence; a gap if the byte is not in the alphabet.
 fn codes(alphabet: &Alphabet) -> [Option<u8>; 256] {
     let codes = alphabet.codes();
     codes.map(|code| code.or(codes[usize::from(b'-')]))
 }
 
-/// Sequences one after the other.
+/// The sequences of a file, one after the other.
 struct Records {
     lines: Lines,
     insertions: bool,
-    /// The line that begins the next sequence, if it has been reached.
+    /// The `>` line of the next sequence, if it was read already.
     head: Option<Vec<u8>>,
     count: u64,
     line: Vec<u8>,
@@ -77,13 +77,13 @@ impl Records {
                     records.head = Some(records.line.clone());
                     break;
                 }
-                Some(_) => return Err(records.refuse("not a FASTA file: it does not begin with '>'".into())),
+                Some(_) => return Err(records.refuse("not a FASTA file: it does not start with '>'".into())),
             }
         }
         Ok(records)
     }
 
-    /// Reads the next line without the white space around it; false at the end.
+    /// Reads the next line without surrounding white space; false at the end.
     fn next_line(&mut self) -> Result<bool> {
         self.line.clear();
         let more = self.lines.append(&mut self.line)?;
@@ -91,7 +91,7 @@ impl Records {
         Ok(more)
     }
 
-    /// Puts the next sequence into `sequence`, in upper case and with `-` for gaps; false at the end.
+    /// Reads the next sequence into `sequence`, in upper case and with `-` for gaps; false at the end.
     fn next(&mut self, sequence: &mut Vec<u8>) -> Result<bool> {
         sequence.clear();
         let Some(mut head) = self.head.take() else { return Ok(false) };
@@ -110,7 +110,7 @@ impl Records {
         Ok(true)
     }
 
-    /// Appends what stands in a line of a sequence.
+    /// Appends the letters of a line.
     fn residues(&self, head: &[u8], sequence: &mut Vec<u8>) -> Result<()> {
         for &byte in &self.line {
             match byte {
@@ -120,13 +120,14 @@ impl Records {
                 b if b.is_ascii_alphabetic() || b == b'*' => sequence.push(b.to_ascii_uppercase()),
                 b => {
                     let sign = shown(&String::from_utf8_lossy(&[b]));
-                    return Err(self.refuse(format!("{}: '{sign}' is no letter of a sequence", self.name(head))));
+                    return Err(self.refuse(format!("{}: '{sign}' is not a letter of a sequence", self.name(head))));
                 }
             }
         }
-        match sequence.len() > MOST_COLUMNS {
-            true => Err(self.refuse(format!("{} is longer than {MOST_COLUMNS} letters", self.name(head)))),
-            false => Ok(()),
+        if sequence.len() > MOST_COLUMNS {
+            Err(self.refuse(format!("{} has more than {MOST_COLUMNS} letters", self.name(head))))
+        } else {
+            Ok(())
         }
     }
 
@@ -142,7 +143,7 @@ impl Records {
     }
 }
 
-/// What the first reading finds.
+/// What the first pass over the file finds.
 struct Survey {
     rows: u64,
     sites: usize,
@@ -164,11 +165,12 @@ impl Survey {
                 return Err(records.refuse(format!("{} has no letters", name())));
             }
             if found.rows > 0 && length != sites {
-                let hint = match records.insertions {
-                    true => "without insertions",
-                    false => "an alignment has one length; if lower-case letters are insertions, call the file .a3m",
+                let hint = if records.insertions {
+                    "all sequences must have the same length without insertions"
+                } else {
+                    "all sequences must have the same length; if lower-case letters are insertions, rename the file to .a3m"
                 };
-                let problem = format!("{} has {length} letters, the first sequence has {sites}; {hint}", name());
+                let problem = format!("{} has {length} letters, but the first sequence has {sites}; {hint}", name());
                 return Err(records.refuse(problem));
             }
             (found.rows, found.sites) = (found.rows + 1, length);
@@ -180,7 +182,7 @@ impl Survey {
         }
     }
 
-    /// The letters that are not of the alphabet, and how often they occur.
+    /// The letters outside the alphabet, and how often they occur.
     fn unknown(&self, alphabet: &Alphabet) -> Vec<(u8, u64)> {
         let codes = alphabet.codes();
         let strange = |b: &u8| codes[usize::from(*b)].is_none() && self.counts[usize::from(*b)] > 0;
@@ -193,9 +195,9 @@ struct Alignment {
     records: Records,
     alphabet: Alphabet,
     codes: [Option<u8>; 256],
-    /// Letters that are not of the alphabet and how often they occur.
+    /// Letters outside the alphabet, and how often they occur.
     unknown: Vec<(u8, u64)>,
-    /// For every site its place in a row; none if every site has its own.
+    /// For every site its column in a row, if it has one; none if all sites are read.
     places: Option<Vec<Option<u32>>>,
     columns: usize,
     rows: u64,
@@ -204,7 +206,7 @@ struct Alignment {
 
 impl Alignment {
     fn refuse_changed(&self) -> Error {
-        self.records.refuse("the file has changed while it was read".into())
+        self.records.refuse("the file changed while it was read".into())
     }
 
     /// Letters of a sequence in the file.
@@ -245,7 +247,7 @@ impl Source for Alignment {
         let all = self.rows as f64 * self.sites() as f64;
         (count > 0).then(|| {
             let part = 100.0 * count as f64 / all;
-            format!("letters that are not of the alphabet are read as gaps: {letters}, {count} in all ({part:.2} %)")
+            format!("letters outside the alphabet are read as gaps: {letters}, {count} in all ({part:.2} %)")
         })
     }
 

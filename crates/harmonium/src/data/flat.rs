@@ -1,4 +1,4 @@
-//! Numbers that stand one after the other: rows × columns of one type, row after row.
+//! Arrays in C order: rows × columns of one number type, row after row.
 
 use super::bytes::Bytes;
 use super::npy::Dtype;
@@ -7,10 +7,10 @@ use crate::error::Result;
 use ndarray::Array2;
 use std::io::Read;
 
-/// Bytes set aside at once; more comes as the file proves to have it.
+/// Bytes that are allocated at first; more follow as the file turns out to have them.
 const RESERVE: u64 = 1 << 24;
 
-/// Rows, columns and bytes of an array, if its shape is one of a table.
+/// Rows, columns and bytes of an array whose shape is that of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Extent {
     pub rows: u64,
@@ -19,13 +19,13 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// The first dimension counts the rows, the others are flattened. Nothing is allocated for what is refused here.
+    /// The first dimension counts the rows, the others are flattened. Nothing is allocated for shapes that are refused.
     pub fn new(shape: &[u64], dtype: Dtype) -> std::result::Result<Extent, String> {
         let (rows, rest) = match shape {
             [] => return Err("the array is a single number, expected rows and columns".into()),
             [n] => {
                 return Err(format!(
-                    "the array has one dimension: reshape it to ({n}, 1) for {n} rows, to (1, {n}) for one"
+                    "the array has one dimension: reshape it to ({n}, 1) for {n} rows, or to (1, {n}) for one row"
                 ));
             }
             [rows, rest @ ..] => (*rows, rest),
@@ -35,15 +35,16 @@ impl Extent {
         }
         let product = |numbers: &[u64]| numbers.iter().try_fold(1u64, |p, n| p.checked_mul(*n));
         let bytes = product(shape).and_then(|n| n.checked_mul(dtype.size() as u64));
-        let bytes =
-            bytes.ok_or_else(|| format!("the header claims shape {}, more than any file can hold", tuple(shape)))?;
+        let bytes = bytes.ok_or_else(|| {
+            format!("the header claims the shape {}, which is more than any file can hold", tuple(shape))
+        })?;
         match product(rest).map(usize::try_from) {
             Some(Ok(columns)) if columns <= MOST_COLUMNS => Ok(Extent { rows, columns, bytes }),
             _ => Err(format!("shape {} has rows of more than {MOST_COLUMNS} numbers", tuple(shape))),
         }
     }
 
-    /// Refuses a file with another number of bytes behind its header; what is packed tells only at its end.
+    /// Refuses a file with the wrong number of bytes after its header; compressed data is checked at its end.
     pub fn check_length(&self, shape: &[u64], start: u64, bytes: &Bytes) -> Result<()> {
         let Some(plain) = &bytes.plain else { return Ok(()) };
         let found = plain.length.saturating_sub(start);
@@ -52,12 +53,12 @@ impl Extent {
         }
         let (shape, expected) = (tuple(shape), self.bytes);
         let claim =
-            format!("the header claims shape {shape}, that is {expected} bytes of data, but {found} bytes follow");
+            format!("the header claims the shape {shape}, which is {expected} bytes of data, but {found} bytes follow");
         Err(bytes.refuse(claim))
     }
 }
 
-/// A shape as Python writes it.
+/// A shape in the notation of Python.
 pub(super) fn tuple(shape: &[u64]) -> String {
     format!("({})", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
 }
@@ -72,11 +73,11 @@ pub(super) fn image(shape: &[u64]) -> Option<(usize, usize)> {
 
 /// A source of numbers in C order.
 pub(super) struct Flat {
-    /// Positioned behind the header.
+    /// Positioned after the header.
     pub bytes: Bytes,
     pub dtype: Dtype,
     pub extent: Extent,
-    /// What the numbers are divided by.
+    /// The number that all are divided by.
     pub unit: f64,
     pub image: Option<(usize, usize)>,
     pub done: u64,
@@ -91,14 +92,13 @@ impl Flat {
         Ok(raw)
     }
 
-    /// The end of the rows must be the end of the bytes; for packed data this is also where its checksum is compared.
+    /// Checks that no bytes follow the last row; this also compares the checksum of compressed data.
     fn finish(&mut self) -> Result<()> {
         let Extent { rows, columns, .. } = self.extent;
-        match self.take(1)?.is_empty() {
-            true => Ok(()),
-            false => {
-                Err(self.bytes.refuse(format!("more data follows the {rows} rows of {columns} numbers it claims")))
-            }
+        if self.take(1)?.is_empty() {
+            Ok(())
+        } else {
+            Err(self.bytes.refuse(format!("more data follows the {rows} rows of {columns} numbers in the header")))
         }
     }
 }
@@ -122,7 +122,7 @@ impl Source for Flat {
         if n == 0 {
             return Ok(None);
         }
-        // No product overflows: all rows together have a number of bytes that fits.
+        // No product overflows: the number of bytes of all rows fits.
         let row = columns as u64 * self.dtype.size() as u64;
         let raw = self.take(n * row)?;
         if (raw.len() as u64) < n * row {

@@ -1,7 +1,7 @@
-//! HDF5: data sets of numbers in groups, plain or in packed chunks, as h5py, pandas and MATLAB write them.
+//! HDF5: data sets of numbers in groups, contiguous or in compressed chunks, as written by h5py, pandas and MATLAB.
 //!
-//! `FILE.h5:GROUP/NAME` names the data set; without a name it is the only one of numbers with two or more dimensions, of which
-//! the first counts the rows. Numbers are read as they stand, as from .npy.
+//! `FILE.h5:GROUP/NAME` chooses the data set; without a name it is the only one of numbers with two or more dimensions, of which
+//! the first counts the rows. Numbers are read unchanged, as from .npy.
 
 use super::bytes::{most_unpacked, seekable};
 use super::flat::{self, Extent};
@@ -13,14 +13,14 @@ use hdf5_pure::{Dataset, Datatype, DatatypeByteOrder, File, FixedPointLayout, Fl
 use ndarray::Array2;
 use std::path::{Path, PathBuf};
 
-/// Groups within groups that are looked into.
+/// Depth of nested groups that are searched.
 const DEEPEST: usize = 16;
-/// Data sets and groups that are looked at.
+/// Data sets and groups that are searched at most.
 const MOST_SETS: usize = 10_000;
-/// Largest chunk, in bytes: a chunk is unpacked whole.
+/// Largest chunk in bytes: a chunk is decompressed as a whole.
 const MOST_CHUNK: u64 = 1 << 30;
 
-/// Whether a file that begins so is meant as HDF5.
+/// Whether a file with these first bytes is HDF5.
 pub fn begins(head: &[u8]) -> bool {
     head.starts_with(b"\x89HDF\r\n\x1a\n")
 }
@@ -55,28 +55,28 @@ fn data_sets(path: &Path, options: &ReadOptions) -> Result<Vec<Set>> {
     options.refuse_for(path, "HDF5 files")?;
     seekable(path)?;
     let file = File::open_streaming(path).map_err(|e| refusal(path, &e))?;
-    let (mut sets, mut looked) = (Vec::new(), 0);
-    look(&file.root(), "", 0, &mut looked, &mut sets).map_err(|e| refusal(path, &e))?;
+    let (mut sets, mut visited) = (Vec::new(), 0);
+    collect_sets(&file.root(), "", 0, &mut visited, &mut sets).map_err(|e| refusal(path, &e))?;
     sets.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(sets)
 }
 
-/// Gathers the data sets of a group and of the groups within it.
-fn look(group: &Group, prefix: &str, depth: usize, looked: &mut usize, sets: &mut Vec<Set>) -> Outcome<()> {
+/// Collects the data sets of a group and of the groups in it.
+fn collect_sets(group: &Group, prefix: &str, depth: usize, visited: &mut usize, sets: &mut Vec<Set>) -> Outcome<()> {
     for name in group.datasets()? {
-        *looked += 1;
-        if *looked > MOST_SETS {
+        *visited += 1;
+        if *visited > MOST_SETS {
             return Ok(());
         }
         let set = group.dataset(&name)?;
-        // What cannot be read is none of the tables that could be meant.
+        // A data set that cannot be read is not one of the tables.
         let (Ok(shape), Some(dtype)) = (set.shape(), set.datatype().ok().as_ref().and_then(numbers)) else { continue };
         sets.push(Set { name: format!("{prefix}{name}"), shape, dtype, set });
     }
     for name in group.groups()? {
-        *looked += 1;
-        if depth < DEEPEST && *looked <= MOST_SETS {
-            look(&group.group(&name)?, &format!("{prefix}{name}/"), depth + 1, looked, sets)?;
+        *visited += 1;
+        if depth < DEEPEST && *visited <= MOST_SETS {
+            collect_sets(&group.group(&name)?, &format!("{prefix}{name}/"), depth + 1, visited, sets)?;
         }
     }
     Ok(())
@@ -88,7 +88,7 @@ fn refusal(path: &Path, error: &hdf5_pure::Error) -> Error {
     Error::Data { path: path.into(), problem: format!("not readable as HDF5 ({})", shown(&error.to_string())) }
 }
 
-/// The number type of a data set, if it is one that .npy files know as well. h5py's booleans are an enumeration.
+/// The number type of a data set, if it is one of those of .npy files. h5py stores booleans as an enumeration.
 fn numbers(datatype: &Datatype) -> Option<Dtype> {
     let (letter, size, order) = match datatype {
         Datatype::Enumeration { base_type, members, .. } => {
@@ -116,7 +116,7 @@ fn numbers(datatype: &Datatype) -> Option<Dtype> {
 }
 
 impl Set {
-    /// Checks what the file claims and gives the rows.
+    /// Checks the claims of the file and opens the rows.
     fn source(&self, path: &Path) -> Result<Box<dyn Source>> {
         let refuse = |problem: String| Error::Data {
             path: path.into(),

@@ -1,6 +1,6 @@
-//! IDX, the format of MNIST: two zero bytes, a type, the number of dimensions, their extents, then the numbers.
+//! IDX, the format of MNIST: two zero bytes, a type, the number of dimensions, their sizes, then the numbers.
 //!
-//! Everything is big-endian. Bytes are grey values and read as value/255; other types are read as they stand.
+//! Everything is big-endian. Bytes are grey values and are read as value/255; other types are read unchanged.
 //! See LeCun, Cortes and Burges, *The MNIST database of handwritten digits*, 1998.
 
 use super::bytes::Bytes;
@@ -11,10 +11,10 @@ use crate::error::Result;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Type codes and NumPy's names of the types.
+/// Type codes, and the names of these types in NumPy.
 const TYPES: [(u8, &str); 6] = [(0x08, "u1"), (0x09, "i1"), (0x0b, ">i2"), (0x0c, ">i4"), (0x0d, ">f4"), (0x0e, ">f8")];
 
-/// Whether a file that begins so can only be meant as IDX.
+/// Whether a file with these first bytes is IDX.
 pub fn begins(head: &[u8]) -> bool {
     matches!(head, [0, 0, code, 1..=8, ..] if TYPES.iter().any(|t| t.0 == *code))
 }
@@ -34,7 +34,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     Ok(Box::new(Flat { bytes, dtype, extent, unit, image: flat::image(&shape), done: 0 }))
 }
 
-/// The first four bytes and the extents they announce, at most 255.
+/// The first four bytes and the sizes that follow, at most 255.
 fn header(file: &mut impl Read) -> io::Result<([u8; 4], Vec<u64>)> {
     let mut code = [0; 4];
     file.read_exact(&mut code)?;
@@ -52,7 +52,7 @@ fn check(code: [u8; 4], shape: &[u64]) -> std::result::Result<(Dtype, Extent), S
         format!("the IDX type 0x{:02x} is unknown; known are 0x08, 0x09, 0x0b, 0x0c, 0x0d and 0x0e", code[2])
     })?;
     if let [n] = shape {
-        return Err(format!("the file holds {n} numbers without columns, such as labels, expected images or rows"));
+        return Err(format!("the file holds {n} single numbers, such as labels; expected images or rows"));
     }
     let dtype = Dtype::parse(name)?;
     Ok((dtype, Extent::new(shape, dtype)?))

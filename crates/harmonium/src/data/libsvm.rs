@@ -1,7 +1,7 @@
-//! libsvm, svmlight: each line is a label and `index:value` pairs with ascending indices; what is not named is 0.
+//! libsvm and svmlight: each line is a label and `index:value` pairs with ascending indices; missing indices are 0.
 //!
-//! The label, `qid:` and comments behind `#` are left out. Indices count from 1, or from 0 if a 0 occurs. The number of
-//! columns is the largest index, found by reading the file twice; the `columns` option can name columns beyond it.
+//! The label, `qid:` and comments after `#` are ignored. Indices count from 1, or from 0 if a 0 occurs. The number of columns
+//! is the largest index, for which the file is read twice; the option `columns` can name columns beyond it.
 
 use super::bytes::Bytes;
 use super::text::{Cell, Lines, largest, number, places};
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Opens a libsvm file.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     if options.label_column.as_deref().is_some_and(|l| l != "first") {
-        let problem = "a libsvm file has its label first, and it is always left out".into();
+        let problem = "the label of a libsvm file is its first column and is always ignored".into();
         return Err(Error::Data { path: path.into(), problem });
     }
     let (rows, indices) = survey(start(path, options)?)?;
@@ -28,7 +28,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     Ok(Box::new(Sparse { lines, base, places, columns, rows, done: 0 }))
 }
 
-/// The first reading: number of rows, smallest and largest index.
+/// The first pass: number of rows, smallest and largest index.
 fn survey(mut lines: Lines) -> Result<(u64, RangeInclusive<usize>)> {
     let (mut rows, mut low, mut high) = (0, usize::MAX, 0);
     while let Some((line_number, line)) = lines.next()? {
@@ -87,7 +87,7 @@ fn pair(word: &[u8]) -> std::result::Result<(usize, f64), String> {
     let (index, value) = text.split_once(':').unwrap_or((&text, ""));
     let index = index.parse().map_err(|_| format!("'{}' is not index:value", shown(&text)))?;
     if index > MOST_COLUMNS {
-        return Err(format!("the index {index} is beyond the limit of {MOST_COLUMNS} columns"));
+        return Err(format!("the index {index} is above the limit of {MOST_COLUMNS} columns"));
     }
     match number(value.as_bytes()) {
         Cell::Number(x) => Ok((index, x)),
@@ -112,7 +112,7 @@ impl Sparse {
         for pair in Pairs(line) {
             let (index, x) = pair?;
             if let Some(last) = last.filter(|last| index <= *last) {
-                return Err(format!("the index {index} follows {last}, but indices must ascend"));
+                return Err(format!("the index {index} follows {last}, but indices must increase"));
             }
             last = Some(index);
             let column = index.checked_sub(self.base);
@@ -145,7 +145,7 @@ impl Source for Sparse {
         let mut block = Array2::zeros((n, self.columns));
         for row in block.rows_mut() {
             let Some((line_number, line)) = self.lines.next()? else {
-                return Err(self.lines.refuse("the file has become shorter while it was read".into()));
+                return Err(self.lines.refuse("the file became shorter while it was read".into()));
             };
             self.done += 1;
             self.fill(&line, row).map_err(|e| self.lines.refuse(place(self.done, line_number, &e)))?;

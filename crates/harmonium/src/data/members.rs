@@ -1,4 +1,4 @@
-//! Files that hold several tables: `FILE:NAME` names one, and without a name there must be only one.
+//! Files with several tables: `FILE:NAME` chooses one; without a name there must be exactly one.
 
 use super::{FORMATS, Format, shown};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Names that a message lists at most.
 const LISTED: usize = 8;
 
-/// `FILE.npz:NAME` taken apart, unless a file is called just so.
+/// The format, file and name of `FILE.npz:NAME`, unless a file with that whole name exists.
 pub(super) fn split(path: &Path) -> Option<(&'static Format, PathBuf, String)> {
     let text = path.to_str()?;
     let lower = text.to_ascii_lowercase();
@@ -18,26 +18,26 @@ pub(super) fn split(path: &Path) -> Option<(&'static Format, PathBuf, String)> {
     (!path.exists()).then(|| (format, text[..at].into(), text[at + 1..].into()))
 }
 
-/// The only table of a file; every one stands with its name and shape.
+/// The only one of some tables, which come with their names and shapes.
 pub(super) fn only<'a, T>(path: &Path, what: &str, tables: &'a [(T, String, String)]) -> Result<&'a T> {
     let problem = match tables {
         [(table, _, _)] => return Ok(table),
-        [] => format!("none of its {what} has rows and columns of numbers"),
+        [] => format!("none of the {what} in this file has rows and columns of numbers"),
         [(_, first, _), ..] => {
             let list = listed(tables.iter().map(|(_, name, shape)| format!("{} {shape}", shown(name))));
             let file = path.file_name().unwrap_or_default().display();
-            format!("there are several {what}, {list}; choose one as {file}:{}", shown(first))
+            format!("the file has several {what}: {list}; choose one, such as {file}:{}", shown(first))
         }
     };
     Err(Error::Data { path: path.into(), problem })
 }
 
-/// The refusal of a name that no table has.
+/// The error for a name that no table has.
 pub(super) fn unknown<'a>(path: &Path, what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known = listed(known.map(shown));
     let problem = match known.as_str() {
-        "" => format!("there is no {what} '{}' of numbers", shown(name)),
-        _ => format!("there is no {what} '{}'; there are {known}", shown(name)),
+        "" => format!("the file has no {what} '{}' of numbers", shown(name)),
+        _ => format!("the file has no {what} '{}'; it has {known}", shown(name)),
     };
     Error::Data { path: path.into(), problem }
 }

@@ -1,10 +1,10 @@
-//! A table in memory as a source.
+//! A table in memory, as a source.
 
 use super::Source;
 use crate::error::Result;
 use ndarray::{Array2, s};
 
-/// A whole table, given out block by block.
+/// A table in memory that is read block by block.
 pub struct Memory {
     table: Array2<f64>,
     image: Option<(usize, usize)>,

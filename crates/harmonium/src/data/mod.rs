@@ -1,7 +1,7 @@
 //! Data: tables of numbers, one row per example, read in blocks so that a file may be larger than memory.
 //!
-//! **To add a format: write its file, add its line to [`FORMATS`], or to [`WRITERS`] for writing.** A [`Source`] gives numbers as they stand in the
-//! file; [`PreparedRows`] prepares them (shift, scale, binarise) and encodes them for the units of a layer.
+//! **To add a format: write its file, add its line to [`FORMATS`], or to [`WRITERS`] for writing.** A [`Source`] returns the
+//! numbers of a file unchanged; [`PreparedRows`] prepares them (shift, scale, binarise) and encodes them for the units of a layer.
 
 mod alphabet;
 mod binarize;
@@ -39,15 +39,16 @@ pub use similarity::similarity_weights;
 pub use text::column_list;
 pub use write::{Blocks, TableHead, WRITERS, Writer, write_table};
 
+use crate::advice::Advice;
 use crate::error::{Error, Result, shown};
 use ndarray::Array2;
 use std::io::Read;
 use std::path::Path;
 
-/// Most columns a table can have: one row of them is 128 MiB, and a file that claims more is taken for damaged.
+/// Most columns that a table can have: one such row takes 128 MiB, and a file that claims more is considered damaged.
 pub const MOST_COLUMNS: usize = 1 << 24;
 
-/// A table that is read from its first row to its last, never the whole at once.
+/// A table that is read row by row, never all at once.
 pub trait Source: Send {
     /// Numbers per row.
     fn columns(&self) -> usize;
@@ -70,29 +71,29 @@ pub trait Source: Send {
         None
     }
 
-    /// What a user should know of how the file was read.
+    /// What a user should know about how the file was read.
     fn note(&self) -> Option<String> {
         None
     }
 
-    /// The next rows, at most `n` (and at least one); `None` at the end.
+    /// The next rows, at least one and at most `n`; `None` at the end.
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>>;
 }
 
-/// Opens the table of this name in a file.
+/// Opens a named table in a file.
 pub type OpenMember = fn(&Path, &str, &ReadOptions) -> Result<Box<dyn Source>>;
 
 /// A file format.
 pub struct Format {
     /// Name for messages and documentation.
     pub name: &'static str,
-    /// Endings of its files, in lower case, without the dot; each may be followed by .gz.
+    /// Its file extensions, in lower case, without the dot; each may be followed by .gz.
     pub extensions: &'static [&'static str],
     /// One line for help.
     pub about: &'static str,
-    /// Whether a file that begins with these bytes is of this format; asked when the extension tells nothing.
+    /// Whether a file that begins with these bytes has this format; used when the extension is unknown.
     pub begins: fn(&[u8]) -> bool,
-    /// Opens a file and reads as far as is needed to know its columns.
+    /// Opens a file and reads enough of it to know its columns.
     pub open: fn(&Path, &ReadOptions) -> Result<Box<dyn Source>>,
     /// Opens one of several tables in a file by its name, if the format has such files.
     pub open_member: Option<OpenMember>,
@@ -111,7 +112,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "FASTA",
         extensions: &["fasta", "fa", "faa", "fas", "afa", "a2m", "a3m"],
-        about: "aligned sequences as codes of an alphabet; in .a2m and .a3m lower-case letters are left out",
+        about: "aligned sequences, read as codes of an alphabet; lower-case letters of .a2m and .a3m are ignored",
         begins: fasta::begins,
         open: fasta::open,
         open_member: None,
@@ -119,7 +120,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "text",
         extensions: &["csv", "tsv", "txt", "dat", "data", "amat"],
-        about: "numbers between commas, tabs, semicolons or spaces; a header is found by itself",
+        about: "numbers separated by commas, tabs, semicolons or spaces, with or without a header",
         begins: is_text,
         open: text::open,
         open_member: None,
@@ -127,7 +128,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "NumPy archive",
         extensions: &["npz"],
-        about: "the only array with rows and columns, or FILE.npz:NAME",
+        about: "one array with rows and columns; FILE.npz:NAME if there are several",
         begins: npz::begins,
         open: npz::open,
         open_member: Some(npz::open_member),
@@ -143,7 +144,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "libsvm",
         extensions: &["libsvm", "svm", "svmlight"],
-        about: "a label, which is left out, and index:value pairs",
+        about: "lines of a label, which is ignored, and index:value pairs",
         begins: |_| false,
         open: libsvm::open,
         open_member: None,
@@ -152,7 +153,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "Parquet",
         extensions: &["parquet", "pq"],
-        about: "columns of numbers, lists of one length among them, as pandas and Polars write them",
+        about: "columns of numbers or of lists of one length, as written by pandas and Polars",
         begins: parquet::begins,
         open: parquet::open,
         open_member: None,
@@ -161,15 +162,15 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "HDF5",
         extensions: &["h5", "hdf5", "hdf", "he5"],
-        about: "the only data set with rows and columns, or FILE.h5:GROUP/NAME",
+        about: "one data set with rows and columns; FILE.h5:GROUP/NAME if there are several",
         begins: hdf5::begins,
         open: hdf5::open,
         open_member: Some(hdf5::open_member),
     },
 ];
 
-/// Formats that are not read, or only by a build with a feature.
-const UNREAD: [(&str, &str, Option<&str>); 10] = [
+/// Known formats that cannot be read, or only by a build with a feature.
+const UNREAD: [(&str, &str, Option<&'static str>); 10] = [
     ("parquet", "Parquet", Some("parquet")),
     ("pq", "Parquet", Some("parquet")),
     ("h5", "HDF5", Some("hdf5")),
@@ -182,12 +183,12 @@ const UNREAD: [(&str, &str, Option<&str>); 10] = [
     ("arff", "ARFF", None),
 ];
 
-/// Opens DATA: a file in the format that its extension or else its first bytes tell, or `builtin:NAME`.
+/// Opens a data file, or `builtin:NAME`. The format follows from the extension, or else from the first bytes.
 pub fn open(path: &Path) -> Result<Box<dyn Source>> {
     open_path(path, &ReadOptions::default())
 }
 
-/// Opens DATA: a path, `FILE.npz:NAME` or `FILE.h5:NAME` for one table of several, or `builtin:NAME`.
+/// Opens a path, `FILE.npz:NAME` or `FILE.h5:NAME` for one table of several, or `builtin:NAME`.
 pub fn open_with(spec: &str, options: &ReadOptions) -> Result<Box<dyn Source>> {
     open_path(Path::new(spec), options)
 }
@@ -212,18 +213,20 @@ fn open_path(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
         Error::Data { path: path.into(), problem: format!("{problem}; known extensions are {}", known.join(", ")) }
     };
     if let Some((_, name, feature)) = UNREAD.iter().find(|u| u.0 == extension) {
-        let unread = match feature {
-            None => format!("{name} files are not read yet: convert it to .npy"),
-            Some(f) => {
-                format!("{name} files need a program built with --features {f}: build it so, or convert it to .npy")
+        return Err(match feature {
+            None => refuse(format!("{name} files cannot be read")).advise(&[Advice::ConvertFile]),
+            Some(feature) => {
+                let build = [Advice::BuildWithFeature(feature), Advice::ConvertFile];
+                refuse(format!("{name} files cannot be read by this build")).advise(&build)
             }
-        };
-        return Err(refuse(unread));
+        });
     }
     let head = head(path)?;
     match FORMATS.iter().find(|f| (f.begins)(&head)) {
         Some(format) => (format.open)(path, options),
-        None => Err(refuse(format!("no data format has the extension '.{extension}', and the file is no text"))),
+        None => Err(refuse(format!(
+            "unknown data format: no format has the extension '.{extension}', and the file is not text"
+        ))),
     }
 }
 
@@ -237,7 +240,7 @@ fn extension(path: &Path) -> String {
     Path::new(name).extension().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The first bytes of a file, unpacked.
+/// The first bytes of a file, decompressed.
 fn head(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = bytes::Bytes::open(path)?;
     let mut head = Vec::new();
@@ -245,7 +248,7 @@ fn head(path: &Path) -> Result<Vec<u8>> {
     read.map(|_| head).map_err(|e| bytes.failed(e))
 }
 
-/// Text has no control characters but white space.
+/// Whether the bytes are text: no control characters except white space.
 fn is_text(head: &[u8]) -> bool {
     head.iter().all(|b| !b.is_ascii_control() || b.is_ascii_whitespace())
 }

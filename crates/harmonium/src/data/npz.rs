@@ -1,6 +1,6 @@
-//! NumPy's .npz: a zip archive of .npy arrays, stored or deflated; one array is read, streaming.
+//! NumPy's .npz: a zip archive of .npy arrays, stored or deflated. One array is read as a stream.
 //!
-//! `file.npz:NAME` names the array; without a name it is the only one with two or more dimensions.
+//! `file.npz:NAME` chooses the array; without a name it is the only one with two or more dimensions.
 
 use super::bytes::{Bytes, Plain, Unpacked, regular};
 use super::members::{only, unknown};
@@ -12,7 +12,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use zip::{CompressionMethod, ZipArchive};
 
-/// Whether a file that begins so can only be meant as a zip archive.
+/// Whether a file with these first bytes is a zip archive.
 pub fn begins(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04")
 }
@@ -27,7 +27,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
             tables.push((member, member.name.clone(), super::flat::tuple(&shape)));
         }
     }
-    // A single array that is no table says itself why.
+    // A single array that is not a table reports the reason itself.
     if let ([], [only]) = (tables.as_slice(), members.as_slice()) {
         return npy::from_bytes(only.open(path)?);
     }
@@ -44,7 +44,7 @@ pub fn open_member(path: &Path, name: &str, options: &ReadOptions) -> Result<Box
     }
 }
 
-/// What the archive says of one array.
+/// What the archive states about one array.
 struct Member {
     /// Without the .npy.
     name: String,
@@ -75,19 +75,20 @@ fn members(path: &Path) -> Result<Vec<Member>> {
             members.push(Member { name, method, start, packed, size, crc });
         }
     }
-    match members.is_empty() {
-        true => Err(Error::Data { path: path.into(), problem: "the zip archive holds no .npy arrays".into() }),
-        false => Ok(members),
+    if members.is_empty() {
+        Err(Error::Data { path: path.into(), problem: "the zip archive holds no .npy arrays".into() })
+    } else {
+        Ok(members)
     }
 }
 
 impl Member {
-    /// The bytes of the array; a file of its own, because a source outlives the archive's list.
+    /// The bytes of the array, with a file handle of their own, because a source outlives the archive.
     fn open(&self, path: &Path) -> Result<Bytes> {
         let failed = |source| Error::Io { path: path.into(), action: "read", source };
         let (mut file, length) = regular(path)?;
         if self.start.checked_add(self.packed).is_none_or(|end| end > length) {
-            let problem = format!("the array '{}' would reach beyond the end of the file", shown(&self.name));
+            let problem = format!("the array '{}' extends beyond the end of the file", shown(&self.name));
             return Err(Error::Data { path: path.into(), problem });
         }
         let plain = file.try_clone().map_err(failed)?;
@@ -104,7 +105,7 @@ impl Member {
     }
 }
 
-/// A reader that compares the size and the checksum of what it has given when it reaches the end.
+/// A reader that checks size and checksum when it reaches the end.
 struct Checked {
     reader: Box<dyn Read + Send>,
     left: u64,
@@ -116,7 +117,7 @@ impl Read for Checked {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let n = self.reader.read(bytes)?;
         self.crc.update(&bytes[..n]);
-        let size = || io::Error::other("the zip data has another size than it claims");
+        let size = || io::Error::other("the zip data does not have the size it claims");
         self.left = self.left.checked_sub(n as u64).ok_or_else(size)?;
         if n == 0 && !bytes.is_empty() {
             if self.left > 0 {

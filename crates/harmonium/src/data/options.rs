@@ -1,31 +1,31 @@
-//! How to read a table: lines to skip, columns to take, the column that is no data, the letters of its codes.
+//! How to read a table: lines to skip, columns to read, the label column, the alphabet.
 
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// How to read a table.
+/// Options for reading a table.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct ReadOptions {
-    /// Lines skipped at the top.
+    /// Lines to skip at the top.
     pub skip_rows: u64,
-    /// Columns to take, in this order: numbers and ranges counted from 1 such as `1-4,7`, or names of the header.
+    /// Columns to read, in this order: numbers and ranges counted from 1 such as `1-4,7`, or names from the header.
     pub columns: Option<String>,
-    /// The column left out of the data: `first`, `last`, a number counted from 1, or a name of the header.
+    /// A column that is not data: `first`, `last`, a number counted from 1, or a name from the header.
     pub label_column: Option<String>,
-    /// The alphabet of sequences: a name or its letters, see [`Alphabet`](super::Alphabet); none if their letters tell it.
+    /// The alphabet of sequences: a name or its letters, see [`Alphabet`](super::Alphabet); by default it is guessed.
     pub alphabet: Option<String>,
-    /// Whether missing cells of a text table are read as NaN; else they are refused.
+    /// Whether missing cells of a text table are read as NaN; otherwise they are errors.
     pub missing: bool,
 }
 
 impl ReadOptions {
-    /// Refuses options on data that is no text, instead of not heeding them.
+    /// Refuses options that apply only to text tables.
     pub(super) fn refuse_for(&self, path: &Path, what: &str) -> Result<()> {
         if self.skip_rows == 0 && self.columns.is_none() && self.label_column.is_none() {
             return Ok(());
         }
-        let problem = format!("rows to skip, columns and a label column can be chosen in text tables, not in {what}");
+        let problem = format!("lines to skip, columns and a label column can be chosen in text tables, not in {what}");
         Err(Error::Data { path: path.into(), problem })
     }
 }

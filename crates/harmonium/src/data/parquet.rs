@@ -1,12 +1,13 @@
 //! Parquet: columns of numbers in groups of rows, as pandas, Polars, DuckDB and Spark write them.
 //!
 //! A field is a column; a list of numbers that has the same length in every row is that many columns. A missing number is
-//! read as NaN. Read by column, a group of rows at a time, through the library's plain column readers, which need
-//! none of the Arrow crates.
+//! read as NaN. Files are read by column, one group of rows at a time, with the plain column readers of the parquet crate,
+//! which need none of the Arrow crates.
 
 use super::bytes::{most_unpacked, seekable};
 use super::text::{arranged, places};
 use super::{MOST_COLUMNS, ReadOptions, Source, shown};
+use crate::advice::Advice;
 use crate::error::{Error, Result};
 use ndarray::{Array2, ArrayViewMut2, s};
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -19,10 +20,10 @@ use parquet::schema::types::ColumnDescPtr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Beginning of the names that pandas gives to columns of its row index.
+/// Prefix of the columns in which pandas stores its row index.
 const INDEX: &str = "__index_level_";
 
-/// Whether a file that begins so is meant as Parquet.
+/// Whether a file with these first bytes is Parquet.
 pub fn begins(head: &[u8]) -> bool {
     head.starts_with(b"PAR1")
 }
@@ -35,11 +36,12 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     }
     let (file, length) = seekable(path)?;
     let reader = SerializedFileReader::new(file).map_err(|e| refusal(path, &e))?;
-    let fields = fields(&reader, options).map_err(refuse)?;
-    let rows = rows(&reader).ok_or_else(|| refuse("its groups of rows do not have the rows it claims".into()))?;
+    let fields = fields(&reader, options, &refuse)?;
+    let rows = rows(&reader)
+        .ok_or_else(|| refuse("the row groups do not add up to the number of rows in the header".into()))?;
     let width = fields.iter().try_fold(0usize, |sum, f| sum.checked_add(f.width())).filter(|w| *w <= MOST_COLUMNS);
     let width = width.ok_or_else(|| refuse(format!("a row has more than {MOST_COLUMNS} numbers")))?;
-    // A list is unpacked row by row, so that a small file could claim rows that fill the memory.
+    // Lists are decoded row by row, so a small file could claim rows that fill the memory.
     let lists = fields.iter().any(|f| f.list.is_some());
     let bytes = rows.checked_mul(8 * width as u64);
     if lists && bytes.is_none_or(|b| b > most_unpacked(length)) {
@@ -57,7 +59,7 @@ fn refusal(path: &Path, error: &ParquetError) -> Error {
     Error::Data { path: path.into(), problem: format!("not readable as Parquet ({})", shown(&error.to_string())) }
 }
 
-/// The number of rows, if the groups agree with what the file claims.
+/// The number of rows, if the groups agree with the header.
 fn rows(reader: &SerializedFileReader<File>) -> Option<u64> {
     let groups = reader.metadata().row_groups().iter();
     let sum = groups.map(|g| u64::try_from(g.num_rows()).ok()).try_fold(0u64, |sum, n| sum.checked_add(n?))?;
@@ -67,7 +69,7 @@ fn rows(reader: &SerializedFileReader<File>) -> Option<u64> {
 /// A field of the table.
 #[derive(Clone)]
 struct Field {
-    /// Its number among the columns of the file.
+    /// Its index among the columns of the file.
     leaf: usize,
     name: String,
     column: ColumnDescPtr,
@@ -75,8 +77,12 @@ struct Field {
     list: Option<usize>,
 }
 
-/// The fields that are asked for, in their order; refuses those that are not numbers.
-fn fields(reader: &SerializedFileReader<File>, options: &ReadOptions) -> std::result::Result<Vec<Field>, String> {
+/// The fields to read, in their order; refuses those that are not numbers.
+fn fields(
+    reader: &SerializedFileReader<File>,
+    options: &ReadOptions,
+    refuse: &dyn Fn(String) -> Error,
+) -> Result<Vec<Field>> {
     let schema = reader.metadata().file_metadata().schema_descr();
     let field = |(leaf, column): (usize, &ColumnDescPtr)| {
         let parts = column.path().parts();
@@ -86,19 +92,20 @@ fn fields(reader: &SerializedFileReader<File>, options: &ReadOptions) -> std::re
     };
     let all: Vec<Field> = schema.columns().iter().enumerate().map(field).collect();
     let header = all.iter().map(|f| f.name.as_bytes()).collect::<Vec<_>>();
-    let places = places(options, all.len(), Some(header.iter().copied()))?;
+    let places = places(options, all.len(), Some(header.iter().copied())).map_err(refuse)?;
     let mut fields = arranged(all, places.as_deref());
     fields.retain(|f| options.columns.is_some() || !f.name.starts_with(INDEX));
     for field in &mut fields {
-        field.check()?;
+        let other = &[Advice::LeaveOutColumn, Advice::ChooseColumns];
+        field.check().map_err(|problem| refuse(problem).advise(other))?;
         if field.column.max_rep_level() > 0 {
-            field.list = Some(list_length(reader, field)?);
+            field.list = Some(list_length(reader, field).map_err(refuse)?);
         }
     }
     Ok(fields)
 }
 
-/// The length of all lists of a field.
+/// The length of the lists of a field, which must be the same in all rows.
 fn list_length(reader: &SerializedFileReader<File>, field: &Field) -> std::result::Result<usize, String> {
     let mut length = None;
     for group in reader.metadata().row_groups().iter().filter(|g| g.num_rows() > 0) {
@@ -120,7 +127,7 @@ impl Field {
         self.list.unwrap_or(1)
     }
 
-    /// The names of its columns: those of a list are numbered from 0, as where it was made.
+    /// The names of its columns; those of a list are numbered from 0.
     fn names(&self) -> Vec<String> {
         match self.list {
             None => vec![self.name.clone()],
@@ -128,7 +135,7 @@ impl Field {
         }
     }
 
-    /// Refuses what holds no numbers.
+    /// Refuses a field that is not numbers.
     fn check(&self) -> std::result::Result<(), String> {
         let is = match self.column.physical_type() {
             _ if self.column.max_rep_level() > 1 => "lists of lists",
@@ -136,10 +143,7 @@ impl Field {
             Physical::BOOLEAN | Physical::INT32 | Physical::INT64 | Physical::FLOAT | Physical::DOUBLE => return Ok(()),
             _ => "text or bytes",
         };
-        let name = shown(&self.name);
-        Err(format!(
-            "column '{name}' holds {is}, no numbers: leave it out with --label-column, or choose others with --columns"
-        ))
+        Err(format!("column '{}' holds {is}, expected numbers", shown(&self.name)))
     }
 
     fn is_time(&self) -> bool {
@@ -164,7 +168,7 @@ impl Field {
     }
 }
 
-/// Pages that have no more values than their group claims.
+/// Pages that are checked to have no more values than their group claims.
 struct Guarded {
     pages: Box<dyn PageReader>,
     left: u64,
@@ -211,13 +215,13 @@ struct ParquetTable {
     names: Vec<String>,
     rows: u64,
     done: u64,
-    /// The next group, and rows of the one before that are not yet read.
+    /// The next group, and the rows of the current one that are not read yet.
     group: usize,
     left: u64,
 }
 
 impl ParquetTable {
-    /// Begins the next group of rows.
+    /// Opens the next group of rows.
     fn next_group(&mut self) -> Outcome<()> {
         let group = self.reader.get_row_group(self.group)?;
         let columns = self.fields.iter().map(|field| {
@@ -257,9 +261,9 @@ impl Source for ParquetTable {
         let mut start = 0;
         for (field, reader) in self.fields.iter().zip(&mut self.readers) {
             let part = block.slice_mut(s![.., start..start + field.width()]);
-            fill(field, reader, part).map_err(|wrong| match wrong {
-                Wrong::File(e) => refusal(&self.path, &e),
-                Wrong::Row(row, problem) => {
+            fill(field, reader, part).map_err(|error| match error {
+                ReadError::File(e) => refusal(&self.path, &e),
+                ReadError::Row(row, problem) => {
                     let (row, name) = (self.done + row as u64 + 1, shown(&field.name));
                     Error::Data { path: self.path.clone(), problem: format!("row {row}, column '{name}': {problem}") }
                 }
@@ -271,15 +275,15 @@ impl Source for ParquetTable {
     }
 }
 
-/// What can be wrong while rows are read.
-enum Wrong {
+/// What can go wrong while rows are read.
+enum ReadError {
     File(ParquetError),
     /// In this row of the block.
     Row(usize, String),
 }
 
 /// Reads as many rows of a field as `out` has.
-fn fill(field: &Field, reader: &mut ColumnReader, out: ArrayViewMut2<f64>) -> std::result::Result<(), Wrong> {
+fn fill(field: &Field, reader: &mut ColumnReader, out: ArrayViewMut2<f64>) -> std::result::Result<(), ReadError> {
     let (unit, unsigned) = (field.unit(), field.is_unsigned());
     match reader {
         ColumnReader::BoolColumnReader(r) => take(field, r, |x| f64::from(u8::from(*x)), out),
@@ -289,7 +293,7 @@ fn fill(field: &Field, reader: &mut ColumnReader, out: ArrayViewMut2<f64>) -> st
         ColumnReader::Int64ColumnReader(r) => take(field, r, |x| *x as f64 * unit, out),
         ColumnReader::FloatColumnReader(r) => take(field, r, |x| f64::from(*x), out),
         ColumnReader::DoubleColumnReader(r) => take(field, r, |x| *x, out),
-        _ => Err(Wrong::Row(0, "holds no numbers".into())),
+        _ => Err(ReadError::Row(0, "not a number".into())),
     }
 }
 
@@ -298,15 +302,15 @@ fn take<D: DataType>(
     reader: &mut ColumnReaderImpl<D>,
     number: impl Fn(&D::T) -> f64,
     mut out: ArrayViewMut2<f64>,
-) -> std::result::Result<(), Wrong> {
+) -> std::result::Result<(), ReadError> {
     let (mut defined, mut repeated, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let n = out.nrows();
     let read = reader.read_records(n, Some(&mut defined), Some(&mut repeated), &mut values);
-    let (records, _, levels) = read.map_err(Wrong::File)?;
+    let (records, _, levels) = read.map_err(ReadError::File)?;
     if records != n {
-        return Err(Wrong::Row(records, "the data ends here".into()));
+        return Err(ReadError::Row(records, "the data ends here".into()));
     }
-    // A definition level below the highest is a missing number; in a list one more below it, a missing list.
+    // A definition level below the highest is a missing number; in a list, one level lower is a missing list.
     let full = field.column.max_def_level();
     let entry = full - i16::from(field.column.self_type().is_optional());
     let list = field.list.is_some();
@@ -321,16 +325,17 @@ fn take<D: DataType>(
             continue;
         }
         let x = if level == full { values.next().map_or(f64::NAN, &number) } else { f64::NAN };
-        let cell = out.get_mut((row, place)).ok_or_else(|| Wrong::Row(row, "the list is too long".into()))?;
+        let cell = out.get_mut((row, place)).ok_or_else(|| ReadError::Row(row, "the list is too long".into()))?;
         (*cell, place) = (x, place + 1);
     }
     check_length(list, row, place, out.ncols())
 }
 
-/// A list must fill its columns.
-fn check_length(list: bool, row: usize, found: usize, expected: usize) -> std::result::Result<(), Wrong> {
-    match list && found != expected {
-        true => Err(Wrong::Row(row, format!("the list has {found} numbers, expected {expected}"))),
-        false => Ok(()),
+/// Refuses a list with the wrong length.
+fn check_length(list: bool, row: usize, found: usize, expected: usize) -> std::result::Result<(), ReadError> {
+    if list && found != expected {
+        Err(ReadError::Row(row, format!("the list has {found} numbers, expected {expected}")))
+    } else {
+        Ok(())
     }
 }

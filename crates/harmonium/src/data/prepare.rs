@@ -1,4 +1,4 @@
-//! What happens to data before it meets the units: x → (x − shift)/scale, then binarisation.
+//! Preprocessing of data: x → (x − shift)/scale, then binarisation.
 
 use super::Binarize;
 use crate::error::{Error, Result};
@@ -6,14 +6,14 @@ use crate::states::Bits;
 use crate::units::Kind;
 use ndarray::{Array1, Array2, Axis};
 
-/// The preprocessing a model file remembers; by default nothing.
+/// Preprocessing, as stored in a model file; by default none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Preprocess {
-    /// Binarisation, if it was decided.
+    /// Binarisation, if there is any.
     pub binarize: Option<Binarize>,
     /// Subtracted from every row.
     pub shift: Option<Array1<f64>>,
-    /// Then divided by; positive.
+    /// Every row is then divided by it; positive.
     pub scale: Option<Array1<f64>>,
 }
 
@@ -44,7 +44,7 @@ impl Preprocess {
         }
     }
 
-    /// x → x·scale + shift, for what a model gives back.
+    /// x → x·scale + shift, for results of a model.
     pub fn restore(&self, rows: &mut Array2<f64>) {
         if let Some(scale) = &self.scale {
             *rows *= &scale.view().insert_axis(Axis(0));
@@ -54,20 +54,20 @@ impl Preprocess {
         }
     }
 
-    /// −Σ log scale: what the change of units adds to a log density. A probability of finite units has no units to change.
+    /// −Σ log scale, which the change of units adds to a log density; 0 for finite units, whose probabilities do not change.
     pub fn log_jacobian(&self, visible: &Kind) -> f64 {
         let columns = self.scale.as_ref().map_or(0, Array1::len);
         self.mean_log_jacobian(visible, &vec![1.0; columns])
     }
 
-    /// The same of each of some rows, with the cells that are `known`, one bit per site; none means all.
+    /// The same for each of some rows, counting only cells that are `known`, one bit per site; none means all.
     pub fn log_jacobians(&self, visible: &Kind, rows: usize, known: Option<&Bits>) -> Vec<f64> {
         let Some(known) = known else { return vec![self.log_jacobian(visible); rows] };
         let row = |r| (0..known.sites()).map(|i| f64::from(u8::from(known.get(r, i)))).collect::<Vec<_>>();
         (0..rows).map(|r| self.mean_log_jacobian(visible, &row(r))).collect()
     }
 
-    /// The mean of that over rows of which some cells are not known: `known` is the part of the rows that has each column.
+    /// The mean over rows with unknown cells; `known` is the fraction of rows in which each column is known.
     pub fn mean_log_jacobian(&self, visible: &Kind, known: &[f64]) -> f64 {
         match &self.scale {
             Some(scale) if visible.unit::<f64>().n_states().is_none() => {

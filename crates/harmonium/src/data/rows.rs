@@ -1,18 +1,19 @@
-//! Rows of a table as a model sees them: (x − shift)/scale, binarised, in the columns of its visible units.
+//! Rows of a table as input of a model: (x − shift)/scale, binarised, in the columns of its visible units.
 
-use super::{Binarize, Binarizer, Preprocess, Source};
+use super::{Binarize, Binarizer, Preprocess, Source, takes_probabilities};
+use crate::advice::Advice;
 use crate::error::{Error, Result};
 use crate::lowered::LoweredLayer;
 use crate::states::Bits;
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 
-/// Numbers per block: 16 MiB, rows enough for many threads, and little beside the weights of a model of that width.
+/// Numbers per block: 16 MiB, which is enough rows for many threads and little compared with the weights of so wide a model.
 const BLOCK_CELLS: usize = 1 << 21;
-/// Rows per block at most: a thousand per thread on a large model, and progress is told often enough.
+/// Rows per block at most: a thousand per thread on a large computer, and frequent progress reports.
 const BLOCK_ROWS: usize = 1 << 14;
 
-/// Rows that one thread takes at a time. It is fixed, so that results do not depend on the number of threads.
+/// Rows that one thread processes at a time. Fixed, so that results do not depend on the number of threads.
 const CHUNK_ROWS: usize = 128;
 
 /// A block of consecutive rows.
@@ -21,17 +22,17 @@ pub struct Block {
     pub first: u64,
     /// Prepared data values, one per site.
     pub values: Array2<f64>,
-    /// The same as columns, see [`LoweredLayer::encode`].
+    /// The same rows as columns, see [`LoweredLayer::encode`].
     pub columns: Array2<f64>,
-    /// Which cells are known, one bit per site, if some are not; those have the value of a first state.
+    /// Which cells are known, one bit per site, if some are not; unknown cells hold the first state.
     pub known: Option<Bits>,
-    /// The rows as they stand in the source, if cells may be unknown.
+    /// The unprepared rows, if cells may be unknown.
     pub raw: Option<Array2<f64>>,
 }
 
 impl Block {
-    /// `f` of every row, on all threads; `f` takes rows to rows of `columns` numbers. A result that is not finite is refused by
-    /// its row.
+    /// Applies `f`, which maps rows to rows of `columns` numbers, on all threads. A result that is not finite is an error that
+    /// names its row.
     pub fn map(&self, columns: usize, f: impl Fn(ArrayView2<f64>) -> Array2<f64> + Sync) -> Result<Array2<f64>> {
         let mut result = Array2::zeros((self.columns.nrows(), columns));
         if self.columns.nrows() <= CHUNK_ROWS {
@@ -44,22 +45,22 @@ impl Block {
         self.finite(result)
     }
 
-    /// A result for every row, if it is finite.
+    /// The result, if all of it is finite.
     fn finite(&self, result: Array2<f64>) -> Result<Array2<f64>> {
         match result.indexed_iter().find(|(_, x)| !x.is_finite()) {
             None => Ok(result),
             Some(((row, _), x)) => Err(Error::Undefined(format!(
-                "data row {}: the result is {x}, its values are too large for the model",
+                "data row {}: the result is {x}, so its values are too large for the model",
                 self.first + row as u64
             ))),
         }
     }
 }
 
-/// A source, prepared for a layer.
+/// A source whose rows are prepared for the units of a layer.
 pub struct PreparedRows<'a> {
     source: Box<dyn Source>,
-    side: &'a LoweredLayer<f64>,
+    layer: &'a LoweredLayer<f64>,
     preprocess: &'a Preprocess,
     binarizer: Binarizer,
     missing: bool,
@@ -67,23 +68,23 @@ pub struct PreparedRows<'a> {
 }
 
 impl<'a> PreparedRows<'a> {
-    /// Refuses a source with another number of columns than the layer has sites. `binarize` is what is asked for, `None`
-    /// if nothing is; `seed` is for binarisation by sampling.
+    /// Refuses a source whose number of columns is not the number of sites of the layer. `binarize` overrides the binarisation
+    /// of `preprocess`; `seed` is for binarisation by sampling.
     pub fn new(
         source: Box<dyn Source>,
-        side: &'a LoweredLayer<f64>,
+        layer: &'a LoweredLayer<f64>,
         preprocess: &'a Preprocess,
         binarize: Option<Binarize>,
         seed: u64,
     ) -> Result<PreparedRows<'a>> {
-        if source.columns() != side.sites() {
-            return Err(Error::Columns { expected: side.sites(), found: source.columns() });
+        if source.columns() != layer.sites() {
+            return Err(Error::Columns { expected: layer.sites(), found: source.columns() });
         }
-        let binarizer = Binarizer::new(binarize, preprocess.binarize, side.unit(), seed);
-        Ok(PreparedRows { source, side, preprocess, binarizer, missing: false, done: 0 })
+        let binarizer = Binarizer::new(binarize, preprocess.binarize, layer.unit(), seed);
+        Ok(PreparedRows { source, layer, preprocess, binarizer, missing: false, done: 0 })
     }
 
-    /// Takes cells that are not a number for unknown ones, if they may be `missing`; else they are refused.
+    /// Sets whether NaN cells are treated as unknown; otherwise they are errors.
     pub fn with_missing(mut self, missing: bool) -> Self {
         self.missing = missing;
         self
@@ -99,14 +100,14 @@ impl<'a> PreparedRows<'a> {
         self.done
     }
 
-    /// The binarisation that the data itself has brought about so far, worth saying to the user.
+    /// The binarisation that was chosen because of the data so far, which a user should know.
     pub fn decided_by_data(&self) -> Option<Binarize> {
         self.binarizer.decided_by_data()
     }
 
-    /// The next block; `None` at the end. A value outside the units' domain is refused by row and column.
+    /// The next block; `None` at the end. A value outside the domain of the units is an error that names row and column.
     pub fn read(&mut self) -> Result<Option<Block>> {
-        let n = (BLOCK_CELLS / self.side.columns()).clamp(1, BLOCK_ROWS);
+        let n = (BLOCK_CELLS / self.layer.columns()).clamp(1, BLOCK_ROWS);
         let Some(mut values) = self.source.read(n)? else { return Ok(None) };
         let first = self.done + 1;
         self.done += values.nrows() as u64;
@@ -114,16 +115,27 @@ impl<'a> PreparedRows<'a> {
         self.preprocess.standardize(&mut values);
         let known = if self.missing { self.take_missing(&mut values) } else { None };
         self.binarizer.apply(&mut values, first);
-        let columns = self.side.encode(values.view(), first)?;
+        let columns = self.layer.encode(values.view(), first).map_err(|e| self.advised(e))?;
         Ok(Some(Block { first, values, columns, known, raw }))
     }
 
-    /// Gives every cell that is not a number the value of a first state; tells which were numbers, unless all were.
+    /// Adds what to do about a value outside the domain.
+    fn advised(&self, error: Error) -> Error {
+        match error {
+            Error::Domain { value, .. } if value.is_nan() => error.advise(&[Advice::MissingCells]),
+            Error::Domain { value, .. } if value.is_finite() && takes_probabilities(self.layer.unit()) => {
+                error.advise(&[Advice::Binarize])
+            }
+            _ => error,
+        }
+    }
+
+    /// Sets every NaN cell to the first state and returns which cells were known, unless all were.
     fn take_missing(&self, values: &mut Array2<f64>) -> Option<Bits> {
         if !values.iter().any(|x| x.is_nan()) {
             return None;
         }
-        let unit = self.side.unit();
+        let unit = self.layer.unit();
         let mut site = vec![0.0; unit.width()];
         if unit.n_states().is_some() {
             unit.state(0, &mut site);
@@ -226,6 +238,6 @@ mod tests {
         let lowered = lowered("spin");
         let preprocess = Preprocess::default();
         let refused = PreparedRows::new(Box::new(Memory(vec![])), lowered.visible(), &preprocess, None, 0);
-        assert_eq!(refused.err().unwrap().to_string(), "the data has 2 columns, but the model has 3 visible sites");
+        assert_eq!(refused.err().unwrap().to_string(), "the data has 2 columns, but the model has 3 visible units");
     }
 }

@@ -1,8 +1,8 @@
-//! Weights of related rows: w = 1/(number of rows at least as identical as θ, itself included).
+//! Weights of similar rows: w = 1/(number of rows with at least the identity θ, itself included).
 //!
-//! Sequences of one family are not independent draws: close relatives are many because they were looked for. Counting a
-//! row with its relatives as one is common since Morcos et al., *Direct-coupling analysis of residue coevolution captures
-//! native contacts across many protein families*, 2011. Identity is the part of all sites, gaps included, that are equal.
+//! Sequences of one family are not independent samples: close relatives are sampled more often. Counting a row and its
+//! relatives as one is common since Morcos et al., *Direct-coupling analysis of residue coevolution captures native contacts
+//! across many protein families*, 2011. The identity is the fraction of equal sites, gaps included.
 
 use crate::error::{Error, Result};
 use ndarray::ArrayView2;
@@ -11,22 +11,29 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Sites that are compared at once; rows are padded to a multiple of it.
 const LANES: usize = 32;
-/// Rows that stay in the fastest memory while all others pass by.
+/// Rows that stay in the cache while they are compared with all others.
 const BLOCK: usize = 64;
-/// Part of a site by which θ·sites may miss a whole number through rounding.
+/// Rounding error of θ·sites, in sites.
 const ROUNDING: f64 = 1e-9;
 
-/// The weight of every row of codes; `identity` is θ in (0, 1]. `tell` hears how many pairs of all have been compared.
-pub fn similarity_weights(codes: ArrayView2<u16>, identity: f64, tell: &(dyn Fn(u64, u64) + Sync)) -> Result<Vec<f64>> {
+/// The weight of every row of codes; `identity` is θ in (0, 1]. `progress` is called with the pairs compared so far and in all.
+pub fn similarity_weights(
+    codes: ArrayView2<u16>,
+    identity: f64,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Vec<f64>> {
     if !(identity > 0.0 && identity <= 1.0) {
-        return Err(Error::RowWeights(format!("the identity {identity} of similar rows must be above 0, at most 1")));
+        return Err(Error::RowWeights(format!(
+            "the identity of similar rows is {identity}, but must be above 0 and at most 1"
+        )));
     }
     let sites = codes.ncols();
     let needed = (identity * sites as f64 - ROUNDING).ceil().max(0.0) as usize;
     let allowed = sites - needed.min(sites);
-    let counts = match codes.iter().all(|c| *c < 256) {
-        true => relatives(&padded(codes, |c| c as u8), allowed as u32, tell),
-        false => relatives(&padded(codes, |c| c), allowed as u32, tell),
+    let counts = if codes.iter().all(|c| *c < 256) {
+        relatives(&padded(codes, |c| c as u8), allowed as u32, progress)
+    } else {
+        relatives(&padded(codes, |c| c), allowed as u32, progress)
     };
     Ok(counts.into_iter().map(|n| 1.0 / f64::from(n)).collect())
 }
@@ -53,7 +60,7 @@ impl<T: Copy + PartialEq> Padded<T> {
     }
 }
 
-/// Whether at most `allowed` sites differ; most pairs are told apart by their first sites.
+/// Whether at most `allowed` sites differ; most pairs differ enough in their first sites.
 fn similar<T: Copy + PartialEq>(a: &[[T; LANES]], b: &[[T; LANES]], allowed: u32) -> bool {
     let mut different = 0;
     for (a, b) in a.iter().zip(b) {
@@ -67,8 +74,12 @@ fn similar<T: Copy + PartialEq>(a: &[[T; LANES]], b: &[[T; LANES]], allowed: u32
     true
 }
 
-/// For every row the number of rows similar to it, itself included. Counts are whole numbers: their order does not matter.
-fn relatives<T: Copy + PartialEq + Sync>(rows: &Padded<T>, allowed: u32, tell: &(dyn Fn(u64, u64) + Sync)) -> Vec<u32> {
+/// For every row the number of similar rows, itself included. Integer counts, so the order of summation does not matter.
+fn relatives<T: Copy + PartialEq + Sync>(
+    rows: &Padded<T>,
+    allowed: u32,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Vec<u32> {
     let n = rows.rows;
     let counts: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(1)).collect();
     let (done, all) = (AtomicU64::new(0), (n as u64 * n.saturating_sub(1) as u64) / 2);
@@ -84,7 +95,7 @@ fn relatives<T: Copy + PartialEq + Sync>(rows: &Padded<T>, allowed: u32, tell: &
             }
             pairs += (last.min(j) - first) as u64;
         }
-        tell(done.fetch_add(pairs, Relaxed) + pairs, all);
+        progress(done.fetch_add(pairs, Relaxed) + pairs, all);
     });
     counts.into_iter().map(AtomicU32::into_inner).collect()
 }

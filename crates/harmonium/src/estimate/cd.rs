@@ -1,5 +1,5 @@
-//! CD-k: chains start at the batch and run k sweeps (Hinton 2002; the unsigned RBM exercise, eq. 30; Corro, *Lab
-//! Exercise 2*, section 3). Each chain counts as its row does.
+//! CD-k: chains start from the batch and run k sweeps (Hinton 2002; the unsigned RBM exercise, eq. 30; Corro, *Lab
+//! Exercise 2*, section 3). Each chain has the weight of its row.
 
 use super::{BATCH, Context, Estimator, EstimatorOptions, Phases};
 use crate::error::Result;

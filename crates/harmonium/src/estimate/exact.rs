@@ -1,17 +1,14 @@
-//! ⟨·⟩_p by enumeration: the gradient is that of the likelihood, without noise. See [`crate::exact`]. Cells that are not known are
-//! summed over where that is cheap, so that it is the gradient of the likelihood of what is known.
+//! ⟨·⟩_p by enumeration: the exact gradient of the likelihood, without noise, see [`crate::exact`]. Unknown cells are summed over
+//! where that is cheap, so that it is the gradient of the likelihood of the known cells.
 
 use super::{BATCH, Context, Estimator, EstimatorOptions, Phases};
 use crate::conditional::{self, cost};
 use crate::error::Result;
-use crate::exact::Exact;
+use crate::exact::{Exact, budget};
 use crate::lowered::LoweredModel;
 use crate::real::Real;
 use crate::states::Bits;
 use crate::stats::{Stats, Take};
-
-/// Γ terms that the cells of one row may take: a batch of 100 is summed over in a tenth of a second.
-const CHEAP: f64 = 2e5;
 
 struct Enumerate;
 
@@ -36,7 +33,7 @@ impl<T: Real> Estimator<T> for Enumerate {
     }
 
     fn sums_over(&self, lowered: &LoweredModel<T>, known: &Bits) -> bool {
-        (0..known.rows()).all(|r| cost(lowered, known, r).is_some_and(|c| c <= CHEAP))
+        (0..known.rows()).all(|r| budget::GRADIENT_ROW.allows(cost(lowered, known, r)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The two sides of the gradient, ⟨·⟩_data and ⟨·⟩_p. **To add an estimator: write its file, add its line to [`estimators`].**
+//! The two phases of the gradient, ⟨·⟩_data and ⟨·⟩_p. **To add an estimator: write its file, add its line to [`estimators`].**
 
 mod cd;
 mod exact;
@@ -15,15 +15,15 @@ use crate::states::Bits;
 use crate::stats::{Stats, Take};
 use ndarray::Array2;
 
-/// What an estimator may use.
+/// What an estimator works with.
 pub struct Context<'a, T> {
-    /// The model in its own coordinates.
+    /// The model in its coordinates.
     pub rbm: &'a Rbm<T>,
-    /// The same model, lowered and loaded.
+    /// The backend, with the same model.
     pub backend: &'a mut dyn Backend<T>,
-    /// Weights of the batch's rows, which are in slot [`BATCH`]; none if all count once.
+    /// Weights of the rows of the batch, which are in slot [`BATCH`]; none if all are 1.
     pub weights: Option<&'a [T]>,
-    /// Which cells of the batch are known, one bit per site, if some are not; the others are filled with draws.
+    /// Which cells of the batch are known, one bit per site, if some are not; unknown cells are filled with draws.
     pub known: Option<&'a Bits>,
     /// Random numbers of the run.
     pub key: Key,
@@ -31,26 +31,26 @@ pub struct Context<'a, T> {
     pub update: u64,
 }
 
-/// The slot that has the rows of this update.
+/// The slot of the rows of this update.
 pub const BATCH: Slot = 0;
 
-/// ⟨·⟩_data − ⟨·⟩_model, and the first of them alone.
+/// ⟨·⟩_data − ⟨·⟩_model, and ⟨·⟩_data of the layers.
 pub struct Phases<T> {
-    /// The difference, measured from the model's origins, see [`Stats::measure_from`].
+    /// The difference, measured from the origins of the model, see [`Stats::measure_from`].
     pub difference: Stats<T>,
     /// ⟨T(v)⟩ and ⟨T(h)⟩ of the batch.
     pub data: [Array2<T>; 2],
 }
 
 impl<T: Real> Phases<T> {
-    /// For a model of these shapes.
+    /// Zeros of the shapes of a model.
     pub fn zeros(lowered: &LoweredModel<T>) -> Phases<T> {
         let difference = Stats::zeros(lowered);
         let data = [difference.visible.clone(), difference.hidden.clone()];
         Phases { difference, data }
     }
 
-    /// Remembers the data's side, when nothing has been taken from it yet.
+    /// Copies the positive phase, before anything is subtracted from it.
     fn keep_data(&mut self) {
         self.data[0].assign(&self.difference.visible);
         self.data[1].assign(&self.difference.hidden);
@@ -58,13 +58,13 @@ impl<T: Real> Phases<T> {
 }
 
 impl<T: Real> Context<'_, T> {
-    /// The data's side: averages over the batch. With `draw`, its hidden rows wait for the sweep with that number.
+    /// The positive phase: averages over the batch. With `draw`, its hidden states are drawn for the sweep with that number.
     fn data(&mut self, draw: Option<(Key, u64)>, take: Take, out: &mut Phases<T>) {
         self.backend.stats(BATCH, self.weights, draw, take, &mut out.difference);
         out.keep_data();
     }
 
-    /// The model's side: averages over the rows of a slot, taken from the data's.
+    /// The negative phase: averages over the rows of a slot, subtracted from the positive phase.
     fn model(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, out: &mut Phases<T>) {
         match self.rbm.origins() {
             None => self.backend.stats(slot, weights, draw, Take::LessMeans, &mut out.difference),
@@ -74,7 +74,7 @@ impl<T: Real> Context<'_, T> {
 }
 
 impl<'a, T> Context<'a, T> {
-    /// The next `steps` sweeps of a run that makes as many every update.
+    /// The next `steps` sweeps of a run with as many per update.
     fn sweeps(&self, steps: u64) -> Sweeps<'a, T> {
         Sweeps { steps, key: self.key, first: self.update * steps, beta: None }
     }
@@ -82,47 +82,46 @@ impl<'a, T> Context<'a, T> {
 
 /// An estimator of the model's statistics.
 pub trait Estimator<T: Real>: Send {
-    /// Makes `out` the averages over the batch and what is left when those of the model are taken from them. Both in one
-    /// call, because one product may serve both.
+    /// Computes both phases into `out`, in one call, because they may share a product.
     fn phases(&mut self, cx: Context<T>, out: &mut Phases<T>) -> Result<()>;
 
-    /// Whether cells of rows that are not known are summed over, so that they need not be drawn.
+    /// Whether unknown cells are summed over, so that they need not be drawn.
     fn sums_over(&self, _lowered: &LoweredModel<T>, _known: &Bits) -> bool {
         false
     }
 
-    /// Where its samples of the model are, if they outlive an update.
+    /// The slot of its samples of the model, if they persist between updates.
     fn chains(&self) -> Option<Slot> {
         None
     }
 
-    /// Where all rows are that the next update goes on from; they are checkpointed.
+    /// The slot of all rows that the next update continues from; they are part of a checkpoint.
     fn persistent(&self) -> Option<Slot> {
         self.chains()
     }
 
-    /// How many of these rows make so many chains.
+    /// The number of these rows for a number of chains.
     fn rows(&self, chains: usize) -> usize {
         chains
     }
 
-    /// What the next update depends on besides these rows; checkpointed too.
+    /// What the next update depends on besides these rows; also part of a checkpoint.
     fn numbers(&self) -> Vec<f64> {
         Vec::new()
     }
 
-    /// Called when the rows have been put into their slot: at the beginning, or with the numbers of a snapshot.
-    fn begin(&mut self, _: &mut dyn Backend<T>, _: Option<&[f64]>) -> Result<()> {
+    /// Called after the rows were put into their slot: at the start of a run, or with the numbers of a snapshot.
+    fn start(&mut self, _: &mut dyn Backend<T>, _: Option<&[f64]>) -> Result<()> {
         Ok(())
     }
 }
 
-/// What an estimator is made with.
+/// Options of an estimator.
 #[derive(Clone, Copy, Debug)]
 pub struct EstimatorOptions {
     /// Gibbs sweeps per update.
     pub gibbs_steps: u64,
-    /// Temperatures of every ladder, if chains are tempered.
+    /// Temperatures of every ladder for parallel tempering.
     pub temperatures: usize,
 }
 
@@ -138,14 +137,18 @@ pub struct Entry<T> {
 /// The list.
 pub fn estimators<T: Real>() -> [Entry<T>; 4] {
     [
-        Entry { name: "pcd", about: "persistent chains that follow the model", make: pcd::make },
-        Entry { name: "cd", about: "contrastive divergence: chains start at the batch", make: cd::make },
+        Entry {
+            name: "pcd",
+            about: "persistent contrastive divergence: chains continue from update to update",
+            make: pcd::make,
+        },
+        Entry { name: "cd", about: "contrastive divergence: chains start from the batch", make: cd::make },
         Entry {
             name: "pt",
             about: "parallel tempering: persistent ladders of chains that swap states",
             make: pt::make,
         },
-        Entry { name: "exact", about: "enumeration, for small models", make: exact::make },
+        Entry { name: "exact", about: "exact gradient by enumeration, for small models", make: exact::make },
     ]
 }
 

@@ -1,8 +1,8 @@
-//! PCD-k: chains persist from update to update and run k sweeps each (Tieleman 2008). Their number is free: each phase is
-//! averaged by its own count.
+//! PCD-k: chains persist from update to update and run k sweeps each (Tieleman 2008). Their number is free, because each phase is
+//! averaged over its own count.
 //!
-//! The hidden states that begin the next update are drawn from the product that the statistics need anyway, before the
-//! weights move.
+//! The hidden states that start the next update are drawn from the product that the statistics need anyway, before the weights
+//! change.
 
 use super::{Context, Estimator, EstimatorOptions, Phases};
 use crate::backend::Slot;

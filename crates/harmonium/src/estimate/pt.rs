@@ -1,10 +1,10 @@
-//! Parallel tempering: every persistent chain is the last rung of a ladder that goes down to independent units, and swaps bring
-//! states from where barriers are low (Desjardins, Courville, Bengio, Vincent & Delalleau, *Tempered Markov chain Monte Carlo
-//! for training of restricted Boltzmann models*, 2010; Cho, Raiko & Ilin, *Parallel tempering is efficient for learning
-//! restricted Boltzmann models*, 2010).
+//! Parallel tempering: every persistent chain is the last rung of a ladder that starts at independent units, and swaps bring
+//! states from temperatures where barriers are low (Desjardins, Courville, Bengio, Vincent & Delalleau, *Tempered Markov chain
+//! Monte Carlo for training of restricted Boltzmann machines*, 2010; Cho, Raiko & Ilin, *Parallel tempering is efficient for
+//! learning restricted Boltzmann machines*, 2010).
 //!
-//! The independent units have the mean statistics of the data, which running means follow. Now and then the rungs move to
-//! where swaps were refused equally often.
+//! The independent units have the mean statistics of the data, tracked by running means. From time to time the temperatures
+//! move to where swaps would be rejected equally often.
 
 use super::{Context, Estimator, EstimatorOptions, Phases};
 use crate::backend::{Backend, Slot};
@@ -19,16 +19,16 @@ use ndarray::Array2;
 const CHAINS: Slot = 1;
 /// The chains of all ladders.
 const LADDERS: Slot = 2;
-/// Updates between two moves of the rungs.
+/// Updates between two changes of the temperatures.
 const MOVE_EVERY: u64 = 50;
-/// The part of the difference to a batch's means that the running means take.
+/// The rate of the running means.
 const RATE: f64 = 0.01;
 
 struct Pt<T> {
     steps: u64,
     rungs: usize,
     ladders: Ladders<T>,
-    /// Running means of T(v) and T(h) over the data, if there was any yet.
+    /// Running means of T(v) and T(h) over the data; none before the first batch.
     means: Option<[Array2<f64>; 2]>,
 }
 
@@ -43,14 +43,14 @@ fn even(rungs: usize) -> Vec<f64> {
 }
 
 impl<T: Real> Pt<T> {
-    /// Follows the means of a batch, and makes independent units with these means the first rung.
+    /// Updates the running means with a batch, and fits the first rung to them.
     fn follow(&mut self, backend: &mut dyn Backend<T>, batch: &[Array2<T>; 2]) {
         let now = || batch.each_ref().map(|means| means.mapv(T::f64));
         let means = self.means.get_or_insert_with(now);
         means.iter_mut().zip(now()).for_each(|(m, n)| *m += &((n - &*m) * RATE));
         let lowered = backend.lowered();
         let fit =
-            |side: &LoweredLayer<T>, means: &Array2<f64>| side.kind().fitted(means.view(), 1.0 / RATE).mapv(T::of);
+            |layer: &LoweredLayer<T>, means: &Array2<f64>| layer.kind().fitted(means.view(), 1.0 / RATE).mapv(T::of);
         let base = [fit(lowered.visible(), &means[0]), fit(lowered.hidden(), &means[1])];
         backend.set_base(base);
     }
@@ -93,32 +93,32 @@ impl<T: Real> Estimator<T> for Pt<T> {
         self.ladders.numbers().into_iter().chain(means).collect()
     }
 
-    fn begin(&mut self, backend: &mut dyn Backend<T>, numbers: Option<&[f64]>) -> Result<()> {
+    fn start(&mut self, backend: &mut dyn Backend<T>, numbers: Option<&[f64]>) -> Result<()> {
         let rows = backend.get(LADDERS).rows();
         let ladders = rows / self.rungs;
         (self.ladders, self.means) = (Ladders::of_rows(LADDERS, &even(self.rungs), ladders), None);
         if let Some(numbers) = numbers {
-            let lie = || Error::Undefined("a checkpoint's ladders make no sense".into());
+            let invalid = || Error::Undefined("the checkpoint's ladders are inconsistent".into());
             let own = self.ladders.numbers().len();
             if numbers.len() < own || rows != ladders * self.rungs {
-                return Err(lie());
+                return Err(invalid());
             }
             let (first, rest) = numbers.split_at(own);
-            self.ladders = Ladders::of_numbers(LADDERS, self.rungs, ladders, first).ok_or_else(lie)?;
-            self.means = means(backend.lowered(), rest).ok_or_else(lie)?;
+            self.ladders = Ladders::of_numbers(LADDERS, self.rungs, ladders, first).ok_or_else(invalid)?;
+            self.means = means(backend.lowered(), rest).ok_or_else(invalid)?;
         }
         self.show(backend);
         Ok(())
     }
 }
 
-/// Running means from their numbers: none of them, or all. Outer `None` if they do not fit.
+/// Running means from their numbers, which may be absent. The outer `None` means that they do not fit.
 #[allow(clippy::option_option)]
 fn means<T: Real>(lowered: &LoweredModel<T>, numbers: &[f64]) -> Option<Option<[Array2<f64>; 2]>> {
     if numbers.is_empty() {
         return Some(None);
     }
-    let [v, h] = [lowered.visible(), lowered.hidden()].map(|side| (side.unit().n_stats(), side.columns()));
+    let [v, h] = [lowered.visible(), lowered.hidden()].map(|layer| (layer.unit().n_stats(), layer.columns()));
     if numbers.len() != v.0 * v.1 + h.0 * h.1 {
         return None;
     }

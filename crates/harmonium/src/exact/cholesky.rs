@@ -1,4 +1,4 @@
-//! P = L Lᵀ for a symmetric positive-definite matrix, and what follows from it.
+//! The Cholesky factorisation P = L Lᵀ of a symmetric positive-definite matrix.
 
 use ndarray::{Array1, Array2, ArrayView1, s};
 
@@ -12,7 +12,7 @@ impl Cholesky {
             let row = p.row(j).to_owned();
             let diagonal = row[j];
             let pivot = diagonal - row.iter().take(j).map(|x| x * x).sum::<f64>();
-            // A pivot that lost all but three digits of its diagonal is rounding, not definiteness.
+            // A pivot that lost all but three digits of its diagonal is rounding error.
             if pivot.is_nan() || pivot <= diagonal.abs() * 1e-13 {
                 return None;
             }

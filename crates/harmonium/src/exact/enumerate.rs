@@ -1,8 +1,8 @@
 //! log Z = log Σ_x exp(−F(x)) over every state x of the cheaper layer.
 //!
-//! States are visited in blocks that share all but the first few sites. What those few add to the other layer's input is
-//! tabulated once, so that a state costs one addition and one Γ per column. Blocks are grouped in shards of fixed
-//! extent: threads take shards, sums go in shard order, and the bits do not depend on the number of threads.
+//! States are visited in blocks that differ in the first few sites only. The contribution of those sites to the input of the
+//! other layer is tabulated once, so that a state costs one addition and one Γ per column. Blocks are grouped in shards of fixed
+//! size: threads process shards, sums are taken in shard order, and the bits do not depend on the number of threads.
 
 use super::{MOST_STATES_LOG2, Progress};
 use crate::error::{Error, Result};
@@ -17,10 +17,10 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// States per block at most, and bytes of the table of inputs at most: it should stay in the second-level cache.
+/// States per block at most, and bytes of the table of inputs at most, which should stay in the second-level cache.
 const BLOCK_STATES: usize = 256;
 const TABLE_BYTES: usize = 512 << 10;
-/// Shards of the sum; each holds one number, and progress is told once per shard.
+/// Shards of the sum; each holds one number and reports progress once.
 const SUM_SHARDS: u64 = 1024;
 /// Shards of the statistics; each holds a whole set of them.
 const STATS_SHARDS: u64 = 16;
@@ -41,8 +41,8 @@ impl Enumeration {
         let states_log2 = states_log2(pass.from.unit(), pass.from.sites());
         if states_log2 > f64::from(MOST_STATES_LOG2) {
             let states = format!("2^{states_log2:.0}");
-            let side = if over_visible { "visible" } else { "hidden" };
-            return Err(Error::TooManyStates { states, side, limit: MOST_STATES_LOG2 });
+            let layer = if over_visible { "visible" } else { "hidden" };
+            return Err(Error::TooManyStates { states, layer, limit: MOST_STATES_LOG2 });
         }
         let walk = Walk::new(pass);
         let done = AtomicU64::new(0);
@@ -71,10 +71,10 @@ impl Enumeration {
         self.over_visible
     }
 
-    /// What was done, in words.
+    /// A description of what was done.
     pub fn describe(&self) -> String {
-        let side = if self.over_visible { "visible" } else { "hidden" };
-        format!("sum over all {} states of the {side} layer", self.states)
+        let layer = if self.over_visible { "visible" } else { "hidden" };
+        format!("sum over all {} states of the {layer} layer", self.states)
     }
 
     /// Exact model statistics: Σ_x p(x) of each state's statistics.
@@ -102,7 +102,7 @@ impl Enumeration {
         total.mean()
     }
 
-    /// `n` states of the enumerated layer drawn exactly: uniforms are sorted, and only shards that own one are walked.
+    /// `n` exact samples of the enumerated layer: uniforms are sorted, and only shards that contain one are visited.
     pub fn sample(&self, lowered: &LoweredModel<f64>, log_z: f64, n: usize, key: Key) -> Array2<f64> {
         let walk = Walk::new(self.pass(lowered));
         let mut wanted: Vec<(f64, usize)> = (0..n).map(|i| (key.uniforms::<f64>(i as u64, 0)[0], i)).collect();
@@ -135,7 +135,7 @@ fn layer_costs_log2<T: Real>([v, h]: [(&dyn Unit<T>, usize); 2]) -> [f64; 2] {
 }
 
 fn layers<T: Real>(lowered: &LoweredModel<T>) -> [(&dyn Unit<T>, usize); 2] {
-    [lowered.visible(), lowered.hidden()].map(|side| (side.unit(), side.sites()))
+    [lowered.visible(), lowered.hidden()].map(|layer| (layer.unit(), layer.sites()))
 }
 
 fn cheaper_is_visible<T: Real>(lowered: &LoweredModel<T>) -> bool {
@@ -148,16 +148,16 @@ fn cheaper_is_visible<T: Real>(lowered: &LoweredModel<T>) -> bool {
 pub(super) fn cost_log2<T: Real>(lowered: &LoweredModel<T>, sites: usize) -> Option<f64> {
     let [(v, _), (h, hidden)] = layers(lowered);
     let [a, b] = layer_costs_log2([(v, sites), (h, hidden)]);
-    match a.min(b) < f64::INFINITY {
-        true => Some(a.min(b)),
-        false if v.quadratic() && h.quadratic() => {
-            Some((sites.min(hidden) as f64).log2() * 2.0 + (sites.max(hidden) as f64).log2())
-        }
-        false => None,
+    if a.min(b) < f64::INFINITY {
+        Some(a.min(b))
+    } else if v.quadratic() && h.quadratic() {
+        Some((sites.min(hidden) as f64).log2() * 2.0 + (sites.max(hidden) as f64).log2())
+    } else {
+        None
     }
 }
 
-/// A walk over all states of `pass.from`: block b fixes the last sites, the table `low` runs over the first.
+/// An enumeration of all states of `pass.from`: block b fixes the last sites, the table `low` runs over the first.
 struct Walk<'a> {
     pass: Pass<'a, f64>,
     /// Columns of the first sites, one row per combination.

@@ -4,15 +4,13 @@
 //! S is positive definite. S·mean = t with t = θ_x + W̃γ_y⁻¹θ_y, and
 //! log Z = ½ Σ log(2π/γ_y) + ½ θ_yᵀγ_y⁻¹θ_y + ½ |x| log 2π − ½ log det S + ½ tᵀS⁻¹t − constant.
 
+use super::budget::MOST_GAUSSIAN_UNITS;
 use super::cholesky::Cholesky;
 use crate::error::{Error, Result};
 use crate::lowered::{LoweredLayer, LoweredModel, Pass};
 use crate::rng::{Key, normal};
 use crate::stats::Stats;
 use ndarray::{Array1, Array2, Axis};
-
-/// Units of the smaller layer at most: their covariance matrix takes half a gigabyte.
-const MOST_UNITS: usize = 8192;
 
 /// The normal distribution of the smaller layer.
 pub(super) struct Joint {
@@ -23,8 +21,8 @@ pub(super) struct Joint {
 }
 
 /// γ, from η = (θ, −γ/2).
-fn precision(side: &LoweredLayer<f64>) -> Array1<f64> {
-    side.eta().row(1).mapv(|e| -2.0 * e)
+fn precision(layer: &LoweredLayer<f64>) -> Array1<f64> {
+    layer.eta().row(1).mapv(|e| -2.0 * e)
 }
 
 impl Joint {
@@ -32,9 +30,9 @@ impl Joint {
         let over_visible = lowered.visible().columns() <= lowered.hidden().columns();
         let pass = if over_visible { lowered.up() } else { lowered.down() };
         let (n, m) = (pass.from.columns(), pass.to.columns());
-        if n > MOST_UNITS {
+        if n > MOST_GAUSSIAN_UNITS {
             return Err(Error::Undefined(format!(
-                "two Gaussian layers are exact up to {MOST_UNITS} units in the smaller one, here it has {n}"
+                "two Gaussian layers can be solved up to {MOST_GAUSSIAN_UNITS} units in the smaller layer, which has {n} here"
             )));
         }
         let (gamma, theta) = (precision(pass.to), pass.to.eta().row(0).to_owned());
@@ -45,7 +43,7 @@ impl Joint {
         let factor = Cholesky::new(schur).ok_or_else(|| {
             Error::NotNormalisable(
                 "both layers are Gaussian and their joint precision matrix is not positive definite \
-                 (some weights are too large against the variances)"
+                 (some weights are too large for the variances)"
                     .into(),
             )
         })?;

@@ -1,11 +1,14 @@
-//! Exact answers: log Z = log Σ_x exp(−F(x)) over the states of the cheaper finite layer, or by Cholesky.
+//! Exact results: log Z = log Σ_x exp(−F(x)) over the states of the cheaper finite layer, or by a Cholesky factorisation.
 //!
-//! The other layer is summed out in closed form, so a model of any width is exact as long as one layer is finite and
-//! small. Everything here is in f64, whatever the model's numbers are, and the same on any number of threads.
+//! The other layer is summed out in closed form, so a model of any width is exact as long as one layer is finite and small.
+//! Everything is computed in f64, whatever the precision of the model, with the same result on any number of threads.
 
+pub mod budget;
 mod cholesky;
 mod enumerate;
 mod gaussian;
+
+pub use budget::MOST_STATES_LOG2;
 
 use crate::dataset::check_weights;
 use crate::error::{Error, Result};
@@ -14,18 +17,16 @@ use crate::model::{Gradient, Rbm};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::stats::Stats;
+use budget::MOST_COST_LOG2;
 use enumerate::Enumeration;
 use gaussian::Joint;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use std::collections::BTreeMap;
 
-/// log₂ of the most states that are enumerated: about half an hour for a model of 784 × 30 on two cores.
-pub const MOST_STATES_LOG2: u32 = 30;
-
-/// Called with (work done, all work) while an enumeration runs, from any thread.
+/// Called with (work done, total work) during an enumeration, from any thread.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 
-/// A model whose normalising constant is known exactly, and its coordinates, in which gradients are.
+/// A model whose normalising constant is known exactly, with its coordinates, in which gradients are computed.
 pub struct Exact {
     rbm: Rbm<f64>,
     solved: Solved,
@@ -44,25 +45,25 @@ enum Solution {
 }
 
 impl Exact {
-    /// Solves the model, choosing the cheaper layer by itself.
+    /// Solves the model by enumerating the cheaper layer.
     pub fn new<T: Real>(rbm: &Rbm<T>) -> Result<Exact> {
         Self::with_progress(rbm, &|_, _| ())
     }
 
-    /// The same, telling how far it is.
+    /// The same with progress reports.
     pub fn with_progress<T: Real>(rbm: &Rbm<T>, progress: Progress) -> Result<Exact> {
         let rbm = rbm.cast::<f64>();
         Ok(Exact { solved: Solved::new(rbm.lower(), progress)?, rbm })
     }
 
-    /// How much work solving a model is, in states times columns; `None` if it cannot be done exactly.
+    /// What solving a model costs, in terms (see [`budget`]); `None` if it cannot be done exactly.
     pub fn cost<T: Real>(lowered: &LoweredModel<T>) -> Option<f64> {
         Self::cost_of_sites(lowered, lowered.visible().sites())
     }
 
-    /// The same if only so many of the visible sites were there.
+    /// The same with only `sites` visible sites.
     pub(crate) fn cost_of_sites<T: Real>(lowered: &LoweredModel<T>, sites: usize) -> Option<f64> {
-        enumerate::cost_log2(lowered, sites).filter(|c| *c < 60.0).map(f64::exp2)
+        enumerate::cost_log2(lowered, sites).filter(|c| *c < MOST_COST_LOG2).map(f64::exp2)
     }
 
     /// The exact gradient of the weighted mean log likelihood of rows of data values.
@@ -74,7 +75,7 @@ impl Exact {
     }
 }
 
-/// Everything that does not depend on the coordinates.
+/// Access to everything that does not depend on the coordinates.
 impl std::ops::Deref for Exact {
     type Target = Solved;
 
@@ -84,7 +85,7 @@ impl std::ops::Deref for Exact {
 }
 
 impl Solved {
-    /// Solves a model, choosing the cheaper layer by itself and telling how far it is.
+    /// Solves a model by enumerating the cheaper layer, with progress reports.
     pub fn new(lowered: LoweredModel<f64>, progress: Progress) -> Result<Solved> {
         let (v, h) = (lowered.visible().unit(), lowered.hidden().unit());
         let (solution, log_z) = if v.n_states().is_some() || h.n_states().is_some() {
@@ -96,7 +97,7 @@ impl Solved {
             (Solution::Gaussian(joint), log_z)
         } else {
             let (v, h) = (lowered.visible().kind(), lowered.hidden().kind());
-            return Err(Error::Undefined(format!("there is no exact method for {v} with {h}")));
+            return Err(Error::Undefined(format!("there is no exact method for {v} visible and {h} hidden units")));
         };
         if !log_z.is_finite() {
             return Err(Error::NotNormalisable(format!("log Z is {log_z}: the parameters are too large")));
@@ -104,7 +105,7 @@ impl Solved {
         Ok(Solved { lowered, solution, log_z })
     }
 
-    /// log Z in nats, of the energy in the model's own coordinates, constants included.
+    /// log Z in nats, of the energy in the coordinates of the model, constants included.
     pub fn log_z(&self) -> f64 {
         self.log_z
     }
@@ -114,7 +115,7 @@ impl Solved {
         &self.lowered
     }
 
-    /// What was done, in words.
+    /// A description of what was done.
     pub fn method(&self) -> String {
         match &self.solution {
             Solution::Enumerated(e) => e.describe(),
@@ -150,16 +151,16 @@ impl Solved {
         (visible.decode(v.view()), hidden.decode(h.view()))
     }
 
-    /// KL(q‖p) = Σ q log(q/p) in nats, with q given by rows of data values and their weights (equal rows are merged,
-    /// weights need not sum to 1; an empirical distribution has weights 1).
+    /// KL(q‖p) = Σ q log(q/p) in nats. Rows of data values and their weights define q: equal rows are merged, and weights need not
+    /// sum to 1; an empirical distribution has weights 1.
     pub fn kl(&self, rows: ArrayView2<f64>, weights: ArrayView1<f64>) -> Result<Divergence> {
         check_weights(rows.nrows(), weights.iter().copied())?;
         let visible = self.lowered.visible();
         let x = visible.encode(rows, 1)?;
         if visible.decode(x.view()) != rows || !self.all_states(x.view()) {
             return Err(Error::Undefined(format!(
-                "the divergence of a data set needs a finite visible layer and data that are states of it; \
-                 the layer is {}",
+                "the divergence needs finite visible units and data values that are their states; \
+                 the visible units are {}",
                 visible.kind()
             )));
         }
@@ -175,7 +176,7 @@ impl Solved {
         Ok(Divergence { kl: cross - entropy, entropy })
     }
 
-    /// Whether every site of every row is a state of its unit (not, say, a grey value).
+    /// Whether every site of every row is a state of its unit and not, for example, a grey value.
     fn all_states(&self, x: ArrayView2<f64>) -> bool {
         let unit = self.lowered.visible().unit();
         let Some(n) = unit.n_states() else { return false };

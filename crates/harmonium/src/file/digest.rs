@@ -1,16 +1,16 @@
-//! digest = SHA-256 over every other metadata pair, every tensor's name and place (both sorted, each string behind its
-//! length), and the data section: every byte that means something.
+//! The digest of a file: SHA-256 over every other metadata pair, every tensor's name and place (both sorted, each string
+//! after its length), and the data section, so every byte that has a meaning.
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-/// The metadata key the digest stands under; it is not part of what is hashed.
+/// The metadata key of the digest; it is not hashed itself.
 pub(crate) const KEY: &str = "digest";
 
-/// Where a tensor stands, as it is hashed: `F32 [4,3] 0 48` is its type, shape, first and last byte.
-pub(crate) fn place(dtype: safetensors::Dtype, shape: &[usize], begin: usize, end: usize) -> String {
+/// The place of a tensor as it is hashed: `F32 [4,3] 0 48` is its type, shape, first byte and end.
+pub(crate) fn place(dtype: safetensors::Dtype, shape: &[usize], start: usize, end: usize) -> String {
     let shape = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-    format!("{dtype:?} [{shape}] {begin} {end}")
+    format!("{dtype:?} [{shape}] {start} {end}")
 }
 
 /// `sha256:` and the hash in hexadecimal; `places` has [`place`] of every tensor by name.

@@ -1,10 +1,11 @@
-//! The model file: a safetensors file whose tensors are W, a, b, z, α, β and whose metadata say what the units are.
+//! The model file: a safetensors file whose tensors are W, a, b, z, α, β and whose metadata has the kinds of units.
 //!
-//! Everything is validated before a model is built. The same model gives the same bytes: keys are sorted and
-//! nothing depends on time, path or threads.
+//! Everything is validated before a model is built. The same model always gives the same bytes: keys are sorted, and nothing
+//! depends on time, path or threads.
 
-use super::tensors::{self, TensorWriter, lie, numbers};
-use super::{atomic, digest};
+use super::digest;
+use super::tensors::{self, TensorWriter, invalid, numbers};
+use crate::atomic;
 use crate::data::{Binarize, Preprocess};
 use crate::error::{Error, Result, shown};
 use crate::model::{Layer, Rbm};
@@ -31,12 +32,12 @@ pub enum Precision {
 /// Shape and numbers.
 pub type Tensor = (Vec<usize>, Vec<f64>);
 
-/// A model as it stands in a file: computed with in f64, stored in `precision`.
+/// The content of a model file. The model is in f64 in memory and in `precision` in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFile {
     /// The model.
     pub rbm: Rbm<f64>,
-    /// What is done to data before it meets the model.
+    /// How data is prepared for the model.
     pub preprocess: Preprocess,
     /// Free notes, without the `about.` prefix.
     pub about: BTreeMap<String, String>,
@@ -80,7 +81,7 @@ impl ModelFile {
         out.finish()
     }
 
-    /// A file from its metadata and tensors by name, with the checks that bytes of strangers pass.
+    /// A file from its metadata and named tensors, validated like the bytes of a file.
     pub fn from_tensors(
         metadata: BTreeMap<String, String>,
         tensors: &BTreeMap<String, Tensor>,
@@ -119,7 +120,7 @@ impl ModelFile {
         all
     }
 
-    /// What the units are, what is done to data, and notes, by their names in the file.
+    /// The kinds of units, the preprocessing and the notes, by their names in the file.
     pub fn metadata(&self) -> BTreeMap<String, String> {
         let mut all: BTreeMap<String, String> =
             [("format".into(), FORMAT.into()), ("version".into(), VERSION.into())].into();
@@ -139,7 +140,7 @@ impl ModelFile {
     }
 }
 
-/// What a file claims; every metadata key and tensor that is understood is taken out, and nothing may be left.
+/// The content of a file while it is read: every known metadata key is taken out, and nothing may be left.
 struct Parts<'a> {
     metadata: BTreeMap<String, String>,
     tensors: SafeTensors<'a>,
@@ -158,7 +159,7 @@ impl Parts<'_> {
         });
         let (visible_kind, hidden_kind) = (self.kind("visible")?, self.kind("hidden")?);
         if let Some(key) = self.metadata.keys().next() {
-            return Err(lie(format!("unknown metadata key '{}'", shown(key))));
+            return Err(invalid(format!("unknown metadata key '{}'", shown(key))));
         }
         self.check_names(&visible_kind, &hidden_kind)?;
         let weights = self.matrix("weights")?;
@@ -179,9 +180,9 @@ impl Parts<'_> {
 
     fn expect(&mut self, key: &str, value: &str) -> Result<()> {
         match self.metadata.remove(key) {
-            None => Err(lie(format!("the metadata key '{key}' is missing: not a harmonium model"))),
+            None => Err(invalid(format!("the metadata key '{key}' is missing: this is not a harmonium model"))),
             Some(found) if found != value => {
-                Err(lie(format!("{key} is '{}', this program reads '{value}'", shown(&found))))
+                Err(invalid(format!("{key} is '{}', this version reads '{value}'", shown(&found))))
             }
             Some(_) => Ok(()),
         }
@@ -189,7 +190,7 @@ impl Parts<'_> {
 
     fn kind(&mut self, side: &str) -> Result<Kind> {
         let name = self.metadata.remove(&format!("{side}.kind"));
-        let name = name.ok_or_else(|| lie(format!("the metadata key '{side}.kind' is missing")))?;
+        let name = name.ok_or_else(|| invalid(format!("the metadata key '{side}.kind' is missing")))?;
         let prefix = format!("{side}.");
         let mut options = Options::new();
         self.metadata.retain(|key, value| match key.strip_prefix(&prefix) {
@@ -199,7 +200,7 @@ impl Parts<'_> {
         Kind::new(&name, &options)
     }
 
-    /// Every tensor of the file must be one this model has.
+    /// Refuses tensors that this model does not have.
     fn check_names(&self, visible: &Kind, hidden: &Kind) -> Result<()> {
         let mut known: Vec<String> = ["weights", "data.shift", "data.scale"].map(String::from).into();
         for (side, kind) in [("visible", visible), ("hidden", hidden)] {
@@ -207,7 +208,7 @@ impl Parts<'_> {
             known.push(format!("{side}.offset"));
         }
         match self.tensors.names().into_iter().find(|name| !known.iter().any(|k| k == name)) {
-            Some(name) => Err(lie(format!("unknown tensor '{}'", shown(name)))),
+            Some(name) => Err(invalid(format!("unknown tensor '{}'", shown(name)))),
             None => Ok(()),
         }
     }
@@ -218,26 +219,29 @@ impl Parts<'_> {
         for (field, mut row) in fields.iter().zip(par.rows_mut()) {
             let name = format!("{side}.{}", field.name);
             let numbers = self.optional(&name, columns)?;
-            row.assign(&numbers.ok_or_else(|| lie(format!("the tensor '{name}' is missing")))?);
+            row.assign(&numbers.ok_or_else(|| invalid(format!("the tensor '{name}' is missing")))?);
         }
         let offset = self.optional(&format!("{side}.offset"), columns)?;
         Layer::from_parts(kind, par, offset.unwrap_or_else(|| Array1::zeros(columns)))
-            .map_err(|e| lie(format!("{side} layer: {e}")))
+            .map_err(|e| invalid(format!("{side} layer: {e}")))
     }
 
     fn matrix(&self, name: &str) -> Result<Array2<f64>> {
-        let tensor = self.tensors.tensor(name).map_err(|_| lie(format!("the tensor '{name}' is missing")))?;
+        let tensor = self.tensors.tensor(name).map_err(|_| invalid(format!("the tensor '{name}' is missing")))?;
         let &[rows, columns] = tensor.shape() else {
-            return Err(lie(format!("the tensor '{name}' has shape {:?}, expected two dimensions", tensor.shape())));
+            return Err(invalid(format!(
+                "the tensor '{name}' has shape {:?}, expected two dimensions",
+                tensor.shape()
+            )));
         };
-        let shape = |_| lie(format!("the tensor '{name}' has an impossible shape {:?}", tensor.shape()));
+        let shape = |_| invalid(format!("the tensor '{name}' has an impossible shape {:?}", tensor.shape()));
         Array2::from_shape_vec((rows, columns), numbers(name, &tensor)?).map_err(shape)
     }
 
     fn optional(&self, name: &str, len: usize) -> Result<Option<Array1<f64>>> {
         let Ok(tensor) = self.tensors.tensor(name) else { return Ok(None) };
         if tensor.shape() != [len] {
-            return Err(lie(format!("the tensor '{name}' has shape {:?}, expected [{len}]", tensor.shape())));
+            return Err(invalid(format!("the tensor '{name}' has shape {:?}, expected [{len}]", tensor.shape())));
         }
         Ok(Some(numbers(name, &tensor)?.into()))
     }

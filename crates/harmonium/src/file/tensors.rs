@@ -1,4 +1,4 @@
-//! Tensors with metadata in one safetensors file: sorted keys, a digest over all of it, nothing believed unchecked.
+//! Tensors and metadata in one safetensors file: sorted keys, a digest over everything, and every claim is checked.
 
 use super::digest;
 use crate::error::{Error, Result, shown};
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Largest file that is read: about 100,000 × 40,000 single-precision weights.
 pub const MOST_BYTES: u64 = 16 << 30;
 
-/// Builds a file; tensors stand in the order they are added, which must be the order of their names.
+/// Builds a file. Tensors are written in the order they are added, which must be the order of their names.
 pub(crate) struct TensorWriter {
     metadata: BTreeMap<String, String>,
     header: Map<String, Value>,
@@ -32,13 +32,13 @@ impl TensorWriter {
         self.add(name, T::DTYPE, shape, |data| numbers.for_each(|x| x.push_le(data)));
     }
 
-    /// Adds a tensor of anything that `fill` appends.
+    /// Adds a tensor whose bytes `fill` appends.
     pub fn add(&mut self, name: &str, dtype: Dtype, shape: &[usize], fill: impl FnOnce(&mut Vec<u8>)) {
-        let begin = self.data.len();
+        let start = self.data.len();
         fill(&mut self.data);
-        let tensor = json!({"dtype": dtype, "shape": shape, "data_offsets": [begin, self.data.len()]});
+        let tensor = json!({"dtype": dtype, "shape": shape, "data_offsets": [start, self.data.len()]});
         self.header.insert(name.into(), tensor);
-        self.places.insert(name.into(), digest::place(dtype, shape, begin, self.data.len()));
+        self.places.insert(name.into(), digest::place(dtype, shape, start, self.data.len()));
     }
 
     /// The bytes of the file.
@@ -54,28 +54,29 @@ impl TensorWriter {
     }
 }
 
-/// The content of a file, if it is a regular file within the limit.
+/// The content of a regular file within the limit.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let failed = |action| move |source| Error::Io { path: path.into(), action, source };
     let refuse = |problem| Error::Model { path: path.into(), problem };
-    // Before opening: opening a pipe waits for a writer.
+    // Checked before opening: opening a pipe would block.
     let meta = fs::metadata(path).map_err(failed("open"))?;
     if !meta.is_file() {
-        return Err(refuse("not a regular file".into()));
+        let problem = if meta.is_dir() { "a directory, not a regular file" } else { "not a regular file" };
+        return Err(refuse(problem.into()));
     }
     if meta.len() > MOST_BYTES {
-        return Err(refuse(format!("{} bytes is more than the limit of {MOST_BYTES}", meta.len())));
+        return Err(refuse(format!("the file has {} bytes, the limit is {MOST_BYTES}", meta.len())));
     }
     let mut file = File::open(path).map_err(failed("open"))?;
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(meta.len() as usize).map_err(|_| refuse("does not fit in memory".into()))?;
+    bytes.try_reserve_exact(meta.len() as usize).map_err(|_| refuse("the file does not fit in memory".into()))?;
     file.by_ref().take(meta.len()).read_to_end(&mut bytes).map_err(failed("read"))?;
     Ok(bytes)
 }
 
-/// Metadata and tensors of a file whose layout is sound and whose digest, if it has one, fits.
+/// Metadata and tensors of a file, after checking its layout and its digest, if it has one.
 pub(crate) fn read(bytes: &[u8]) -> Result<(BTreeMap<String, String>, SafeTensors<'_>)> {
-    let refuse = |e: safetensors::SafeTensorError| lie(format!("not a readable safetensors file ({e})"));
+    let refuse = |e: safetensors::SafeTensorError| invalid(format!("not a readable safetensors file ({e})"));
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(refuse)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(refuse)?;
     let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();
@@ -91,22 +92,22 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(BTreeMap<String, String>, SafeTensor
     Ok((metadata, tensors))
 }
 
-/// The digest of the content must be the one written; a hash this version does not know cannot be checked.
+/// Compares the digest of the content with the one in the file; an unknown hash cannot be checked.
 fn check_digest(written: &str, actual: &str) -> Result<()> {
     if written == actual {
         return Ok(());
     }
     let known = actual.split(':').next() == written.split(':').next();
-    let problem = if known { "the digest does not fit the content: the file is damaged" } else { "unknown digest" };
-    Err(lie(format!("{problem} ('{}')", shown(written))))
+    let problem = if known { "the digest does not match the content: the file is damaged" } else { "unknown digest" };
+    Err(invalid(format!("{problem} ('{}')", shown(written))))
 }
 
-/// A sentence about a file; the caller adds its name.
-pub(crate) fn lie(problem: String) -> Error {
+/// What is wrong with a file; the caller adds its name.
+pub(crate) fn invalid(problem: String) -> Error {
     Error::Undefined(problem)
 }
 
-/// The numbers of a tensor in f64; NaN and infinities are refused where they are used.
+/// The numbers of a tensor in f64. NaN and infinities are refused where the numbers are used.
 pub(crate) fn numbers(name: &str, tensor: &TensorView) -> Result<Vec<f64>> {
     fn all<T: Real>(bytes: &[u8]) -> Vec<f64> {
         bytes.chunks_exact(size_of::<T>()).map(|b| T::from_le(b).f64()).collect()
@@ -114,6 +115,6 @@ pub(crate) fn numbers(name: &str, tensor: &TensorView) -> Result<Vec<f64>> {
     match tensor.dtype() {
         Dtype::F32 => Ok(all::<f32>(tensor.data())),
         Dtype::F64 => Ok(all::<f64>(tensor.data())),
-        other => Err(lie(format!("the tensor '{name}' holds {other:?}, expected F32 or F64"))),
+        other => Err(invalid(format!("the tensor '{name}' holds {other:?}, expected F32 or F64"))),
     }
 }

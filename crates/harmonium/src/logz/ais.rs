@@ -1,9 +1,10 @@
 //! Annealed importance sampling: Z/Z₀ = ⟨Π p*_{k+1}(v_k)/p*_k(v_k)⟩ over chains that start at the base (Neal, *Annealed
-//! importance sampling*, 2001; Salakhutdinov & Murray 2008). The mean is right, so its logarithm is low on average.
+//! importance sampling*, 2001; Salakhutdinov & Murray 2008). The mean is unbiased, so its logarithm is too low on average.
 
-use super::bidirectional::Both;
-use super::weights::{Estimate, FEW};
+use super::bidirectional::Annealer;
+use super::weights::{Estimate, MIN_ESS};
 use super::{Limits, LogZ, Problem, Sampler, Verdict};
+use crate::advice::Advice;
 use crate::error::Result;
 use crate::real::Real;
 
@@ -14,27 +15,29 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Ais;
 
 impl Sampler for Ais {
-    fn run<T: Real>(self, mut both: Both<T>, asked: Limits) -> Result<LogZ> {
-        let effort = asked.first_effort(both.length());
-        asked.meter.plan((effort.chains * effort.temperatures) as f64);
-        let found = both.forward(&effort, 0);
+    fn run<T: Real>(self, mut annealer: Annealer<T>, limits: Limits) -> Result<LogZ> {
+        let effort = limits.first_effort(annealer.length());
+        limits.meter.plan((effort.chains * effort.temperatures) as f64);
+        let found = annealer.forward(&effort, 0);
         let how = format!("{} chains through {} temperatures", effort.chains, effort.temperatures);
         let z = one_sided(found, "low", Verdict::LowerBound, effort.chains);
         Ok(LogZ { forward: Some(found), method: "ais", how, ..z })
     }
 }
 
-/// An estimate from one direction, which is `side` on average, and what it is worth.
-pub(super) fn one_sided(found: Estimate, side: &str, verdict: Verdict, chains: usize) -> LogZ {
+/// An estimate from one direction, which is too low or too high (`bias`) on average.
+pub(super) fn one_sided(found: Estimate, bias: &str, verdict: Verdict, chains: usize) -> LogZ {
     let Estimate { value, std_err, ess } = found;
-    let few = ess < FEW;
-    let advice = match few {
-        true => format!(
-            "only {ess:.1} of {chains} weights count, too few for an error bar: the value is {side} on average and may be \
-             far off; use more --temperatures, or --method bar"
-        ),
-        false => format!("{side} on average; --method bar adds the other direction"),
+    let few = ess < MIN_ESS;
+    let reason = if few {
+        format!(
+            "the effective sample size is {ess:.1} of {chains}, too small for an error bar: the value is too {bias} on average \
+             and may be far off"
+        )
+    } else {
+        format!("one direction only, too {bias} on average")
     };
+    let advice = if few { &[Advice::MoreTemperatures, Advice::BothDirections][..] } else { &[Advice::BothDirections] };
     LogZ {
         value,
         std_err,
@@ -46,6 +49,7 @@ pub(super) fn one_sided(found: Estimate, side: &str, verdict: Verdict, chains: u
         method: "",
         how: String::new(),
         verdict: if few { Verdict::Unreliable } else { verdict },
-        advice,
+        reason,
+        advice: advice.to_vec(),
     }
 }

@@ -1,15 +1,16 @@
-//! Both directions with growing effort, until the interval is as narrow as asked and nothing contradicts it.
+//! Annealing in both directions with growing effort, until the interval is narrow enough and nothing contradicts it.
 
-use super::bidirectional::{Bidirectional, Both, Effort};
-use super::weights::{Estimate, FEW};
+use super::bidirectional::{Annealer, Bidirectional, Effort};
+use super::weights::{Estimate, MIN_ESS};
 use super::{Limits, LogZ, Problem, Sampler, Verdict};
+use crate::advice::Advice;
 use crate::error::Result;
 use crate::math::softplus;
 use crate::real::Real;
 
-/// A direction or group that differs by more than this many errors of the difference is no accident.
+/// A difference of more than this many standard errors is significant.
 const ERRORS: f64 = 3.0;
-/// Nats of difference, beyond errors, from which on two ways are said to disagree.
+/// A significant difference of more than this many nats is a disagreement.
 const NATS: f64 = 1.0;
 
 pub(super) fn run(problem: &Problem) -> Result<LogZ> {
@@ -19,19 +20,19 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Bar;
 
 impl Sampler for Bar {
-    fn run<T: Real>(self, mut both: Both<T>, asked: Limits) -> Result<LogZ> {
-        let mut effort = asked.first_effort(both.length());
+    fn run<T: Real>(self, mut annealer: Annealer<T>, limits: Limits) -> Result<LogZ> {
+        let mut effort = limits.first_effort(annealer.length());
         let (mut spent, mut before) = (0.0, None);
         for round in 0.. {
-            asked.meter.plan(both.cost(&effort));
-            let found = both.run(effort, round);
-            spent += both.cost(&effort);
-            let doubts = doubts(&found, before.as_ref(), asked.tolerance);
-            let next = grown(&found, &asked);
-            let stop = asked.temperatures.is_some() || spent + both.cost(&next) > asked.sweeps;
-            // One round alone cannot show that it was enough.
+            limits.meter.plan(annealer.cost(&effort));
+            let found = annealer.run(effort, round);
+            spent += annealer.cost(&effort);
+            let doubts = doubts(&found, before.as_ref(), limits.tolerance);
+            let next = grown(&found, &limits);
+            let stop = limits.temperatures.is_some() || spent + annealer.cost(&next) > limits.sweeps;
+            // A single round cannot show that it was enough.
             if stop || doubts.is_empty() && before.is_some() {
-                return Ok(conclude(&found, &doubts, asked.tolerance));
+                return Ok(conclude(&found, &doubts, limits.tolerance));
             }
             (effort, before) = (next, Some(found));
         }
@@ -39,24 +40,25 @@ impl Sampler for Bar {
     }
 }
 
-/// More of what is short: temperatures while log weights of either direction spread by more than a nat, then chains; always
-/// sweeps. Three times as much, so that the rounds before the last are a third of the work.
-fn grown(found: &Bidirectional, asked: &Limits) -> Effort {
+/// The next effort: more temperatures while the variance of the log weights is above 1, then more chains; always more sweeps.
+/// Three times as much, so that the rounds before the last are a third of the work.
+fn grown(found: &Bidirectional, limits: &Limits) -> Effort {
     let Effort { chains, ladders, temperatures, sweeps } = found.effort;
-    match found.spread > 1.0 || asked.chains.is_some() {
-        true => Effort { chains, ladders, temperatures: 3 * temperatures, sweeps: 3 * sweeps },
-        false => Effort { chains: 2 * chains, ladders: 2 * ladders, temperatures, sweeps: 2 * sweeps },
+    if found.spread > 1.0 || limits.chains.is_some() {
+        Effort { chains, ladders, temperatures: 3 * temperatures, sweeps: 3 * sweeps }
+    } else {
+        Effort { chains: 2 * chains, ladders: 2 * ladders, temperatures, sweeps: 2 * sweeps }
     }
 }
 
 /// A reason not to be certain.
 #[derive(Clone, Debug, PartialEq)]
 enum Doubt {
-    /// The interval is wider than asked.
+    /// The interval is wider than the tolerance.
     Wide,
-    /// Few paths of one direction could have come from the other.
+    /// The two directions hardly overlap.
     Overlap,
-    /// Two ways to log Z differ by so many nats, and by more than errors and a nat explain.
+    /// Two estimates of log Z differ by so many nats; `far` if that is a disagreement.
     Differ { what: &'static str, by: f64, far: bool },
 }
 
@@ -69,15 +71,15 @@ fn doubts(found: &Bidirectional, before: Option<&Bidirectional>, tolerance: f64)
     };
     let (up, down, both) = (found.forward, found.backward, found.both);
     compare("the two directions", (down.value - up.value).abs(), up.std_err.hypot(down.std_err));
-    compare("chains that began at data and at random", found.groups.0, found.groups.1);
+    compare("chains started from data and from random states", found.groups.0, found.groups.1);
     if let Some(missed) = found.missed {
-        compare("log Z with and without a place that no sample was at", softplus(missed - both.value), both.std_err);
+        compare("log Z with and without a mode that no sample reached", softplus(missed - both.value), both.std_err);
     }
     if let Some(before) = before {
         let error = both.std_err.hypot(before.both.std_err);
         compare("this round and the one before", (both.value - before.both.value).abs(), error);
     }
-    if both.ess < FEW.min(0.2 * found.effort.ladders as f64) {
+    if both.ess < MIN_ESS.min(0.2 * found.effort.ladders as f64) {
         doubts.push(Doubt::Overlap);
     }
     if 4.0 * both.std_err > tolerance {
@@ -86,8 +88,8 @@ fn doubts(found: &Bidirectional, before: Option<&Bidirectional>, tolerance: f64)
     doubts
 }
 
-/// The number with its error bar, which is no smaller than three quarters of what two ways to it differ by: the number lies
-/// somewhere between the two.
+/// The result. Its standard error is at least three quarters of the difference between two estimates, because log Z lies
+/// somewhere between them.
 fn conclude(found: &Bidirectional, doubts: &[Doubt], tolerance: f64) -> LogZ {
     let far = doubts.iter().any(|d| matches!(d, Doubt::Differ { far: true, .. }));
     let verdict = match (doubts.is_empty(), far) {
@@ -117,7 +119,8 @@ fn conclude(found: &Bidirectional, doubts: &[Doubt], tolerance: f64) -> LogZ {
         method: "bar",
         how: how(found),
         verdict,
-        advice: advice(doubts, far, tolerance),
+        reason: reason(doubts, far, tolerance),
+        advice: if doubts.is_empty() { Vec::new() } else { MORE.to_vec() },
     }
 }
 
@@ -125,27 +128,29 @@ fn how(found: &Bidirectional) -> String {
     let Effort { chains, ladders, temperatures, sweeps } = found.effort;
     let words = |e: Estimate| format!("{:.3} ± {:.3}", e.value, e.std_err);
     format!(
-        "{chains} chains up ({}) and {ladders} down ({}) through {temperatures} temperatures, after {sweeps} sweeps of \
-         parallel tempering",
+        "{chains} chains annealed to the model ({}) and {ladders} from it ({}) through {temperatures} temperatures, after \
+         {sweeps} sweeps of parallel tempering",
         words(found.forward),
         words(found.backward)
     )
 }
 
-/// The worst doubt, and what to do about it.
-fn advice(doubts: &[Doubt], disagree: bool, tolerance: f64) -> String {
-    let more = "give more --temperatures or --chains, or data of the model's kind";
+/// What to do about any doubt.
+const MORE: [Advice; 3] = [Advice::MoreTemperatures, Advice::MoreChains, Advice::GiveData];
+
+/// The largest doubt in words.
+fn reason(doubts: &[Doubt], disagree: bool, tolerance: f64) -> String {
     let worst = doubts.iter().max_by(|a, b| a.nats().total_cmp(&b.nats()));
     match worst {
         None => String::new(),
         Some(Doubt::Differ { what, by, .. }) if disagree => {
-            format!("{what} disagree by {by:.2} nats: do not trust this number; the chains do not mix, {more}")
+            format!("{what} disagree by {by:.2} nats: do not trust this number, the chains do not mix")
         }
         Some(Doubt::Differ { what, by, .. }) => {
-            format!("{what} differ by {by:.2} nats, more than their errors explain: {more}")
+            format!("{what} differ by {by:.2} nats, more than their errors explain")
         }
-        Some(Doubt::Overlap) => format!("few paths of one direction could have come from the other: {more}"),
-        Some(Doubt::Wide) => format!("the interval is wider than {tolerance} nats: {more}"),
+        Some(Doubt::Overlap) => "the two directions hardly overlap".into(),
+        Some(Doubt::Wide) => format!("the interval is wider than {tolerance} nats"),
     }
 }
 

@@ -1,12 +1,12 @@
-//! log(Z₁/Z₀) from paths in both directions: Bennett's acceptance ratio (*Efficient estimation of free energy differences
-//! from Monte Carlo data*, 1976), the best use of both for paths out of equilibrium too (Shirts et al. 2003).
+//! log(Z₁/Z₀) from paths in both directions by Bennett's acceptance ratio (*Efficient estimation of free energy differences from
+//! Monte Carlo data*, 1976), which is optimal also for paths out of equilibrium (Shirts et al. 2003).
 
 use super::weights::Estimate;
 use crate::math::logistic;
 
 /// c with Σ_forward σ(w − c − M) = Σ_backward σ(c − w + M), M = log(n_forward/n_backward): both w are log weights of a path
-/// from 0 to 1, the first drawn from 0, the second drawn from 1. `ess` is the overlap: the number of paths of the scarcer
-/// direction that could as well have come from the other.
+/// from 0 to 1, the first drawn from 0, the second drawn from 1. `ess` is the overlap: the number of forward paths that could as
+/// well have come from the other direction.
 pub fn bennett(forward: &[f64], backward: &[f64]) -> Estimate {
     let (n, k) = (forward.len() as f64, backward.len() as f64);
     let m = (n / k).ln();
@@ -15,13 +15,10 @@ pub fn bennett(forward: &[f64], backward: &[f64]) -> Estimate {
     let all = || forward.iter().chain(backward).copied();
     let (mut low, mut high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
     (low, high) = (low - m.abs() - 1.0, high + m.abs() + 1.0);
-    // The difference falls from n to −k; halving to the last bit of a number below 10⁴ takes some 60 steps.
+    // The difference decreases from n to −k; bisection to the last bit of a number below 10⁴ takes about 60 steps.
     for _ in 0..80 {
         let c = 0.5 * (low + high);
-        match up(c).sum::<f64>() > down(c).sum::<f64>() {
-            true => low = c,
-            false => high = c,
-        }
+        if up(c).sum::<f64>() > down(c).sum::<f64>() { low = c } else { high = c }
     }
     let value = 0.5 * (low + high);
     // (⟨f²⟩/⟨f⟩² − 1)/n for each direction.

@@ -1,9 +1,9 @@
-//! Both directions: annealed importance sampling from the base up (below log Z on average) and from samples of the model
-//! down (above it on average), and Bennett's ratio of the two.
+//! Annealing in both directions: from the base to the model (too low on average) and from samples of the model to the base (too
+//! high on average), combined by Bennett's ratio.
 //!
-//! Samples of the model are the coldest chains of parallel tempering. Their ladders begin at annealed chains, and at data
-//! rows if there are some; if these groups do not lead to the same log Z, chains have not mixed and nobody knows how much each
-//! of the places counts.
+//! Samples of the model are the coldest chains of parallel tempering. Half of the ladders start from annealed chains and half
+//! from data rows, if there are any. If these groups do not lead to the same log Z, the chains have not mixed, and the relative
+//! mass of the modes is unknown.
 
 use super::bennett::bennett;
 use super::search::{SEARCHED, missed};
@@ -12,8 +12,8 @@ use crate::averages::variance;
 use crate::backend::{Backend, Slot};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::sample::ladder::{Ladders, Meeting};
-use crate::sample::path::{Path, Pilots, Tell};
+use crate::sample::ladder::{Ladders, SwapTrial};
+use crate::sample::path::{OnSweeps, Path, Pilots};
 use crate::states::States;
 use ndarray::{Array2, s};
 
@@ -21,62 +21,62 @@ const FORWARD: Slot = 0;
 const BACKWARD: Slot = 1;
 const CHAINS: Slot = 2;
 
-/// How much is done.
+/// How much work is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
-    /// Chains from the base up.
+    /// Chains from the base to the model.
     pub chains: usize,
-    /// Chains from the model down, each from a ladder of its own.
+    /// Chains from the model to the base, each from its own ladder.
     pub ladders: usize,
-    /// Inverse temperatures passed.
+    /// Inverse temperatures.
     pub temperatures: usize,
     /// Sweeps of parallel tempering.
     pub sweeps: u64,
 }
 
-/// What both directions found; estimates of log Z, not of a ratio.
+/// The result of both directions: estimates of log Z, not of a ratio.
 #[derive(Clone, Debug)]
 pub struct Bidirectional {
     pub effort: Effort,
     pub forward: Estimate,
     pub backward: Estimate,
     pub both: Estimate,
-    /// Largest difference between groups of ladders that began at different places, and its standard error.
+    /// Largest difference between groups of ladders with different starts, and its standard error.
     pub groups: (f64, f64),
-    /// log of the largest mass found at a place that neither direction has reached.
+    /// log of the largest mass of a mode that neither direction has reached, if one was found.
     pub missed: Option<f64>,
-    /// Variance of the log weights, the larger of both directions.
+    /// Variance of the log weights: the larger of both directions.
     pub spread: f64,
 }
 
-/// What chains of parallel tempering were worth to each other where they met.
-pub struct Meetings {
-    /// For each rung but the last: ladder, forward and backward log weight of the step to the next.
+/// The proposed swaps of parallel tempering.
+pub struct SwapTrials {
+    /// For each rung but the last: ladder, forward and backward log weight of the step to the next rung.
     pub works: Vec<Vec<(usize, f64, f64)>>,
     /// log Z at the first rung.
     pub log_z0: f64,
-    /// Smallest part of swaps made between two rungs.
+    /// Smallest fraction of accepted swaps between two rungs.
     pub swaps: f64,
 }
 
-/// A model with its path, and where ladders may begin.
-pub struct Both<'a, T: Real> {
+/// A model with its path, and data rows to start ladders from.
+pub struct Annealer<'a, T: Real> {
     path: Path<'a, T>,
     data: Option<&'a States<T>>,
     key: Key,
 }
 
-impl<'a, T: Real> Both<'a, T> {
-    /// `backend` has states of so many `layers`; `data` are states of its visible layer.
+impl<'a, T: Real> Annealer<'a, T> {
+    /// `backend` has states of one or two `layers`; `data` are states of its visible layer.
     pub fn new(
         backend: Box<dyn Backend<T>>,
         layers: usize,
         data: Option<&'a States<T>>,
         key: Key,
-        tell: Tell<'a>,
-    ) -> Both<'a, T> {
+        on_sweeps: OnSweeps<'a>,
+    ) -> Annealer<'a, T> {
         let pilots = if layers == 1 { Pilots::SOME } else { Pilots::MANY };
-        Both { path: Path::new(backend, layers, pilots, key, tell), data, key }
+        Annealer { path: Path::new(backend, layers, pilots, key, on_sweeps), data, key }
     }
 
     /// ∫σ_β dβ, see [`Path`].
@@ -84,25 +84,25 @@ impl<'a, T: Real> Both<'a, T> {
         self.path.length
     }
 
-    /// Chains at each temperature of a ladder.
+    /// Number of temperatures of a ladder.
     fn rungs(&self, effort: &Effort) -> usize {
         self.path.rungs().min(effort.temperatures + 1)
     }
 
-    /// Sweeps of one chain that an effort takes.
+    /// The cost of an effort, in sweeps of one chain.
     pub fn cost(&self, effort: &Effort) -> f64 {
         let annealing = (effort.chains + effort.ladders + SEARCHED) * effort.temperatures;
         (annealing + effort.ladders * self.rungs(effort) * effort.sweeps as usize) as f64
     }
 
-    /// Only the way up.
+    /// Anneals from the base to the model only.
     pub fn forward(&mut self, effort: &Effort, round: u64) -> Estimate {
         let schedule = self.path.schedule(effort.temperatures);
         let (weights, _) = self.up(effort, &schedule, &[], round);
         shifted(log_mean_exp(&weights), self.path.log_z0())
     }
 
-    /// Both ways.
+    /// Anneals in both directions.
     pub fn run(&mut self, effort: Effort, round: u64) -> Bidirectional {
         let schedule = self.path.schedule(effort.temperatures);
         let at = self.places(&effort);
@@ -126,8 +126,8 @@ impl<'a, T: Real> Both<'a, T> {
         }
     }
 
-    /// Parallel tempering from annealed chains and others; the first quarter of the sweeps is not counted.
-    pub fn meetings(&mut self, effort: &Effort, round: u64) -> Meetings {
+    /// Runs parallel tempering; the first quarter of the sweeps is not counted.
+    pub fn swap_trials(&mut self, effort: &Effort, round: u64) -> SwapTrials {
         let schedule = self.path.schedule(effort.temperatures);
         let at = self.places(effort);
         let (_, mut starts) = self.up(effort, &schedule, &at, round);
@@ -138,7 +138,7 @@ impl<'a, T: Real> Both<'a, T> {
                 works[m.rung].push((m.ladder, m.forward, m.backward));
             }
         });
-        Meetings { works, log_z0: self.path.log_z0(), swaps: swaps.least_swaps() }
+        SwapTrials { works, log_z0: self.path.log_z0(), swaps: swaps.least_swaps() }
     }
 
     /// The indices of a schedule that are rungs of a ladder.
@@ -164,7 +164,7 @@ impl<'a, T: Real> Both<'a, T> {
         (weights, starts)
     }
 
-    /// Lets half of the ladders begin at data rows at their last rung; returns the group of each.
+    /// Starts the last rung of half of the ladders from data rows; returns the group of each ladder.
     fn spread_out(&mut self, effort: &Effort, starts: &mut [Array2<T>], round: u64) -> Vec<usize> {
         let mut groups = vec![0; effort.ladders];
         let (Some(rows), Some(last)) = (self.data, starts.last_mut()) else { return groups };
@@ -178,7 +178,7 @@ impl<'a, T: Real> Both<'a, T> {
         groups
     }
 
-    /// Runs ladders that begin at the rows of columns `starts`; tells every meeting and its step.
+    /// Runs ladders that start from the rows of columns `starts`; calls `observe` with every proposed swap and its step.
     fn temper(
         &mut self,
         effort: &Effort,
@@ -186,19 +186,19 @@ impl<'a, T: Real> Both<'a, T> {
         at: &[usize],
         starts: &[Array2<T>],
         round: u64,
-        mut see: impl FnMut(u64, Meeting),
+        mut observe: impl FnMut(u64, SwapTrial),
     ) -> Ladders<T> {
         let betas: Vec<f64> = at.iter().map(|k| schedule[*k]).collect();
         let mut ladders = Ladders::new(self.path.backend.as_mut(), CHAINS, &betas, starts);
         let key = self.key.of(Purpose::Tempering).step(round);
         for step in 0..effort.sweeps {
-            ladders.step(self.path.backend.as_mut(), 1, key, step, |meeting| see(step, meeting));
-            self.path.tell(betas.len() * effort.ladders);
+            ladders.step(self.path.backend.as_mut(), 1, key, step, |trial| observe(step, trial));
+            self.path.report_sweeps(betas.len() * effort.ladders);
         }
         ladders
     }
 
-    /// Parallel tempering, then annealing to the base; log weights in the sense of the way up.
+    /// Runs parallel tempering, then anneals to the base; returns log weights with the sign of the forward direction.
     fn down(&mut self, effort: &Effort, schedule: &[f64], at: &[usize], starts: &[Array2<T>], round: u64) -> Vec<f64> {
         let ladders = self.temper(effort, schedule, at, starts, round, |_, _| ());
         let samples = ladders.last(self.path.backend.as_ref());
@@ -220,13 +220,13 @@ fn shifted(e: Estimate, by: f64) -> Estimate {
     Estimate { value: e.value + by, ..e }
 }
 
-/// −log ⟨e^−w⟩: the other side.
+/// −log ⟨e^−w⟩: the estimate of the reverse direction.
 fn negated(w: &[f64]) -> Estimate {
     let e = log_mean_exp(&w.iter().map(|w| -w).collect::<Vec<_>>());
     Estimate { value: -e.value, ..e }
 }
 
-/// Of the pairs that differ most beyond their errors: the difference and its error.
+/// The most significant difference between two estimates, and its standard error.
 fn largest_difference(estimates: &[Estimate]) -> (f64, f64) {
     let mut worst: (f64, f64) = (0.0, 0.0);
     for (i, a) in estimates.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! A layer with few sites, the other summed out: log p*(x) = ⟨η, T(x)⟩ + Γ(xᵀW̃) of every state, single sites drawn in turn.
+//! Sampling a layer with few sites, with the other summed out: log p*(x) = ⟨η, T(x)⟩ + Γ(xᵀW̃), one site at a time.
 //!
-//! Where one layer has few units, each of them holds many of the other: given either layer the other is all but certain, and
-//! chains that draw whole layers hardly move. With the large layer summed out the barriers are those of the few units
-//! alone. A sweep goes through the sites up or down, by a coin: that makes it its own reverse, which annealing back needs.
+//! If one layer has few units, each of them is coupled to many of the other: either layer almost determines the other, and
+//! block Gibbs sampling hardly moves. With the large layer summed out, only the barriers of the few units remain. A sweep visits
+//! the sites in ascending or descending order, with equal probability: that makes it reversible, which reverse annealing needs.
 
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::lowered::LoweredModel;
@@ -14,12 +14,12 @@ use crate::stats::{Stats, Take};
 use crate::threads;
 use ndarray::{Array1, Array2, ArrayView1, ArrayViewMut1, Axis, s};
 
-/// The visible layer of `lowered` is the one that is kept.
+/// A backend that samples the visible layer of `lowered` and sums out the hidden one.
 pub struct Collapsed<T> {
     lowered: LoweredModel<T>,
     base: Array2<T>,
     slots: Vec<Array2<T>>,
-    /// Cells that are not drawn, by slot.
+    /// Clamped cells by slot.
     known: Vec<Option<Bits>>,
 }
 
@@ -30,8 +30,8 @@ impl<T: Real> Collapsed<T> {
         Collapsed { lowered, base, slots: Vec::new(), known: Vec::new() }
     }
 
-    /// Whether a pass over some rows is worth several threads: from some 50 µs on.
-    fn much(&self, rows: usize) -> bool {
+    /// Whether a pass over some rows uses several threads: from about 50 µs on.
+    fn parallel(&self, rows: usize) -> bool {
         rows * self.lowered.weights().len() >= 1 << 16
     }
 
@@ -46,10 +46,10 @@ impl<T: Real> Collapsed<T> {
 
     /// ⟨own, T(x)⟩, ⟨base, T(x)⟩ of one row.
     fn own(&self, x: ArrayView1<T>) -> [f64; 2] {
-        let side = self.lowered.visible();
-        let mut t = Array2::zeros(side.eta().dim());
-        side.unit().stats(&x.to_vec(), t.view_mut());
-        [side.eta(), self.base.view()].map(|eta| eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum())
+        let layer = self.lowered.visible();
+        let mut t = Array2::zeros(layer.eta().dim());
+        layer.unit().stats(&x.to_vec(), t.view_mut());
+        [layer.eta(), self.base.view()].map(|eta| eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum())
     }
 
     /// log p* and ⟨base, T⟩ of one row.
@@ -142,13 +142,13 @@ impl<T: Real> Backend<T> for Collapsed<T> {
         self.known[slot] = known.cloned();
     }
 
-    /// The other layer has no states here.
+    /// Does nothing: the hidden layer has no states here.
     fn put_hidden(&mut self, _: Slot, _: &States<T>) {}
 
     fn get(&self, slot: Slot) -> States<T> {
-        let side = self.lowered.visible();
-        let mut states = States::new(side.unit(), side.sites());
-        states.push(side, self.slots[slot].view());
+        let layer = self.lowered.visible();
+        let mut states = States::new(layer.unit(), layer.sites());
+        states.push(layer, self.slots[slot].view());
         states
     }
 
@@ -161,8 +161,8 @@ impl<T: Real> Backend<T> for Collapsed<T> {
         let known = self.known[slot].as_ref();
         for step in sweeps.first..sweeps.first + sweeps.steps {
             let key = sweeps.key.of(Purpose::Visible).step(step);
-            let much = self.much(rows.nrows());
-            threads::each(much, rows.axis_iter_mut(Axis(0)).enumerate(), |(r, x)| {
+            let parallel = self.parallel(rows.nrows());
+            threads::each(parallel, rows.axis_iter_mut(Axis(0)).enumerate(), |(r, x)| {
                 let known = |site| known.is_some_and(|k| k.get(r, site));
                 self.sweep(x, known, sweeps.beta.map_or(1.0, |b| b[r].f64()), key, r as u64);
             });
@@ -170,12 +170,12 @@ impl<T: Real> Backend<T> for Collapsed<T> {
         self.slots[slot] = rows;
     }
 
-    /// Only the statistics of the layer that is kept.
+    /// Statistics of the visible layer only.
     fn stats(&mut self, slot: Slot, _: Option<&[T]>, _: Option<(Key, u64)>, take: Take, out: &mut Stats<T>) {
-        let side = self.lowered.visible();
-        let (mut t, mut sums) = (Array2::zeros(side.eta().dim()), Stats::zeros(&self.lowered));
+        let layer = self.lowered.visible();
+        let (mut t, mut sums) = (Array2::zeros(layer.eta().dim()), Stats::zeros(&self.lowered));
         for row in self.slots[slot].rows() {
-            side.unit().stats(&row.to_vec(), t.view_mut());
+            layer.unit().stats(&row.to_vec(), t.view_mut());
             sums.visible += &t;
         }
         sums.weight = self.slots[slot].nrows() as f64;
@@ -184,7 +184,7 @@ impl<T: Real> Backend<T> for Collapsed<T> {
 
     fn log_marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], _: Option<(Key, u64)>) -> Array2<f64> {
         let rows = self.slots[slot].axis_iter(Axis(0));
-        let found = threads::map(self.much(rows.len()), rows, |x| self.log_p(x));
+        let found = threads::map(self.parallel(rows.len()), rows, |x| self.log_p(x));
         Array2::from_shape_fn((found.len(), betas.len()), |(r, b)| {
             let beta = betas[b].map_or(1.0, |beta| beta[r].f64());
             beta * found[r][0] + (1.0 - beta) * found[r][1]

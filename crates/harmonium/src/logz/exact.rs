@@ -18,6 +18,7 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
         method: "exact",
         how: exact.method(),
         verdict: Verdict::Exact,
-        advice: String::new(),
+        reason: String::new(),
+        advice: Vec::new(),
     })
 }

@@ -1,16 +1,15 @@
-//! log Z, with an error bar unless it is exact, and a verdict. **To add a method: write its file, add its line to
+//! log Z with an error bar, unless it is exact, and a verdict. **To add a method: write its file, add its line to
 //! [`METHODS`].**
 //!
 //! | file | idea |
 //! |---|---|
 //! | `exact`, `ais`, `reverse`, `bar`, `tempering` | the methods |
-//! | `collapsed` | chains of a small layer, the other summed out |
-//! | `search` | places that annealing does not reach |
-//! | `weights`, `bennett` | estimates from log weights of one direction, and of both |
-//! | `bidirectional` | both directions once, with a given effort |
-//! | `verdict` | what to make of it |
-//! | `online` | log Z along training |
-//! | `known` | log Σ exp(−E) where some cells are given |
+//! | `collapsed` | chains of a small layer, with the other summed out |
+//! | `search` | modes that annealing does not reach |
+//! | `weights`, `bennett` | estimates from the log weights of one direction, and of both |
+//! | `bidirectional` | annealing in both directions with a given effort |
+//! | `verdict` | how far an estimate can be trusted |
+//! | `online` | log Z during training |
 //!
 //! The path from independent units to the model and parallel tempering on it are in [`crate::sample`].
 
@@ -20,7 +19,6 @@ mod bennett;
 mod bidirectional;
 mod collapsed;
 mod exact;
-pub(crate) mod known;
 pub(crate) mod online;
 mod reverse;
 mod search;
@@ -30,25 +28,24 @@ mod weights;
 
 pub use verdict::Verdict;
 pub use weights::Estimate;
+pub(crate) use weights::log_mean_exp;
 
+use crate::advice::Advice;
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
-use crate::exact::{Exact, Progress};
+use crate::exact::{Exact, Progress, budget};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::suits_f32;
 use crate::states::States;
-use bidirectional::{Both, Effort};
+use bidirectional::{Annealer, Effort};
 use collapsed::Collapsed;
 use ndarray::Array2;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// States times columns up to which `auto` enumerates: below a minute on two cores.
-pub const AFFORDABLE: f64 = 2e10;
-
-/// Work after which no more is begun unless the caller says otherwise, in weights visited: one to two minutes on two cores.
+/// Default budget of an estimate, in weights visited: one to two minutes on two cores.
 pub const BUDGET: f64 = 9e12;
 
 /// An estimate of log Z in nats.
@@ -58,43 +55,45 @@ pub struct LogZ {
     pub value: f64,
     /// Its standard error; 0 if exact.
     pub std_err: f64,
-    /// Lower end of the interval: two standard errors below, unless the verdict says otherwise.
+    /// Lower end of the interval: two standard errors below the value.
     pub lower: f64,
     /// Upper end of the interval.
     pub upper: f64,
     /// Effective sample size; none if nothing was sampled.
     pub ess: Option<f64>,
-    /// From the base up, if that was done: its expectation is below log Z.
+    /// From the base to the model, if that was done: its expectation is below log Z.
     pub forward: Option<Estimate>,
-    /// From the model down, if that was done: its expectation is above log Z for exact samples of the model.
+    /// From the model to the base, if that was done: its expectation is above log Z for exact samples of the model.
     pub backward: Option<Estimate>,
     /// The method's name.
     pub method: &'static str,
-    /// How it was done, in words.
+    /// A description of what was done.
     pub how: String,
-    /// What to make of it.
+    /// How far it can be trusted.
     pub verdict: Verdict,
-    /// Why, and what to do about it, in words.
-    pub advice: String,
+    /// Why, in one sentence; empty if there is nothing to add.
+    pub reason: String,
+    /// What to do about it, the most useful first.
+    pub advice: Vec<Advice>,
 }
 
-/// What an estimate may be told.
+/// Options of an estimate.
 #[derive(Clone, Copy, Debug)]
 pub struct LogZOptions<'a> {
     /// Seed of all randomness.
     pub seed: u64,
-    /// Chains; none for the method's own choice.
+    /// Number of chains; none for the choice of the method.
     pub chains: Option<usize>,
-    /// Inverse temperatures between the base and the model; none for as many as the tolerance needs.
+    /// Number of inverse temperatures between the base and the model; none for as many as the tolerance needs.
     pub temperatures: Option<usize>,
-    /// Width of the interval that is narrow enough, in nats.
+    /// Target width of the interval, in nats.
     pub tolerance: f64,
-    /// Rows of columns (see [`LoweredLayer::encode`](crate::LoweredLayer::encode)) like those the model was trained on: half of the samples
-    /// begin there, and must lead to the same number as the others.
+    /// Rows of columns (see [`LoweredLayer::encode`](crate::LoweredLayer::encode)) like the training data. Half of the samples
+    /// start from them, and must lead to the same number as the others.
     pub data: Option<&'a Array2<f64>>,
-    /// Work after which no more is begun, in weights visited.
+    /// Work after which no further round starts, in weights visited.
     pub budget: f64,
-    /// Whether the other layer is summed out where one has few sites: such models hardly mix otherwise.
+    /// Whether to sum out the other layer if one layer has few sites: such models hardly mix otherwise.
     pub collapse: bool,
 }
 
@@ -112,7 +111,7 @@ impl Default for LogZOptions<'_> {
     }
 }
 
-/// Most chains and temperatures that can be asked for: beyond, a number of sweeps would not fit.
+/// Most chains and temperatures: with more, the number of sweeps would not fit.
 const MOST: usize = 1 << 24;
 
 impl LogZOptions<'_> {
@@ -130,7 +129,7 @@ impl LogZOptions<'_> {
     }
 }
 
-/// A way to get log Z.
+/// A log Z method in the list.
 pub struct Method {
     /// Name on the command line, in files and in Python.
     pub name: &'static str,
@@ -151,20 +150,20 @@ pub const METHODS: &[Method] = &[
         about: "annealing in both directions, combined by Bennett's acceptance ratio, until the interval is narrow",
         run: bar::run,
     },
-    Method { name: "ais", about: "annealed importance sampling: low on average", run: ais::run },
+    Method { name: "ais", about: "annealed importance sampling: too low on average", run: ais::run },
     Method {
         name: "reverse-ais",
-        about: "annealed importance sampling backwards, from samples of the model: high on average",
+        about: "reverse annealed importance sampling, from samples of the model: too high on average",
         run: reverse::run,
     },
     Method {
         name: "tempering",
-        about: "parallel tempering, integrated over the temperatures: an independent check",
+        about: "parallel tempering, integrated over the temperatures, as an independent check",
         run: tempering::run,
     },
 ];
 
-/// A model and what was asked.
+/// A model and the options.
 pub(crate) struct Problem<'a> {
     rbm: &'a Rbm<f64>,
     settings: LogZOptions<'a>,
@@ -176,7 +175,7 @@ pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: LogZOptions<'a>, progr
     settings.check()?;
     let problem = Problem { rbm, settings, progress };
     let chosen = match name {
-        "auto" if Exact::cost(&rbm.lower()).is_some_and(|cost| cost <= AFFORDABLE) => "exact",
+        "auto" if budget::LOG_Z.allows(Exact::cost(&rbm.lower())) => "exact",
         "auto" => "bar",
         other => other,
     };
@@ -189,10 +188,10 @@ pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: LogZOptions<'a>, progr
     }
 }
 
-/// Work of one chain in a sweep besides its weights, counted in weights: what makes a sweep of a tiny model cost.
+/// Fixed cost of a sweep of one chain, counted in weights; it dominates for tiny models.
 const PER_SWEEP: usize = 100_000;
 
-/// Work of one term of a sum over the other layer, counted in weights.
+/// Cost of one term of the sum over the other layer, counted in weights.
 const PER_TERM: usize = 40;
 
 /// Sites of a finite layer up to which the other is summed out.
@@ -205,9 +204,9 @@ enum Kept {
     Hidden,
 }
 
-/// The finite layer with few sites, the smaller one if both have.
+/// The finite layer with few sites; the smaller one if both have few.
 fn small_layer<T: Real>(lowered: &LoweredModel<T>) -> Option<Kept> {
-    let few = |side: &LoweredLayer<T>| side.unit().n_states().map(|_| side.sites()).filter(|n| *n <= FEW_SITES);
+    let few = |layer: &LoweredLayer<T>| layer.unit().n_states().map(|_| layer.sites()).filter(|n| *n <= FEW_SITES);
     match (few(lowered.visible()), few(lowered.hidden())) {
         (Some(v), Some(h)) if v < h => Some(Kept::Visible),
         (_, Some(_)) => Some(Kept::Hidden),
@@ -222,12 +221,13 @@ impl Problem<'_> {
         let lowered = self.rbm.lower();
         let (v, h) = (lowered.visible().unit(), lowered.hidden().unit());
         if v.quadratic() && h.quadratic() {
-            // A Gaussian in both layers may have no distribution; the factorisation tells.
+            // Two Gaussian layers may not be normalisable; the factorisation fails then.
             Exact::new(self.rbm)?;
         }
-        match suits_f32(&lowered) {
-            true => self.sample_as::<f32>(self.rbm.cast::<f32>().lower(), f),
-            false => self.sample_as::<f64>(lowered, f),
+        if suits_f32(&lowered) {
+            self.sample_as::<f32>(self.rbm.cast::<f32>().lower(), f)
+        } else {
+            self.sample_as::<f64>(lowered, f)
         }
     }
 
@@ -238,14 +238,14 @@ impl Problem<'_> {
         let lowered = match kept {
             Some(Kept::Hidden) => {
                 rows = rows.map(|v| lowered.up().sample(v.view(), key.of(Purpose::Hidden), 0));
-                lowered.turned()
+                lowered.swapped()
             }
             _ => lowered,
         };
-        let side = lowered.visible();
+        let layer = lowered.visible();
         let data = rows.map(|rows| {
-            let mut states = States::new(side.unit(), side.sites());
-            states.push(side, rows.view());
+            let mut states = States::new(layer.unit(), layer.sites());
+            states.push(layer, rows.view());
             states
         });
         let work = PER_SWEEP + lowered.weights().len() * if kept.is_some() { PER_TERM } else { 1 };
@@ -255,42 +255,42 @@ impl Problem<'_> {
         };
         let layers = if kept.is_some() { 1 } else { 2 };
         let done = Meter { done: AtomicU64::new(0), all: AtomicU64::new(1), progress: self.progress };
-        let tell = |chains: u64| done.add(chains);
-        let both = Both::new(backend, layers, data.as_ref(), key, &tell);
+        let on_sweeps = |chains: u64| done.add(chains);
+        let annealer = Annealer::new(backend, layers, data.as_ref(), key, &on_sweeps);
         let LogZOptions { chains, temperatures, tolerance, budget, .. } = self.settings;
         let least = if layers == 1 { ONE_LAYER } else { TWO_LAYERS };
-        f.run(both, Limits { chains, temperatures, tolerance, sweeps: budget / work as f64, least, meter: &done })
+        f.run(annealer, Limits { chains, temperatures, tolerance, sweeps: budget / work as f64, least, meter: &done })
     }
 }
 
-/// What a method does with a model, in either precision.
+/// What a sampling method does with a model, in either precision.
 trait Sampler {
-    fn run<T: Real>(self, both: Both<T>, asked: Limits) -> Result<LogZ>;
+    fn run<T: Real>(self, annealer: Annealer<T>, limits: Limits) -> Result<LogZ>;
 }
 
-/// What a sampling method goes by.
+/// The limits of a sampling method.
 #[derive(Clone, Copy)]
 struct Limits<'a> {
     chains: Option<usize>,
     temperatures: Option<usize>,
     tolerance: f64,
-    /// Sweeps of a chain after which no more is begun.
+    /// Sweeps of a chain after which no further round starts.
     sweeps: f64,
-    /// What to begin with.
+    /// The effort of the first round.
     least: Effort,
     meter: &'a Meter<'a>,
 }
 
-/// What to begin with at least: enough for an error of a tenth at a spread of one nat. One layer alone mixes within a few
+/// The smallest effort of the first round: enough for an error of 0.1 at a spread of one nat. A single layer mixes within a few
 /// sweeps, each of which costs more.
 const TWO_LAYERS: Effort = Effort { chains: 128, ladders: 96, temperatures: 200, sweeps: 200 };
 const ONE_LAYER: Effort = Effort { chains: 64, ladders: 48, temperatures: 100, sweeps: 50 };
-/// Most temperatures to begin with: with Λ the length of the path and K temperatures, Λ²/K is the variance of log weights if
-/// chains forget within a sweep.
+/// Most temperatures of the first round. With path length Λ and K temperatures the variance of the log weights is Λ²/K if chains
+/// decorrelate within a sweep.
 const MOST_TEMPERATURES: usize = 16_000;
 
 impl Limits<'_> {
-    /// What to begin with on a path of this length.
+    /// The effort of the first round on a path of this length.
     fn first_effort(&self, length: f64) -> Effort {
         let least = self.least;
         let own = ((4.0 * length * length) as usize).clamp(least.temperatures, MOST_TEMPERATURES);
@@ -314,7 +314,7 @@ impl Meter<'_> {
         (self.progress)(done, self.all.load(Ordering::Relaxed).max(done));
     }
 
-    /// Says how much more there is to do.
+    /// Sets how many more sweeps are planned.
     fn plan(&self, sweeps: f64) {
         self.all.store(self.done.load(Ordering::Relaxed) + sweeps as u64, Ordering::Relaxed);
     }

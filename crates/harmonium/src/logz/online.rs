@@ -1,14 +1,14 @@
-//! log Z along training: annealed importance sampling from the model of the last measurement to that of this one (after
+//! log Z during training: annealed importance sampling from the model of the last measurement to the current one (after
 //! Desjardins, Courville & Bengio, *On tracking the partition function*, 2011; Béreux, Decelle, Furtlehner & Seoane, *Fast,
-//! accurate training and sampling of restricted Boltzmann models*, 2024). The way is the straight line between the two and
-//! not the updates themselves: their noise would be paid for at every step, and along the line most of it cancels.
+//! accurate training and sampling of restricted Boltzmann machines*, 2024). The path is the straight line between the two models
+//! and not the sequence of updates, whose noise would add up; along the line most of it cancels.
 //!
-//! These chains never enter the gradient: chains that drive the learning have learned its noise. They live on islands that do
-//! not mix, so that the spread between islands is an honest error. Where learning is so fast that the chains would stay behind,
-//! they are left and annealing anchors them anew, as soon as a small part of the run's work pays for it: up from independent
-//! units, and down again from where that led. Half of the paths begin with the means of where annealing from no fields at all
-//! leads, half between there and the persistent chains of the run: a model that learns fast has mass at places that
-//! one of the two never finds.
+//! These chains are never used for the gradient, because the chains of the gradient have adapted to its noise. They are divided
+//! into islands that do not exchange chains, so that the spread between islands is a valid error. When learning is so fast that
+//! the chains lag behind, they are dropped and replaced by annealed ones (an anchor) as soon as a small fraction of the run's
+//! work pays for it: annealing from independent units to the model and back. Half of the paths start from units with the means of
+//! an annealed run without fields, half from units between those and the persistent chains of the run: a model that learns fast
+//! has modes that one of the two never finds.
 
 use super::bennett::bennett;
 use super::weights::{Estimate, log_mean_exp};
@@ -23,45 +23,45 @@ use crate::rng::{Key, Purpose};
 use crate::sample::path::{Path, Pilots};
 use crate::states::States;
 
-/// Islands, and chains on each.
+/// Islands, and chains per island.
 const ISLANDS: usize = 8;
 const CHAINS: usize = 8;
 const ALL: usize = ISLANDS * CHAINS;
 const SLOT: Slot = 0;
-/// Part of a run's work that may be spent.
+/// Fraction of a run's work that may be spent.
 const PART: f64 = 0.10;
-/// Products of a row with the weights that a step along a line is worth: three for each chain, and the passes that change the
+/// Cost of a step along a line, in products of a row with the weights: three for each chain, and the passes that change the
 /// model.
 const STEP_ROWS: f64 = (3 * ALL + 700) as f64;
 /// Fewest and most steps along a line.
 const STEPS: (f64, f64) = (5.0, 1000.0);
-/// Variance of log weights that a line should have, and the largest that it may have.
+/// Target variance of the log weights of a line, and the largest acceptable one.
 const SPREAD: f64 = 0.25;
 const HOPELESS: f64 = 2.0;
 /// Fewest and most temperatures of an anchor, and its chains.
 const TEMPERATURES: (usize, usize) = (200, 800);
 const ANNEALED: usize = 32;
-/// Distance between the mean log weights of both directions that an anchor's temperatures are chosen for, in nats.
+/// Target gap between the mean log weights of both directions of an anchor, in nats.
 const ANCHOR_GAP: f64 = 4.0;
-/// The part of that distance that counts as error: where it is large few paths decide, and all can have missed the same.
+/// The fraction of the gap that counts as error: with a large gap few paths decide, and all may have missed the same mode.
 const DOUBT: f64 = 0.4;
-/// Sweeps of chains before they are annealed down: copies part.
+/// Sweeps of chains before they are annealed back, so that copies separate.
 const SETTLE: u64 = 10;
-/// Error from which on the chains are anchored anew, in nats.
+/// Error in nats from which on the chains are replaced.
 const LARGE: f64 = 0.3;
-/// Error of an anchor from which on its chains stand for too few places to be followed.
+/// Error of an anchor from which on its chains are not used, because they cover too few modes.
 const LOOSE: f64 = 2.0;
 
-/// Chains that follow a model: what a checkpoint holds.
+/// The state of the tracker, which is stored in a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Online<T> {
-    /// The model they are at.
+    /// The model that the chains sample.
     pub rbm: Rbm<T>,
     /// Visible rows, island after island.
     pub chains: States<T>,
     /// log Z of every island.
     pub log_z: Vec<f64>,
-    /// Standard error that all islands share: that of the last anchor.
+    /// Standard error common to all islands: that of the last anchor.
     pub shared: f64,
     /// Work saved up, in products of a row with the weights.
     pub credit: f64,
@@ -69,25 +69,26 @@ pub struct Online<T> {
     pub pace: f64,
     /// Temperatures of the next anchor.
     pub temperatures: usize,
-    /// Whether the model has left them behind.
+    /// Whether the chains lag too far behind the model.
     pub lost: bool,
 }
 
 impl<T: Real> Online<T> {
-    /// Refuses a state that this program could not have written.
-    pub fn check(&self, side: &LoweredLayer<T>) -> Result<()> {
-        self.chains.check(side)?;
+    /// Refuses an inconsistent state.
+    pub fn check(&self, layer: &LoweredLayer<T>) -> Result<()> {
+        self.chains.check(layer)?;
         let sizes = self.chains.rows() == ALL
             && self.log_z.len() == ISLANDS
             && (TEMPERATURES.0..=TEMPERATURES.1).contains(&self.temperatures);
-        match sizes && [self.shared, self.credit, self.pace].iter().all(|x| *x >= 0.0) {
-            true => Ok(()),
-            false => Err(Error::Undefined("a checkpoint's chains for log Z do not fit".into())),
+        if sizes && [self.shared, self.credit, self.pace].iter().all(|x| *x >= 0.0) {
+            Ok(())
+        } else {
+            Err(Error::Undefined("the checkpoint's chains for log Z do not fit".into()))
         }
     }
 }
 
-/// Chains that follow a model, and where they are moved.
+/// Tracks log Z of a model during training.
 pub(crate) struct LogZTracker<T: Real> {
     state: Online<T>,
     backend: Cpu<T>,
@@ -97,8 +98,7 @@ pub(crate) struct LogZTracker<T: Real> {
 }
 
 impl<T: Real> LogZTracker<T> {
-    /// Follows a model from the beginning of a run that takes `rows` products of a row with the weights between two
-    /// measurements.
+    /// Tracks a model from the start of a run that takes `rows` products of a row with the weights between two measurements.
     pub fn new(rbm: &Rbm<T>, rows: f64, key: Key) -> Result<LogZTracker<T>> {
         let key = key.of(Purpose::Online);
         let (state, _) = anchored(rbm, None, TEMPERATURES.0, key)?;
@@ -110,12 +110,12 @@ impl<T: Real> LogZTracker<T> {
         &self.state
     }
 
-    /// Goes back, or on, to a state.
+    /// Restores a state.
     pub fn restore(&mut self, state: Online<T>) {
         self.state = state;
     }
 
-    /// log Z of the model after `update` updates, unless it has left the chains behind; `persistent` are the run's own.
+    /// log Z of the model after `update` updates, unless the chains lag behind; `persistent` are the chains of the run.
     pub fn follow(&mut self, rbm: &Rbm<T>, persistent: Option<&States<T>>, update: u64) -> Result<Option<Estimate>> {
         let (key, state) = (self.key.step(update), &mut self.state);
         state.credit += PART * self.rows;
@@ -124,7 +124,7 @@ impl<T: Real> LogZTracker<T> {
         if !state.lost && state.shared <= LOOSE && steps >= STEPS.0 && state.pace <= HOPELESS * steps {
             self.walk(rbm, steps as u64, key);
         } else {
-            // After a while it is worth another try.
+            // The pace decays, so that a line is tried again after a while.
             (state.lost, state.pace) = (true, 0.7 * state.pace);
         }
         let price = anchor_rows(self.state.temperatures);
@@ -134,14 +134,14 @@ impl<T: Real> LogZTracker<T> {
         Ok((!self.state.lost).then(|| self.estimate()))
     }
 
-    /// log Z of the model that the chains are at.
+    /// log Z of the model that the chains sample.
     fn estimate(&self) -> Estimate {
         let found = log_mean_exp(&self.state.log_z);
         Estimate { std_err: found.std_err.hypot(self.state.shared), ..found }
     }
 
-    /// Anneals from independent units, and begins anew from there if that is more certain. The next
-    /// attempt takes as many temperatures as the distance between both directions asks for, and waits until they are paid for.
+    /// Anneals from independent units, and replaces the chains if that has the smaller error. The number of temperatures of the
+    /// next anchor follows from the gap between both directions.
     fn anchor(&mut self, rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> Result<()> {
         let temperatures = self.state.temperatures;
         let (state, found) = anchored(rbm, persistent, temperatures, key)?;
@@ -180,8 +180,8 @@ impl<T: Real> LogZTracker<T> {
         self.state.lost = variance(&all) > HOPELESS;
     }
 
-    /// On islands where fewer than `part` of the weights count, chains are copied in proportion to their weights, which begin
-    /// again.
+    /// On islands whose effective sample size is below the fraction `part`, copies chains in proportion to their weights, and
+    /// resets the weights.
     fn resample(&mut self, weights: &mut [f64], part: f64, key: Key) {
         let mut rows: Vec<usize> = (0..ALL).collect();
         for (i, weights) in weights.chunks_mut(CHAINS).enumerate() {
@@ -209,21 +209,21 @@ impl<T: Real> LogZTracker<T> {
     }
 }
 
-/// Products of a row with the weights that an anchor is worth: for each chain and temperature one each way and half for the
-/// rest, up and down, pilots included.
+/// Cost of an anchor in products of a row with the weights: for each chain and temperature one per direction and half for the
+/// rest, for both directions, pilots included.
 fn anchor_rows(temperatures: usize) -> f64 {
     2.5 * (ANNEALED * (2 * temperatures + 200)) as f64
 }
 
-/// Chains annealed to a model, and log Z there.
+/// Chains annealed to a model, and its log Z.
 fn anchored<T: Real>(
     rbm: &Rbm<T>,
     persistent: Option<&States<T>>,
     temperatures: usize,
     key: Key,
 ) -> Result<(Online<T>, Estimate)> {
-    let tell = |_| ();
-    let mut path = Path::new(Box::new(Cpu::new(rbm.lower())?), 2, Pilots::FEW, key, &tell);
+    let on_sweeps = |_| ();
+    let mut path = Path::new(Box::new(Cpu::new(rbm.lower())?), 2, Pilots::FEW, key, &on_sweeps);
     let found = match persistent.filter(|p| p.rows() > 0) {
         None => there_and_back(&mut path, ANNEALED, temperatures, key),
         Some(rows) => {
@@ -233,7 +233,7 @@ fn anchored<T: Real>(
             larger(one, there_and_back(&mut path, ANNEALED / 2, temperatures, key))
         }
     };
-    // Copies of one chain go to different islands.
+    // Copies of one chain are put on different islands.
     let spread: Vec<usize> = (0..ALL).map(|k| k % CHAINS * ISLANDS + k / CHAINS).collect();
     let wanted = (temperatures as f64 * found.gap / ANCHOR_GAP) as usize;
     let state = Online {
@@ -249,21 +249,21 @@ fn anchored<T: Real>(
     Ok((state, found.log_z))
 }
 
-/// What paths up and down found.
+/// The result of annealing in both directions.
 struct Found<T> {
     log_z: Estimate,
     /// Samples of the model, copies of a few.
     chains: States<T>,
-    /// Distance between the mean log weights of both directions.
+    /// Gap between the mean log weights of both directions.
     gap: f64,
 }
 
-/// Anneals `n` chains up, and as many down from where these ended.
+/// Anneals `n` chains to the model, and as many back from where these ended.
 fn there_and_back<T: Real>(path: &mut Path<T>, n: usize, temperatures: usize, key: Key) -> Found<T> {
     let mut betas = path.schedule(temperatures);
     path.start(SLOT, n, key.of(Purpose::Forward));
     let up = path.anneal(SLOT, &betas, key.of(Purpose::Forward), |_, _, _| ());
-    // Ends of paths are samples of the model if they count e^w times.
+    // The ends of the paths, weighted by e^w, are samples of the model.
     let ends = path.backend.get(SLOT);
     let pick = |n: usize, k: u64| systematic(&up, n, key.of(Purpose::Resample).uniforms::<f64>(k, 0)[0]);
     path.backend.put(SLOT, &ends, Some(&pick(n, 1)));
@@ -277,7 +277,7 @@ fn there_and_back<T: Real>(path: &mut Path<T>, n: usize, temperatures: usize, ke
     Found { log_z, chains: ends.select(&pick(ALL, 0)), gap }
 }
 
-/// The one that found more, for annealing errs by what it misses. Its error is at most that of the other and the difference.
+/// The larger estimate, because annealing errs by missing mass. Its error is at most that of the other plus the difference.
 fn larger<T>(a: Found<T>, b: Found<T>) -> Found<T> {
     let (low, mut high) = if a.log_z.value < b.log_z.value { (a.log_z, b) } else { (b.log_z, a) };
     let by_other = low.std_err + high.log_z.value - low.value;
@@ -285,7 +285,7 @@ fn larger<T>(a: Found<T>, b: Found<T>) -> Found<T> {
     high
 }
 
-/// `n` numbers of weights, each in proportion to eʷ: those passed at u, 1 + u, 2 + u, … of n.
+/// `n` indices drawn in proportion to eʷ by systematic resampling, at u, 1 + u, 2 + u, … of n.
 fn systematic(w: &[f64], n: usize, u: f64) -> Vec<usize> {
     let log_mean = log_sum_exp(w.iter().copied()) - (n as f64).ln();
     let (mut source, mut passed) = (0, 0.0);
@@ -307,8 +307,8 @@ mod tests {
     use crate::model::Layer;
     use crate::units::Kind;
 
-    /// Two places: 100 fair coins, and most of them 1 with ten hidden units on, of e⁵ times the mass. Annealing from no fields finds the
-    /// coins alone; with persistent chains at the other place the anchor finds both.
+    /// Two modes: 100 fair coins, and most of them 1 with ten hidden units on, of e⁵ times the mass. Annealing without fields finds
+    /// the coins alone; with persistent chains in the other mode the anchor finds both.
     #[test]
     fn anchors_find_mass_at_the_persistent_chains_and_elsewhere() {
         let (n, m, w, more): (usize, usize, f64, f64) = (100, 10, 4.0, 5.0);
@@ -329,7 +329,7 @@ mod tests {
             let off = state.log_z[0] - exact;
             assert!(off.abs() <= 2.0 * found.std_err + 0.02 && found.std_err < 2.0, "{off} ± {}", found.std_err);
             let (alone, _) = anchored(&rbm, None, 400, key).unwrap();
-            assert!(alone.log_z[0] < exact - 4.0, "the other place was found without the chains: no test");
+            assert!(alone.log_z[0] < exact - 4.0, "the other mode was found without the chains, so this tests nothing");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! A search for mass that annealing does not reach. Chains at β = 1 begin at states that are far apart and settle wherever
-//! the model holds them. Annealing backwards from a place gives log weights that exceed log Z by as much as annealing
-//! forwards is unlikely to end there; if no sample of the model had such weights, none was at that place. How much it would
-//! add is estimated from independent units fitted to the place itself.
+//! A search for modes that annealing does not reach. Chains at β = 1 start from states that are far apart and settle in a mode.
+//! Annealing backwards from a mode gives log weights that exceed log Z by as much as annealing forwards is unlikely to end
+//! there; if no sample of the model had such weights, none was in that mode. Its mass is estimated by annealing from independent
+//! units fitted to the mode itself.
 
 use crate::averages::median;
 use crate::backend::{Slot, Sweeps};
@@ -14,32 +14,32 @@ use ndarray::{Array1, Array2, s};
 
 const SEARCH: Slot = 3;
 
-/// Places tried.
-const PLACES: usize = 16;
-/// Samples of each place: it is annealed from all of them, and its own base is fitted to them.
+/// Starting states, each of which leads to a mode.
+const MODES: usize = 16;
+/// Samples of each mode, which are annealed backwards, and to which its own base is fitted.
 const SAMPLES: usize = 4;
 /// Chains that are annealed.
-pub const SEARCHED: usize = PLACES * SAMPLES;
+pub const SEARCHED: usize = MODES * SAMPLES;
 /// Sweeps between two samples.
 const APART: u64 = 5;
-/// Inverse temperatures on the way from a place's own base to the model, and chains on it.
+/// Inverse temperatures from the base of a mode to the model, and chains.
 const NEAR: (usize, usize) = (200, 32);
-/// Nats above the largest log weight of a sample from which on a place is one without a sample.
+/// A mode has no sample if its log weights exceed those of all samples by this many nats.
 const BEYOND: f64 = 1.0;
 
-/// log of the mass at the largest of the places that none of the samples of the model is at, given the log weights of
-/// annealing backwards from these along `schedule`.
+/// log of the mass of the largest mode that has no sample. `down` are the log weights of the samples, annealed backwards along
+/// `schedule`.
 pub fn missed<T: Real>(path: &mut Path<T>, schedule: &[f64], down: &[f64], sweeps: u64, key: Key) -> Option<f64> {
     let samples = settle(path, sweeps, key)?;
-    let side = path.backend.lowered().visible();
-    let mut rows = States::new(side.unit(), side.sites());
-    rows.push(side, samples.view());
+    let layer = path.backend.lowered().visible();
+    let mut rows = States::new(layer.unit(), layer.sites());
+    rows.push(layer, samples.view());
     path.backend.put(SEARCH, &rows, None);
     let back: Vec<f64> = schedule.iter().rev().copied().collect();
     let weights = path.anneal(SEARCH, &back, key.of(Purpose::Backward), |_, _, _| ());
     let seen = down.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b)) + BEYOND;
     let unreached: Vec<usize> =
-        (0..PLACES).filter(|p| -median(&weights[p * SAMPLES..(p + 1) * SAMPLES]) > seen).collect();
+        (0..MODES).filter(|p| -median(&weights[p * SAMPLES..(p + 1) * SAMPLES]) > seen).collect();
     let mass = |p: usize| {
         let rows = samples.slice(s![p * SAMPLES..(p + 1) * SAMPLES, ..]).to_owned();
         near(path, &rows, key.of(Purpose::Near).step(p as u64))
@@ -47,7 +47,7 @@ pub fn missed<T: Real>(path: &mut Path<T>, schedule: &[f64], down: &[f64], sweep
     unreached.into_iter().map(mass).max_by(f64::total_cmp)
 }
 
-/// Rows of visible columns: the samples of every place, one place after another.
+/// Rows of visible columns: the samples of every mode, one mode after another.
 fn settle<T: Real>(path: &mut Path<T>, sweeps: u64, key: Key) -> Option<Array2<T>> {
     let lowered = path.backend.lowered();
     let width = lowered.visible().columns();
@@ -55,22 +55,22 @@ fn settle<T: Real>(path: &mut Path<T>, sweeps: u64, key: Key) -> Option<Array2<T
     if let Some(states) = hidden {
         path.backend.put_hidden(SEARCH, &states);
     } else {
-        // Two layers of which neither is finite are Gaussian: there is one place.
+        // Two layers that are not finite are Gaussian: there is one mode.
         let states = far_apart(lowered.visible(), key)?;
         path.backend.put(SEARCH, &states, None);
     }
     path.backend.gibbs(SEARCH, Sweeps { steps: sweeps, key, first: 0, beta: None });
-    let mut samples = Array2::zeros((PLACES * SAMPLES, width));
+    let mut samples = Array2::zeros((MODES * SAMPLES, width));
     for k in 0..SAMPLES {
         path.backend.gibbs(SEARCH, Sweeps { steps: APART, key, first: sweeps + k as u64 * APART, beta: None });
-        let now = path.backend.get(SEARCH).columns(path.backend.lowered().visible().unit(), 0, PLACES);
+        let now = path.backend.get(SEARCH).columns(path.backend.lowered().visible().unit(), 0, MODES);
         samples.slice_mut(s![k..; SAMPLES, ..]).assign(&now);
     }
     Some(samples)
 }
 
-/// log of the mass near these rows: annealing from independent units fitted to them. The median, because a chain that leaves
-/// the place has the weight of another.
+/// log of the mass near these rows, by annealing from independent units fitted to them. The median is used, because a chain that
+/// leaves the mode has the weight of another.
 fn near<T: Real>(path: &mut Path<T>, rows: &Array2<T>, key: Key) -> f64 {
     let up = path.backend.lowered().up();
     let (visible, hidden, _) = up.row_stats(rows.view(), &vec![T::one(); rows.nrows()]);
@@ -83,15 +83,15 @@ fn near<T: Real>(path: &mut Path<T>, rows: &Array2<T>, key: Key) -> f64 {
     log_mass
 }
 
-/// States that are far apart, a row for every place, or none if the units are not finite: each row has a favourite state and
-/// a part of its sites, from all to none, that take it; the others are drawn at random.
-fn far_apart<T: Real>(side: &LoweredLayer<T>, key: Key) -> Option<States<T>> {
-    let (unit, width) = (side.unit(), side.unit().width());
+/// States that are far apart, one row per mode; none if the units are not finite. In each row a fraction of the sites, from all
+/// to none, has the same state, and the others are random.
+fn far_apart<T: Real>(layer: &LoweredLayer<T>, key: Key) -> Option<States<T>> {
+    let (unit, width) = (layer.unit(), layer.unit().width());
     let n = unit.n_states()?;
-    let mut columns = Array2::zeros((PLACES, side.columns()));
-    let (mut u, mut row) = (vec![0.0; 2 * side.sites()], vec![T::zero(); side.columns()]);
-    for r in 0..PLACES {
-        let part = 1.0 - (r / n) as f64 / PLACES.div_ceil(n) as f64;
+    let mut columns = Array2::zeros((MODES, layer.columns()));
+    let (mut u, mut row) = (vec![0.0; 2 * layer.sites()], vec![T::zero(); layer.columns()]);
+    for r in 0..MODES {
+        let part = 1.0 - (r / n) as f64 / MODES.div_ceil(n) as f64;
         key.of(Purpose::Far).fill(r as u64, &mut u);
         for (site, u) in row.chunks_exact_mut(width).zip(u.chunks_exact(2)) {
             let random = ((u[1] * n as f64) as usize).min(n - 1);
@@ -99,7 +99,7 @@ fn far_apart<T: Real>(side: &LoweredLayer<T>, key: Key) -> Option<States<T>> {
         }
         columns.row_mut(r).assign(&Array1::from(row.clone()));
     }
-    let mut states = States::new(unit, side.sites());
-    states.push(side, columns.view());
+    let mut states = States::new(unit, layer.sites());
+    states.push(layer, columns.view());
     Some(states)
 }

@@ -1,13 +1,14 @@
 //! Parallel tempering: log Z − log Z₀ = Σ_k log Z_{k+1}/Z_k over neighbouring temperatures, each by Bennett's ratio from the
-//! chains that meet there. It is the thermodynamic integral ∫⟨∂_β log p*⟩dβ without the error of a quadrature.
+//! proposed swaps. It is the thermodynamic integral ∫⟨∂_β log p*⟩dβ without the error of a quadrature.
 
 use super::bennett::bennett;
-use super::bidirectional::Both;
+use super::bidirectional::Annealer;
 use super::{Limits, LogZ, Problem, Sampler, Verdict};
+use crate::advice::Advice;
 use crate::error::Result;
 use crate::real::Real;
 
-/// Groups of ladders that are left out in turn: the spread of what remains is the error (jackknife).
+/// Groups of ladders that are left out in turn for the jackknife error.
 const GROUPS: usize = 16;
 
 pub(super) fn run(problem: &Problem) -> Result<LogZ> {
@@ -17,36 +18,40 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Tempering;
 
 impl Sampler for Tempering {
-    fn run<T: Real>(self, mut both: Both<T>, asked: Limits) -> Result<LogZ> {
-        let mut effort = asked.first_effort(both.length());
+    fn run<T: Real>(self, mut annealer: Annealer<T>, limits: Limits) -> Result<LogZ> {
+        let mut effort = limits.first_effort(annealer.length());
         effort.ladders = effort.ladders.max(GROUPS);
         effort.chains = effort.chains.max(effort.ladders);
         let mut spent = 0.0;
         for round in 0.. {
-            asked.meter.plan(both.cost(&effort));
-            let meetings = both.meetings(&effort, round);
-            spent += both.cost(&effort);
-            let (value, std_err) = jackknife(&meetings.works, effort.ladders);
-            let narrow = 4.0 * std_err <= asked.tolerance;
-            if narrow || 3.0 * spent > asked.sweeps {
-                let rungs = meetings.works.len() + 1;
+            limits.meter.plan(annealer.cost(&effort));
+            let swap_trials = annealer.swap_trials(&effort, round);
+            spent += annealer.cost(&effort);
+            let (value, std_err) = jackknife(&swap_trials.works, effort.ladders);
+            let narrow = 4.0 * std_err <= limits.tolerance;
+            if narrow || 3.0 * spent > limits.sweeps {
+                let rungs = swap_trials.works.len() + 1;
                 return Ok(LogZ {
-                    value: value + meetings.log_z0,
+                    value: value + swap_trials.log_z0,
                     std_err,
-                    lower: value + meetings.log_z0 - 2.0 * std_err,
-                    upper: value + meetings.log_z0 + 2.0 * std_err,
+                    lower: value + swap_trials.log_z0 - 2.0 * std_err,
+                    upper: value + swap_trials.log_z0 + 2.0 * std_err,
                     ess: Some(effort.ladders as f64),
                     forward: None,
                     backward: None,
                     method: "tempering",
                     how: format!(
-                        "{} ladders of {rungs} temperatures, {} sweeps, at least {:.0} % of swaps made",
+                        "{} ladders of {rungs} temperatures, {} sweeps, at least {:.0} % of the swaps accepted",
                         effort.ladders,
                         effort.sweeps,
-                        100.0 * meetings.swaps
+                        100.0 * swap_trials.swaps
                     ),
                     verdict: Verdict::Unchecked,
-                    advice: "the error is that between ladders; places that no ladder reached are not in it".into(),
+                    reason:
+                        "the error is estimated from the differences between ladders; modes that no ladder reached \
+                             are not in it"
+                            .into(),
+                    advice: vec![Advice::BothDirections],
                 });
             }
             effort.sweeps *= 2;

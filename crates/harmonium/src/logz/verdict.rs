@@ -1,31 +1,31 @@
-//! What to make of an estimate, in a word and in words.
+//! How far an estimate of log Z can be trusted.
 
 use super::LogZ;
 use std::fmt;
 
-/// What to make of an estimate.
+/// How far an estimate can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// No error.
+    /// Exact: no error.
     Exact,
     /// Both directions agree and the interval is narrow.
     Certain,
-    /// Nothing contradicts the interval, but it is wider than asked.
+    /// Nothing contradicts the interval, but it is wider than the tolerance.
     Wide,
-    /// Two ways to the same number lead to different ones: the number is not to be trusted.
+    /// Two estimates of the same number differ: do not trust it.
     Disagree,
-    /// One direction only: low on average, by how much is not known.
+    /// One direction only: too low on average, by an unknown amount.
     LowerBound,
-    /// One direction only: high on average, by how much is not known.
+    /// One direction only: too high on average, by an unknown amount.
     UpperBound,
-    /// Nothing was done to find what the chains did not reach.
+    /// Modes that the chains did not reach were not searched for.
     Unchecked,
-    /// Too few weights count for an error bar.
+    /// The effective sample size is too small for an error bar.
     Unreliable,
 }
 
 impl Verdict {
-    /// The word in files and JSON.
+    /// The name in files and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Exact => "exact",
@@ -46,7 +46,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The value, its error and interval unless it is exact, and what to make of it.
+/// The value, its error and interval unless it is exact, and the verdict.
 impl fmt::Display for LogZ {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let LogZ { value, std_err, lower, upper, verdict, .. } = self;
@@ -58,8 +58,8 @@ impl fmt::Display for LogZ {
 }
 
 impl LogZ {
-    /// The verdict, why, and what to do about it, if there is something to say.
+    /// The verdict and its reason; none if the verdict alone is all there is to report. [`LogZ::advice`] has what to do.
     pub fn explanation(&self) -> Option<String> {
-        (!self.advice.is_empty()).then(|| format!("{}: {}", self.verdict, self.advice))
+        (!self.reason.is_empty()).then(|| format!("{}: {}", self.verdict, self.reason))
     }
 }

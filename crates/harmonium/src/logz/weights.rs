@@ -1,4 +1,4 @@
-//! log ⟨eʷ⟩ of log weights w, with an error that does not trust a few of them.
+//! log ⟨eʷ⟩ of log weights w, with an error that allows for rare large weights.
 
 use crate::averages::median;
 use crate::math::log_sum_exp;
@@ -10,16 +10,16 @@ pub struct Estimate {
     pub value: f64,
     /// Its standard error.
     pub std_err: f64,
-    /// Weights that count: (Σ eʷ)² / Σ e²ʷ.
+    /// Effective sample size: (Σ eʷ)² / Σ e²ʷ.
     pub ess: f64,
 }
 
-/// Weights that must count before their spread is taken for an error.
-pub const FEW: f64 = 30.0;
+/// Smallest effective sample size at which the spread of the weights is a reliable error.
+pub const MIN_ESS: f64 = 30.0;
 
-/// log ⟨eʷ⟩. The error is the larger of two: that of the mean of eʷ, which the spread of the largest weights decides and
-/// which is too small when the decisive ones were never drawn; and that of μ + s²/2, the log mean if w were normal with the
-/// median and the spread above it that were seen, which half of the weights decide.
+/// log ⟨eʷ⟩. The error is the larger of two: that of the mean of eʷ, which depends on the few largest weights and is too small
+/// if the decisive ones were not drawn; and that of μ + s²/2, the log mean if w were normal with the observed median and the
+/// observed spread above it, which depends on half of the weights.
 pub fn log_mean_exp(w: &[f64]) -> Estimate {
     let n = w.len() as f64;
     let sum = log_sum_exp(w.iter().copied());

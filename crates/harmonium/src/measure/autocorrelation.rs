@@ -1,8 +1,9 @@
-//! τ = 1 + 2 Σ_t ρ(t): sweeps of a chain that are worth one independent state, by the autocorrelation ρ of its free energy.
+//! The integrated autocorrelation time τ = 1 + 2 Σ_t ρ(t): sweeps of a chain per independent state, by the autocorrelation ρ of
+//! its free energy.
 //!
 //! The sum ends at the first lag M ≥ 5τ: further terms are noise (Sokal, *Monte Carlo methods in statistical mechanics*, 1996,
-//! section 3, where τ is half of ours; with half of this window chains of several time scales looked too fast by a fifth).
-//! All chains have one mean, so that chains which never meet are not called fast.
+//! section 3, where τ is half of ours; with half of this window chains of several time scales appeared too fast by a fifth).
+//! All chains share one mean, so that chains in different modes do not appear fast.
 
 use super::{Better, Context, Measure, Needs, Quantity, Value};
 use crate::lags::lagged_sums;
@@ -20,9 +21,8 @@ const fn time(name: &'static str, title: &'static str) -> Quantity {
         family: "autocorrelation time",
         title,
         unit: "sweeps",
-        about: "Gibbs sweeps that are worth one independent sample: the integrated autocorrelation time of the free energy, \
-                in a short run of copies of the persistent chains, or of chains that began at the rows. If that run is too short to \
-                tell, a lower bound.",
+        about: "Gibbs sweeps per independent sample: the integrated autocorrelation time of the free energy, in a short run of \
+                copies of the persistent chains or of chains started from the rows. A lower bound if that run is too short.",
         better: Better::Smaller,
         mean_of_rows: false,
     }
@@ -40,9 +40,10 @@ fn run(cx: &Context) -> Option<Vec<Value>> {
     let time = integrated_time(&autocorrelations(trace)?)?;
     // The variance of Madras and Sokal, 1988, eq. E.14: 2(2M + 1)τ²/N.
     let std_err = time.value * ((4 * time.window + 2) as f64 / trace.len() as f64).sqrt();
-    Some(vec![match time.closed {
-        true => Value { name: TIME, value: time.value, std_err: Some(std_err) },
-        false => Value::exact(AT_LEAST, time.value),
+    Some(vec![if time.closed {
+        Value { name: TIME, value: time.value, std_err: Some(std_err) }
+    } else {
+        Value::exact(AT_LEAST, time.value)
     }])
 }
 
@@ -57,8 +58,8 @@ pub struct IntegratedTime {
     pub closed: bool,
 }
 
-/// ρ(t) for lags 0 … three quarters of the trace's length (steps × chains), with one mean for all chains; `None` if nothing
-/// moves.
+/// ρ(t) for lags from 0 to three quarters of the length of the trace (steps × chains), with one mean for all chains; `None` if
+/// nothing varies.
 pub fn autocorrelations(trace: ArrayView2<f64>) -> Option<Vec<f64>> {
     let (steps, mean) = (trace.nrows(), trace.mean()?);
     let mut sums = vec![0.0; steps];
@@ -68,9 +69,9 @@ pub fn autocorrelations(trace: ArrayView2<f64>) -> Option<Vec<f64>> {
     }
     let covariance = |lag: usize| sums[lag] / ((steps - lag) * trace.ncols()) as f64;
     let variance = covariance(0);
-    // A deviation that is rounding of the mean is none.
-    let moves = steps >= 2 && variance.is_finite() && variance.sqrt() > 1e-12 * mean.abs();
-    moves.then(|| (0..=3 * steps / 4).map(|lag| covariance(lag) / variance).collect())
+    // A deviation within the rounding error of the mean is zero.
+    let varies = steps >= 2 && variance.is_finite() && variance.sqrt() > 1e-12 * mean.abs();
+    varies.then(|| (0..=3 * steps / 4).map(|lag| covariance(lag) / variance).collect())
 }
 
 /// Sums autocorrelations over an automatic window; `None` if there are none.

@@ -1,30 +1,30 @@
 //! log p(v_i | all other v) = −F(v) − log ∫ exp(−F) dv_i: a sum over states, a normal density, or one-dimensional quadrature.
 //!
-//! Moving one site moves the inputs to the hidden layer by one difference of weight rows. With a Gaussian v_i the density
-//! along its line is a mixture, over the states of h, of normal densities that all have the variance σ_i².
+//! Changing one site changes the inputs of the hidden layer by one difference of weight rows. The density of a Gaussian v_i is a
+//! mixture, over the states of h, of normal densities that all have the variance σ_i².
 
 use crate::lowered::LoweredModel;
 use crate::math::log_sum_exp;
 use ndarray::{Array2, s};
 
-/// Distance between nodes, in σ_i. The trapezoid rule integrates a normal density over the line with relative error
-/// 2exp(−2π²/step²) = 8e-14, wherever its centre is, and so every mixture of them.
+/// Distance between nodes, in σ_i. The trapezoid rule integrates a normal density with relative error 2exp(−2π²/step²) = 8e-14,
+/// wherever its centre is, and therefore every mixture of them.
 const STEP: f64 = 0.8;
-/// Nodes whose terms are e⁻⁴⁵ of the largest are left out, outside the interval that holds all modes.
+/// Outside the interval of the modes, nodes with terms below e⁻⁴⁵ of the largest are ignored.
 const NEGLIGIBLE: f64 = 45.0;
-/// Steps at most that narrow the interval of the modes.
+/// Most steps that narrow the interval of the modes.
 const NARROWINGS: usize = 10;
-/// Nodes at most; a model that needs more has no sensible scale.
+/// Most nodes; a model that needs more has no reasonable scale.
 const MOST_NODES: i64 = 100_000;
 
 /// How p(v_i | rest) is normalised.
 #[derive(Clone, Copy)]
 enum How {
-    /// Over this number of states.
+    /// By a sum over this number of states.
     Sum(usize),
-    /// Two Gaussian layers: along a line −F is a parabola.
+    /// In closed form: with two Gaussian layers −F is a parabola in v_i.
     Normal,
-    /// Gaussian and finite units.
+    /// By quadrature: Gaussian visible and finite hidden units.
     Quadrature,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Conditional<'a> {
     how: How,
 }
 
-/// A row of visible columns, its inputs to the hidden layer and their Γ, and room to move them.
+/// A row of visible columns, its inputs to the hidden layer and their Γ, and buffers for changed inputs.
 pub(super) struct Line {
     x: Vec<f64>,
     inputs: Vec<f64>,
@@ -58,12 +58,12 @@ impl<'a> Conditional<'a> {
         Some(Conditional { lowered, how })
     }
 
-    /// About how many terms of Γ one conditional takes.
+    /// About how many terms of Γ one conditional needs.
     pub fn terms(&self) -> f64 {
         let evaluations = match self.how {
             How::Sum(q) => q - 1,
             How::Normal => 1,
-            // Some 20 nodes reach from −8σ to 8σ, and the narrowing takes ten means.
+            // About 20 nodes cover −8σ to 8σ, and the narrowing needs ten means.
             How::Quadrature => 40,
         };
         (evaluations * self.lowered.hidden().columns()) as f64
@@ -86,11 +86,11 @@ impl<'a> Conditional<'a> {
     }
 
     fn sum(&self, line: &mut Line, site: usize, states: usize) -> f64 {
-        let side = self.lowered.visible();
-        let (unit, width) = (side.unit(), side.unit().width());
+        let layer = self.lowered.visible();
+        let (unit, width) = (layer.unit(), layer.unit().width());
         let columns = site * width..(site + 1) * width;
         let now = line.x[columns.clone()].to_vec();
-        let eta = side.eta();
+        let eta = layer.eta();
         let mut t = Array2::zeros((eta.nrows(), width));
         let mut own_weight = |state: &[f64]| {
             unit.stats(state, t.view_mut());
@@ -109,7 +109,7 @@ impl<'a> Conditional<'a> {
         own - log_sum_exp(all.into_iter())
     }
 
-    /// Γ of the hidden layer after the columns from `first` on have moved from `now` to `then`.
+    /// Γ of the hidden layer after the columns from `first` on have changed from `now` to `then`.
     fn moved(&self, line: &mut Line, first: usize, now: &[f64], then: &[f64]) -> f64 {
         line.moved.copy_from_slice(&line.inputs);
         for ((c, now), then) in (first..).zip(now).zip(then).filter(|((_, now), then)| now != then) {
@@ -141,8 +141,8 @@ impl<'a> Conditional<'a> {
         0.5 * (precision / std::f64::consts::TAU).ln() - slope * slope / (2.0 * precision)
     }
 
-    /// An interval that holds all modes of p(v_i | rest). They are fixed points of `mean_after`, which never falls as v_i grows:
-    /// from the smallest and the largest mean that any h gives, it moves towards them and never past one.
+    /// An interval that contains all modes of p(v_i | rest). They are fixed points of `mean_after`, which is monotone in v_i: from
+    /// the smallest and the largest mean of any h, its iteration approaches them and never passes one.
     fn modes(&self, line: &mut Line, site: usize, sigma: f64) -> (f64, f64) {
         let (mut low, mut high) = self.extreme_means(site);
         for _ in 0..NARROWINGS {
@@ -156,7 +156,7 @@ impl<'a> Conditional<'a> {
         (low, high)
     }
 
-    /// The trapezoid rule over the interval of the modes, and beyond it, where the density falls, until it is negligible.
+    /// The trapezoid rule over the interval of the modes, and outside of it until the density is negligible.
     fn quadrature(&self, line: &mut Line, site: usize) -> f64 {
         let (eta, now) = (self.lowered.visible().eta(), line.x[site]);
         let (field, square) = (eta[[0, site]], eta[[1, site]]);
@@ -178,9 +178,10 @@ impl<'a> Conditional<'a> {
                 }
             }
         }
-        match (terms.len() as i64) < MOST_NODES {
-            true => own - log_sum_exp(terms.into_iter()) - (STEP * sigma).ln(),
-            false => f64::NAN,
+        if (terms.len() as i64) < MOST_NODES {
+            own - log_sum_exp(terms.into_iter()) - (STEP * sigma).ln()
+        } else {
+            f64::NAN
         }
     }
 

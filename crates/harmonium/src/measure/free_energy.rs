@@ -10,7 +10,7 @@ pub(super) const MEASURE: Measure = Measure {
         family: "free energy",
         title: "",
         unit: "nats per row",
-        about: "Only the gap between training and held-out rows has a meaning: it widens when the model overfits.",
+        about: "Only the gap between training and held-out rows has a meaning: it grows when the model overfits.",
         better: Better::Neither,
         mean_of_rows: true,
     }],

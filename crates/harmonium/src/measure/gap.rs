@@ -1,5 +1,5 @@
-//! ⟨F⟩_held-out − ⟨F⟩_training: log Z cancels, so the gap tells of overfitting at any size (Hinton, *A practical guide to
-//! training restricted Boltzmann models*, 2010, section 6).
+//! ⟨F⟩_held-out − ⟨F⟩_training: log Z cancels, so the gap shows overfitting for models of any size (Hinton, *A practical guide to
+//! training restricted Boltzmann machines*, 2010, section 6).
 
 use super::{Better, Context, Measure, MeasuredRows, Needs, Quantity, Value};
 
@@ -13,8 +13,8 @@ pub(super) const MEASURE: Measure = Measure {
         family: "free energy gap",
         title: "",
         unit: "nats per row",
-        about: "Mean free energy of held-out rows minus that of training rows: about 0 while both are equally likely, growing \
-                when the lowered learns its training rows by heart.",
+        about: "Mean free energy of held-out rows minus that of training rows: about 0 while both are equally likely, and growing \
+                when the model overfits.",
         better: Better::Neither,
         mean_of_rows: false,
     }],

@@ -5,10 +5,10 @@ use super::{Better, Context, Measure, Needs, Quantity, Value};
 use crate::lowered::LoweredLayer;
 use ndarray::ArrayView2;
 
-/// A unit whose mean stays within this part of its range from one end, in every row, is always there.
+/// A unit is dead or saturated if its mean is within this fraction of its range from one end in every row.
 const NEARLY: f64 = 0.05;
-/// A unit whose mean has a standard deviation over the rows below this part of its range (a Gaussian unit: of its own
-/// conditional standard deviation) does not change.
+/// A unit is still if the standard deviation of its mean over the rows is below this fraction of its range (Gaussian units: of its
+/// conditional standard deviation).
 const STILL: f64 = 0.01;
 
 const fn part(name: &'static str, title: &'static str) -> Quantity {
@@ -17,9 +17,9 @@ const fn part(name: &'static str, title: &'static str) -> Quantity {
         family: "idle hidden units",
         title,
         unit: "of all units",
-        about: "Hidden units that tell nothing of a row: dead ones are at the lower end of their range (within 5 %) in every \
-                row, saturated ones at the upper end, still ones have means that vary by less than 1 % of the range. A Potts unit is \
-                saturated if it is always in one state; Gaussian units can only be still.",
+        about: "Hidden units that carry no information about the rows. Dead units are at the lower end of their range (within \
+                5 %) in every row, saturated units at the upper end, and the means of still units vary by less than 1 % of the \
+                range. A Potts unit is saturated if it is always in one state; Gaussian units can only be still.",
         better: Better::Smaller,
         mean_of_rows: false,
     }
@@ -34,7 +34,7 @@ pub(super) const MEASURE: Measure = Measure {
 
 fn run(cx: &Context) -> Option<Vec<Value>> {
     let (rows, hidden) = (cx.rows?, cx.lowered.hidden());
-    // One row cannot tell who changes.
+    // One row does not show what varies.
     if rows.hidden.nrows() < 2 {
         return None;
     }
@@ -66,8 +66,8 @@ fn ends(means: ArrayView2<f64>) -> Vec<(f64, f64)> {
 }
 
 /// The smallest and the largest number of a finite unit's columns.
-fn range(side: &LoweredLayer<f64>) -> Option<(f64, f64)> {
-    let unit = side.unit();
+fn range(layer: &LoweredLayer<f64>) -> Option<(f64, f64)> {
+    let unit = layer.unit();
     let mut state = vec![0.0; unit.width()];
     let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
     for k in 0..unit.n_states()? {
@@ -78,15 +78,15 @@ fn range(side: &LoweredLayer<f64>) -> Option<(f64, f64)> {
 }
 
 /// What a change is measured by: the range, or without one the conditional standard deviation at the mean of no input.
-fn scales(side: &LoweredLayer<f64>) -> Vec<f64> {
-    if let Some((low, high)) = range(side) {
-        return vec![high - low; side.columns()];
+fn scales(layer: &LoweredLayer<f64>) -> Vec<f64> {
+    if let Some((low, high)) = range(layer) {
+        return vec![high - low; layer.columns()];
     }
-    let mut t = ndarray::Array2::zeros(side.eta().dim());
-    side.unit().mean_stats(side.eta(), &vec![0.0; side.columns()], t.view_mut());
+    let mut t = ndarray::Array2::zeros(layer.eta().dim());
+    layer.unit().mean_stats(layer.eta(), &vec![0.0; layer.columns()], t.view_mut());
     let deviation = |c: usize| match t.nrows() {
         1 => f64::NAN,
         _ => (t[[1, c]] - t[[0, c]].powi(2)).max(0.0).sqrt(),
     };
-    (0..side.columns()).map(deviation).collect()
+    (0..layer.columns()).map(deviation).collect()
 }

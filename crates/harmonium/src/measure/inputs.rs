@@ -1,4 +1,4 @@
-//! What measures look at: rows with what the model makes of them, and chains with the free energies they passed through.
+//! The inputs of measures: rows with their hidden means and reconstructions, and chains with their free energies.
 
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::dataset::Dataset;
@@ -8,10 +8,10 @@ use crate::rng::Key;
 use crate::states::States;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-/// States kept of every watched chain at most.
+/// States kept per observed chain at most.
 const KEPT: u64 = 8;
 
-/// MeasuredRows of data: free energies of all, and of the first of them everything else.
+/// Rows of data with their free energies and, for the first of them, hidden means and reconstructions.
 #[derive(Clone, Debug)]
 pub struct MeasuredRows {
     /// F(v) of every row.
@@ -23,41 +23,47 @@ pub struct MeasuredRows {
     /// Their hidden means ⟨h|v⟩.
     pub hidden: Array2<f64>,
     /// Their reconstructions ⟨v|⟨h|v⟩⟩.
-    pub again: Array2<f64>,
+    pub reconstruction: Array2<f64>,
 }
 
 impl MeasuredRows {
-    /// Looks at all rows, and at the first `few` in full.
+    /// Computes the free energies of all rows, and everything else for the first `few`.
     pub fn new<T: Real>(backend: &mut dyn Backend<T>, data: &Dataset<T>, few: usize) -> MeasuredRows {
         let free_energies = backend.free_energy(data.states());
         let lowered = backend.lowered();
         let x = data.states().columns(lowered.visible().unit(), 0, data.len().min(few));
         let hidden = lowered.up().means(x.view());
-        let again = lowered.down().means(hidden.view());
-        let [x, hidden, again] = [x, hidden, again].map(|m| m.mapv(T::f64));
-        MeasuredRows { free_energies, weights: data.weights().iter().map(|w| w.f64()).collect(), x, hidden, again }
+        let reconstruction = lowered.down().means(hidden.view());
+        let [x, hidden, reconstruction] = [x, hidden, reconstruction].map(|m| m.mapv(T::f64));
+        MeasuredRows {
+            free_energies,
+            weights: data.weights().iter().map(|w| w.f64()).collect(),
+            x,
+            hidden,
+            reconstruction,
+        }
     }
 }
 
-/// States of chains, and where they have been.
+/// States of chains, and the trace of their free energies.
 #[derive(Clone, Debug)]
 pub struct Chains {
     /// The states, as columns: those of the first chain, then those of the second, and so on.
     pub x: Array2<f64>,
     /// Number of states of every chain.
     pub states_per_chain: usize,
-    /// F(v) after every sweep that was watched: sweeps × chains; none if no sweep was.
+    /// F(v) after every sweep: sweeps × chains; empty if none was run.
     pub trace: Array2<f64>,
 }
 
 impl Chains {
-    /// Chains as they stand.
+    /// The current states of chains, without a trace.
     pub fn still<T: Real>(lowered: &LoweredModel<T>, states: &States<T>) -> Chains {
         let x = states.columns(lowered.visible().unit(), 0, states.rows()).mapv(T::f64);
         Chains { x, states_per_chain: 1, trace: Array2::zeros((0, states.rows())) }
     }
 
-    /// Puts `states` into a slot and watches them for some sweeps; states are kept from the second half of them.
+    /// Runs some sweeps from `states` in a slot and records the trace; states are kept from the second half of the sweeps.
     pub fn watched<T: Real>(
         backend: &mut dyn Backend<T>,
         slot: Slot,

@@ -1,7 +1,7 @@
-//! Cheap measures: numbers that tell how a model is doing. **To add a measure: write its file, add its line to [`MEASURES`].**
+//! Cheap measures of how well a model is doing. **To add a measure: write its file, add its line to [`MEASURES`].**
 //!
-//! It then appears in `harmonium evaluate`, in the events of a run and in its report. Plain numbers go in, in f64, and
-//! named numbers come out; nothing here changes a model or a chain.
+//! It then appears in `harmonium evaluate`, in the events of a run and in its report. Measures take numbers in f64 and return
+//! named numbers; nothing here changes a model or a chain.
 
 mod autocorrelation;
 mod conditional;
@@ -13,6 +13,9 @@ mod moments;
 mod pseudo_likelihood;
 mod reconstruction;
 mod spectrum;
+/// The example of CONTRIBUTING.md, for its test alone.
+#[cfg(test)]
+mod weight_size;
 
 pub use autocorrelation::{IntegratedTime, autocorrelations, integrated_time};
 pub use inputs::{Chains, MeasuredRows};
@@ -34,25 +37,25 @@ pub const MEASURES: &[Measure] = &[
     autocorrelation::MEASURE,
 ];
 
-/// A measure: what it is called, what it needs, and the numbers it gives.
+/// A measure: its name, what it needs, and the numbers it returns.
 pub struct Measure {
     /// Its name.
     pub name: &'static str,
-    /// What it is measured on.
+    /// What it needs.
     pub needs: Needs,
-    /// The numbers it may give.
+    /// The numbers it may return.
     pub quantities: &'static [Quantity],
     run: fn(&Context) -> Option<Vec<Value>>,
 }
 
-/// What a measure is measured on.
+/// What a measure needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Rows: it is told once of the training rows and once of the held-out ones.
+    /// Rows: it is measured once for the training rows and once for the held-out rows.
     Rows,
     /// Training rows and held-out rows.
     HeldOut,
-    /// Rows and the model's own samples.
+    /// Rows and samples of the model.
     Chains,
     /// The free energies of chains, sweep by sweep.
     Trace,
@@ -65,33 +68,33 @@ pub enum Needs {
 pub struct Quantity {
     /// Its name in events and JSON.
     pub name: &'static str,
-    /// What it is, for people. Numbers of one family share a figure and a unit.
+    /// What it is. Numbers of one family share a figure and a unit.
     pub family: &'static str,
     /// Which of the family it is.
     pub title: &'static str,
-    /// What it tells, in a sentence or two.
+    /// A description in a sentence or two.
     pub about: &'static str,
     /// Its unit.
     pub unit: &'static str,
     /// Which way is better.
     pub better: Better,
-    /// Whether it is a mean over the rows; `evaluate` then calls it `mean_` and its name.
+    /// Whether it is a mean over the rows; `harmonium evaluate` then prefixes its name with `mean_`.
     pub mean_of_rows: bool,
 }
 
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// Larger numbers are.
+    /// Larger is better.
     Larger,
-    /// Smaller numbers are.
+    /// Smaller is better.
     Smaller,
-    /// Neither by itself.
+    /// Neither is better by itself.
     Neither,
 }
 
 impl Better {
-    /// In words, for a caption; empty for neither.
+    /// Text for a caption; empty for neither.
     pub fn in_words(self) -> &'static str {
         match self {
             Better::Larger => "larger is better",
@@ -101,14 +104,14 @@ impl Better {
     }
 }
 
-/// What measures look at; each takes what it needs and gives nothing if it is missing.
+/// The input of measures; a measure returns nothing if its input is missing.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The model.
     pub lowered: &'a LoweredModel<f64>,
-    /// Added to every log density: what the data's own units make of it.
+    /// Added to every log density, for the units of the data.
     pub log_jacobian: f64,
-    /// The rows, or the training rows where there are both.
+    /// The rows; the training rows if there are held-out rows.
     pub rows: Option<&'a MeasuredRows>,
     /// Held-out rows.
     pub held_out: Option<&'a MeasuredRows>,
@@ -116,7 +119,7 @@ pub struct Context<'a> {
     pub chains: Option<&'a Chains>,
     /// Random choices, such as which pairs of columns are compared.
     pub key: Key,
-    /// About how many exponentials a measure may take; what would need more is estimated.
+    /// About how many exponentials a measure may compute; beyond that it is estimated.
     pub terms: f64,
 }
 
@@ -127,7 +130,7 @@ pub struct Value {
     pub name: &'static str,
     /// The number.
     pub value: f64,
-    /// Its standard error, if it is an estimate from a sample and that is known.
+    /// Its standard error, if it is an estimate and the error is known.
     pub std_err: Option<f64>,
 }
 
@@ -137,8 +140,7 @@ impl Value {
         Value { name, value, std_err: None }
     }
 
-    /// The weighted mean of `each` and its standard error; numbers beyond the last weight, and weights beyond the last
-    /// number, are left out.
+    /// The weighted mean of `each` and its standard error; numbers without a weight, and weights without a number, are ignored.
     pub fn mean(name: &'static str, each: impl Iterator<Item = f64> + Clone, weights: &[f64]) -> Value {
         let (mut sum, mut total, mut n) = (0.0, 0.0, 0.0);
         for (x, w) in each.clone().zip(weights).filter(|(_, w)| **w > 0.0) {
@@ -152,13 +154,13 @@ impl Value {
 }
 
 impl Measure {
-    /// Its numbers, where there are any; numbers that are not finite are left out.
+    /// Its numbers, if any; numbers that are not finite are dropped.
     pub fn values(&self, cx: &Context) -> Vec<Value> {
         let values = (self.run)(cx).unwrap_or_default();
         values.into_iter().filter(|v| v.value.is_finite()).collect()
     }
 
-    /// Its quantities, those of a family together.
+    /// Its quantities, grouped by family.
     pub fn families(&self) -> Vec<Vec<&'static Quantity>> {
         let mut families: Vec<Vec<&'static Quantity>> = Vec::new();
         for quantity in self.quantities {
@@ -170,14 +172,41 @@ impl Measure {
         families
     }
 
-    /// The quantity of a value.
+    /// The quantity called `name`.
     pub fn quantity(&self, name: &str) -> Option<&'static Quantity> {
         self.quantities.iter().find(|q| q.name == name)
     }
 }
 
-/// Every measure of one of these needs, with its numbers.
+/// Every measure with one of these needs, with its numbers.
 pub fn measure(cx: &Context, needs: &[Needs]) -> Vec<(&'static Measure, Vec<Value>)> {
     let wanted = MEASURES.iter().filter(|m| needs.contains(&m.needs));
     wanted.map(|m| (m, m.values(cx))).filter(|(_, values)| !values.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Kind;
+    use crate::{Layer, Rbm};
+
+    #[test]
+    fn the_measure_of_contributing_is_the_root_mean_square_of_the_weights() {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let weights = ndarray::arr2(&[[3.0, 0.0], [0.0, -4.0]]);
+        let rbm = Rbm::from_parts(Layer::<f64>::new(kind.clone(), 2), Layer::new(kind, 2), weights).unwrap();
+        let lowered = &rbm.lower();
+        let nothing = Context {
+            lowered,
+            log_jacobian: 0.0,
+            rows: None,
+            held_out: None,
+            chains: None,
+            key: Key::root(1),
+            terms: f64::INFINITY,
+        };
+        let values = weight_size::MEASURE.values(&nothing);
+        assert_eq!(values, [Value::exact("weight_size", 2.5)]);
+        assert_eq!(weight_size::MEASURE.needs, Needs::Model);
+    }
 }

@@ -1,8 +1,8 @@
 //! ⟨v_i⟩ and ⟨v_i v_j⟩ − ⟨v_i⟩⟨v_j⟩ of the data against those of the model's samples.
 //!
-//! A model at the maximum of its likelihood has the data's first moments, and second ones as close as its hidden units allow.
-//! What chance alone makes of finitely many rows and samples is told beside it: from the errors of both averages, those of
-//! samples taken over chains, because states of one chain are not independent.
+//! A model at the maximum of its likelihood has the first moments of the data, and second moments as close as its hidden units
+//! allow. The difference expected by chance, from finitely many rows and samples, is reported as well. It follows from the errors
+//! of both averages; those of the samples are taken over chains, because states of one chain are not independent.
 
 use super::{Better, Context, Measure, Needs, Quantity, Value};
 use crate::rng::{Key, Purpose};
@@ -12,7 +12,7 @@ use ndarray::{Array2, ArrayView2};
 const PAIRS: usize = 500;
 
 const fn difference(name: &'static str, family: &'static str, unit: &'static str, about: &'static str) -> Quantity {
-    Quantity { name, family, title: "seen", unit, about, better: Better::Smaller, mean_of_rows: false }
+    Quantity { name, family, title: "observed", unit, about, better: Better::Smaller, mean_of_rows: false }
 }
 
 const fn chance(name: &'static str, of: Quantity) -> Quantity {
@@ -24,8 +24,8 @@ const MEAN: (Quantity, Quantity) = {
         "mean_difference",
         "difference of means",
         "standard deviations",
-        "Root mean square difference between the columns' means in the data and in samples (persistent chains; in evaluate chains \
-         that began at the rows), in standard deviations of the data; and what finitely many of both make of it by chance.",
+        "Root mean square difference between the means of the columns in the data and in samples (persistent chains, or chains \
+         started from the rows), in standard deviations of the data; and the difference expected by chance.",
     );
     (seen, chance("mean_difference_by_chance", seen))
 };
@@ -35,8 +35,8 @@ const COVARIANCE: (Quantity, Quantity) = {
         "covariance_difference",
         "difference of covariances",
         "as correlations",
-        "The same for covariances of pairs of columns, by the data's standard deviations: 0.1 is as much as correlations \
-         that are off by 0.1.",
+        "The same for the covariances of pairs of columns, relative to the standard deviations of the data: 0.1 corresponds to \
+         correlations that are wrong by 0.1.",
     );
     (seen, chance("covariance_difference_by_chance", seen))
 };
@@ -54,8 +54,8 @@ pub(super) const MEASURE: Measure = Measure {
             family: "correlation of covariances",
             title: "",
             unit: "(1 is best)",
-            about: "Correlation, over pairs of columns, of the data's covariances with those of samples: 1 if they agree, less \
-                    with few samples.",
+            about: "Correlation, over pairs of columns, between the covariances of the data and those of samples: 1 if they agree, \
+                    less with few samples.",
             better: Better::Larger,
             mean_of_rows: false,
         },
@@ -78,21 +78,21 @@ fn run(cx: &Context) -> Option<Vec<Value>> {
     Some(values)
 }
 
-/// √(Σ(a − b)²/scale), and the same of what the errors of both make of (a − b)² on average.
+/// √(Σ(a − b)²/scale), and the same with the expectation of (a − b)² from the errors of both.
 fn compare(both: &[(Estimate, Estimate)], scale: f64, (seen, chance): &(Quantity, Quantity)) -> Vec<Value> {
     let square: f64 = both.iter().map(|(a, b)| (a.0 - b.0).powi(2)).sum();
     let errors: f64 = both.iter().map(|(a, b)| a.1 + b.1).sum();
     vec![Value::exact(seen.name, (square / scale).sqrt()), Value::exact(chance.name, (errors / scale).sqrt())]
 }
 
-/// Deviations from the column means, one line per column, and the part of each row in an average.
+/// Deviations from the column means, one row per column, and the weight of each row of data in an average.
 struct MomentTable {
     means: Vec<f64>,
     deviations: Array2<f64>,
     part: Vec<f64>,
-    /// Rows that follow each other and belong together.
+    /// Number of consecutive rows in a group, such as the states of one chain.
     group: usize,
-    /// Number of groups of equal weight that would be as good.
+    /// Effective number of groups of equal weight.
     groups: f64,
 }
 
@@ -143,20 +143,20 @@ impl MomentTable {
 /// A covariance or a mean, and its squared standard error.
 type Estimate = (f64, f64);
 
-/// Pearson's correlation of the numbers of both sides.
+/// Pearson's correlation of the numbers of the data with those of the samples.
 fn correlation(both: &[(Estimate, Estimate)]) -> f64 {
     let n = both.len() as f64;
     let mean = |of: fn(&(Estimate, Estimate)) -> f64| both.iter().map(of).sum::<f64>() / n;
     let (a, b) = (mean(|p| p.0.0), mean(|p| p.1.0));
     let sum = |of: &dyn Fn(f64, f64) -> f64| both.iter().map(|p| of(p.0.0 - a, p.1.0 - b)).sum::<f64>();
-    // Fewer than three pairs always agree.
+    // Two pairs always correlate perfectly.
     if both.len() < 3 {
         return f64::NAN;
     }
     sum(&|a, b| a * b) / (sum(&|a, _| a * a) * sum(&|_, b| b * b)).sqrt()
 }
 
-/// Pairs of columns of different sites: all, or some drawn at random if there are many.
+/// Pairs of columns of different sites: all, or a random sample if there are many.
 fn pairs(columns: usize, width: usize, key: Key) -> Vec<(usize, usize)> {
     let apart = |&(i, j): &(usize, usize)| i / width != j / width;
     if columns * columns.saturating_sub(1) / 2 <= PAIRS {
@@ -184,7 +184,7 @@ mod tests {
         assert!((all.product(0, 1).0 - (0.25 - 2.5) * 4.0 / 3.0).abs() < 1e-14);
     }
 
-    /// Twice the same rows, group by group, know no more than once: the same mean and the same error.
+    /// Repeating every row within its group changes nothing: the same mean and the same error.
     #[test]
     fn what_belongs_together_counts_once() {
         let once = MomentTable::new(array![[1.0], [3.0], [0.0]].view(), &[1.0; 3], 1).unwrap();

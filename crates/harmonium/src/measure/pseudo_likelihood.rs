@@ -7,10 +7,10 @@ use crate::rng::{Key, Purpose};
 use ndarray::{Array1, ArrayView2};
 use rayon::prelude::*;
 
-/// Rows measured at most.
+/// Most rows that are measured.
 const ROWS: usize = 1000;
-/// Rows measured at least, and the part of their sites: another row costs a product with the weights, another site of the same
-/// row only its exponentials, and sites tell almost as much as rows.
+/// Fewest rows that are measured, and the fraction of their sites: another row costs a product with the weights, another site of
+/// the same row only its exponentials, and is almost as informative.
 const FEWEST: f64 = 20.0;
 const PART: f64 = 0.125;
 
@@ -22,8 +22,8 @@ pub(super) const MEASURE: Measure = Measure {
         family: "pseudo log likelihood",
         title: "",
         unit: "nats per row",
-        about: "Sum over the columns of the log probability (or density) of each given all others. Of large models some \
-                columns of each row are taken.",
+        about: "Sum over the columns of the log probability (or density) of each given all others; for large models estimated \
+                from some columns of each row.",
         better: Better::Larger,
         mean_of_rows: true,
     }],
@@ -45,8 +45,8 @@ pub fn pseudo_log_likelihood(lowered: &LoweredModel<f64>, x: ArrayView2<f64>) ->
     sampled_pseudo_log_likelihood(lowered, x, f64::INFINITY, Key::root(0))
 }
 
-/// An estimate without bias, of every row, from as many sites of each as about `terms` terms of Γ in all allow: at least
-/// one, and all if they suffice, which is then exact. Sites are taken at equal distances from a random one on.
+/// An unbiased estimate for every row, from as many sites per row as about `terms` terms of Γ in all allow: at least one, and
+/// exact if all sites are used. Sites are equally spaced, starting from a random one.
 pub fn sampled_pseudo_log_likelihood(
     lowered: &LoweredModel<f64>,
     x: ArrayView2<f64>,

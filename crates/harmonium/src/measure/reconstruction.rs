@@ -1,4 +1,4 @@
-//! Σ_i (v_i − ⟨v_i|⟨h|v⟩⟩)²/n: how far a row is from its mean-field reconstruction, per column.
+//! Σ_i (v_i − ⟨v_i|⟨h|v⟩⟩)²/n: the squared distance of a row from its mean-field reconstruction, per column.
 
 use super::{Better, Context, Measure, Needs, Quantity, Value};
 
@@ -10,7 +10,7 @@ pub(super) const MEASURE: Measure = Measure {
         family: "reconstruction error",
         title: "",
         unit: "squared, per column",
-        about: "Mean squared difference between rows and their mean-field reconstruction. It is not what is learned: it may \
+        about: "Mean squared difference between rows and their mean-field reconstruction. Training does not minimise it: it may \
                 rise while the likelihood rises.",
         better: Better::Smaller,
         mean_of_rows: true,
@@ -21,7 +21,7 @@ pub(super) const MEASURE: Measure = Measure {
 fn run(cx: &Context) -> Option<Vec<Value>> {
     let rows = cx.rows?;
     let n = rows.x.ncols() as f64;
-    let both = rows.x.rows().into_iter().zip(rows.again.rows());
+    let both = rows.x.rows().into_iter().zip(rows.reconstruction.rows());
     let each: Vec<f64> = both.map(|(x, y)| x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum::<f64>() / n).collect();
     Some(vec![Value::mean("reconstruction_error", each.iter().copied(), &rows.weights)])
 }

@@ -1,18 +1,18 @@
 //! Singular values of W̃, by Lanczos' method on the smaller of W̃W̃ᵀ and W̃ᵀW̃.
 //!
-//! Learning begins where a singular value outgrows the random ones (Decelle, Fissore and Furtlehner, *Spectral dynamics of
-//! learning in restricted Boltzmann models*, 2017); the large ones are what the model has learned.
+//! Learning starts when a singular value grows beyond the random ones (Decelle, Fissore and Furtlehner, *Spectral dynamics of
+//! learning in restricted Boltzmann machines*, 2017); the large ones are the patterns that the model has learned.
 
 use super::{Better, Context, Measure, Needs, Quantity, Value};
 use crate::math::{add_scaled, dot};
 use crate::rng::{Key, normal};
 use ndarray::{Array2, ArrayView2};
 
-/// Lanczos steps at most: each takes two passes over W̃. The largest values converge first.
+/// Most Lanczos steps, each of two passes over W̃. The largest values converge first.
 const STEPS: usize = 30;
-/// Powers of WWᵀ that find leading modes: two passes over W̃ each. They need not be exact.
+/// Power iterations for the leading modes, each of two passes over W̃. They need not be exact.
 const POWERS: usize = 20;
-/// A residual this small against the first is rounding: the subspace is complete.
+/// A residual this small relative to the first is rounding error: the subspace is complete.
 const COMPLETE: f64 = 1e-12;
 
 const fn singular(name: &'static str, title: &'static str) -> Quantity {
@@ -21,14 +21,14 @@ const fn singular(name: &'static str, title: &'static str) -> Quantity {
         family: "weight spectrum",
         title,
         unit: "singular values",
-        about: "The largest singular values of the weights, in natural units: each is a mode, a pattern that was learned, and \
-                what is random stays small.",
+        about: "The largest singular values of the weights, in natural units. Each large value is a mode, a learned pattern; \
+                random ones stay small.",
         better: Better::Neither,
         mean_of_rows: false,
     }
 }
 
-/// The values that are told.
+/// The quantities that are reported.
 const TOP: &[Quantity] = &[
     singular("singular_value_1", "largest"),
     singular("singular_value_2", "2nd"),
@@ -38,7 +38,7 @@ const TOP: &[Quantity] = &[
     Quantity {
         family: "stable rank",
         unit: "modes",
-        about: "Sum of all squared singular values by the largest: about how many modes count.",
+        about: "Sum of all squared singular values divided by the largest: about the number of modes that matter.",
         ..singular("stable_rank", "")
     },
 ];
@@ -54,8 +54,8 @@ fn run(cx: &Context) -> Option<Vec<Value>> {
     Some(top.chain([Value::exact("stable_rank", squares / (largest * largest))]).collect())
 }
 
-/// The largest singular values, largest first: all if the smaller side has at most `steps` entries, else the `steps` that
-/// Lanczos' method finds, of which the first are right.
+/// The largest singular values in descending order: all if the smaller dimension is at most `steps`, otherwise `steps` values by
+/// Lanczos' method, of which the first have converged.
 pub fn singular_values(w: ArrayView2<f64>, steps: usize) -> Vec<f64> {
     let w = if w.nrows() <= w.ncols() { w } else { w.reversed_axes() };
     let w = w.as_standard_layout();
@@ -63,8 +63,8 @@ pub fn singular_values(w: ArrayView2<f64>, steps: usize) -> Vec<f64> {
     eigenvalues(&diagonal, &off).into_iter().map(|e| e.max(0.0).sqrt()).collect()
 }
 
-/// The left singular vectors of the `k` largest singular values that are not zero, as rows of length 1: powers of WWᵀ times
-/// random vectors, kept orthogonal. Vectors of values that are close may be mixed.
+/// The left singular vectors of the `k` largest nonzero singular values, as unit rows, by power iteration of WWᵀ on random
+/// vectors that are kept orthogonal. Vectors of close values may be mixed.
 pub fn leading_modes(w: ArrayView2<f64>, k: usize) -> Array2<f64> {
     let w = w.as_standard_layout();
     let k = k.min(w.nrows()).min(w.ncols());
@@ -81,7 +81,7 @@ pub fn leading_modes(w: ArrayView2<f64>, k: usize) -> Array2<f64> {
             modes[i] = next;
         }
     }
-    // What rounding leaves of a direction that W does not have is no mode.
+    // A direction outside the range of W is left with rounding errors only and is not a mode.
     let largest = squares.iter().copied().fold(0.0, f64::max);
     let found = squares.iter().take_while(|s| **s > COMPLETE * largest).count();
     Array2::from_shape_fn((found, w.nrows()), |(i, c)| modes[i][c])
@@ -95,8 +95,8 @@ fn gram(w: ArrayView2<f64>, x: &[f64]) -> Vec<f64> {
     rows().map(|row| dot(row, &y)).collect()
 }
 
-/// Diagonal and off-diagonal of QᵀWWᵀQ, where Q spans x, WWᵀx, (WWᵀ)²x, …; every new vector is made orthogonal to all
-/// before it, twice, and a subspace that is complete is left by a new random vector.
+/// Diagonal and off-diagonal of QᵀWWᵀQ, where Q spans x, WWᵀx, (WWᵀ)²x, …; every new vector is orthogonalised twice against
+/// all others, and a random vector follows when the subspace is complete.
 fn tridiagonal(w: ArrayView2<f64>, steps: usize) -> (Vec<f64>, Vec<f64>) {
     let (mut basis, mut diagonal, mut off): (Vec<Vec<f64>>, Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new(), Vec::new());
     let mut next = random(w.nrows(), 0);
@@ -132,7 +132,7 @@ fn orthogonalize(x: &mut [f64], basis: &[Vec<f64>]) {
     }
 }
 
-/// Eigenvalues of a symmetric tridiagonal matrix, largest first, by bisection of Sturm's count.
+/// Eigenvalues of a symmetric tridiagonal matrix in descending order, by bisection of the Sturm sequence.
 fn eigenvalues(diagonal: &[f64], off: &[f64]) -> Vec<f64> {
     let at = |k: Option<usize>| k.and_then(|k| off.get(k)).map_or(0.0, |b| b.abs());
     let radius = |i: usize| at(Some(i)) + at(i.checked_sub(1));
@@ -148,7 +148,7 @@ fn eigenvalues(diagonal: &[f64], off: &[f64]) -> Vec<f64> {
     (0..diagonal.len()).map(nth).collect()
 }
 
-/// How many eigenvalues are larger than `x`: the positive pivots of T − x.
+/// The number of eigenvalues larger than `x`: the positive pivots of T − x.
 fn above(diagonal: &[f64], off: &[f64], x: f64) -> usize {
     let (mut count, mut pivot) = (0, 1.0);
     for (i, d) in diagonal.iter().enumerate() {

@@ -6,7 +6,7 @@ use crate::real::Real;
 
 /// Decay of the running mean of g².
 const SQUARE_DECAY: f64 = 0.999;
-/// Keeps the step finite where the gradient has been zero: gradients here are differences of means of order 1.
+/// Keeps the step finite where the gradient is zero; gradients here are differences of means of order 1.
 const EPSILON: f64 = 1e-8;
 
 struct Adam<T> {
@@ -20,7 +20,7 @@ pub(super) fn make<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Box<
     Box::new(Adam { decay: config.momentum, updates: 0, mean: zero.clone(), square: zero })
 }
 
-/// Moves the means, which keep a part of what they were, and turns g into the step.
+/// Updates the running means and turns g into the step.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 fn step<T: Real>(g: &mut [T], mean: &mut [T], square: &mut [T], keep: [T; 2], correct: [T; 2]) {
     let [m, s] = keep;
@@ -34,7 +34,7 @@ fn step<T: Real>(g: &mut [T], mean: &mut [T], square: &mut [T], keep: [T; 2], co
 impl<T: Real> Optimizer<T> for Adam<T> {
     fn direction(&mut self, gradient: &mut Gradient<T>) {
         self.updates += 1;
-        // Both means start at zero and are divided by the weight they have gathered.
+        // Bias correction: both means start at zero.
         let t = self.updates.min(1 << 30) as i32;
         let gathered = |decay: f64| T::of((1.0 - decay.powi(t)).recip());
         let decays = [self.decay, SQUARE_DECAY];

@@ -1,4 +1,4 @@
-//! From a gradient to a step. **To add an optimiser: write its file, add its line to [`optimizers`].**
+//! Optimisers: from a gradient to a step. **To add an optimiser: write its file, add its line to [`optimizers`].**
 
 mod adam;
 mod penalty;
@@ -13,27 +13,27 @@ use crate::model::Gradient;
 use crate::real::Real;
 use serde::{Deserialize, Serialize};
 
-/// Which optimiser, and its numbers.
+/// The optimiser and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptimizerConfig {
     /// A name of [`optimizers`].
     pub name: String,
-    /// Part of the last step that is kept (sgd), or of the mean gradient (adam).
+    /// Momentum (sgd), or the decay rate of the mean gradient (adam).
     pub momentum: f64,
-    /// Look ahead along the last step (sgd).
+    /// Whether to use Nesterov momentum (sgd).
     pub nesterov: bool,
 }
 
-/// An optimiser turns gradients into steps; what it remembers is checkpointed.
+/// An optimiser turns gradients into steps; its state is part of a checkpoint.
 pub trait Optimizer<T: Real>: Send {
     /// Turns a gradient into the step, before the learning rate.
     fn direction(&mut self, gradient: &mut Gradient<T>);
 
-    /// What the next step needs, by name.
+    /// Its state, by name.
     fn state(&self) -> Vec<(&'static str, Gradient<T>)>;
 
-    /// Takes back what [`state`](Optimizer::state) gave after `updates` steps.
+    /// Restores what [`state`](Optimizer::state) returned after `updates` steps.
     fn restore(&mut self, updates: u64, state: Vec<Gradient<T>>);
 }
 
@@ -54,7 +54,7 @@ pub fn optimizers<T: Real>() -> [Entry<T>; 2] {
     ]
 }
 
-/// The optimiser a configuration names; `zero` has the model's shapes.
+/// The optimiser of a configuration; `zero` has the shapes of the model.
 pub fn new<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Result<Box<dyn Optimizer<T>>> {
     let list = optimizers::<T>();
     match list.iter().find(|e| e.name == config.name) {

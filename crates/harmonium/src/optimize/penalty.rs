@@ -1,38 +1,38 @@
-//! What is asked of a model besides likelihood: small weights (L1, L2, max-norm), sparse hidden units, short steps.
+//! Regularisation: weight decay (L1, L2), max-norm, sparse hidden units, gradient clipping.
 
 use crate::model::{Gradient, Rbm};
 use crate::real::Real;
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
-/// Penalties; by default none.
+/// Regularisation; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Penalty {
-    /// λ₁ Σ|W| is taken from the objective.
+    /// L1 weight decay: λ₁ Σ|W| is subtracted from the objective.
     pub l1: f64,
-    /// ½λ₂ ΣW² is taken from the objective.
+    /// L2 weight decay: ½λ₂ ΣW² is subtracted from the objective.
     pub l2: f64,
-    /// Largest length of a hidden unit's weight vector, if limited.
+    /// Largest norm of the weight vector of a hidden unit, if limited.
     pub max_norm: Option<f64>,
-    /// Mean activity that hidden units are pulled to, if any.
+    /// Target mean activity of the hidden units, if any.
     pub sparsity: Option<f64>,
-    /// How strongly: weight of ½(target − mean)² per unit.
+    /// Strength of the sparsity target: the weight of ½(target − mean)² per unit.
     pub sparsity_cost: f64,
-    /// Longest gradient; longer ones are shortened to it.
+    /// Norm to which the gradient is clipped, if any.
     pub clip: Option<f64>,
 }
 
 impl Penalty {
-    /// Changes the gradient of the likelihood into that of the penalised objective. `hidden` are the hidden units' means
+    /// Changes the gradient of the likelihood into that of the regularised objective. `hidden` are the means of the hidden units
     /// over the batch.
     ///
-    /// The pull to the target activity ρ acts on the hidden biases only, by cost·(ρ − ⟨h⟩) (Hinton, *A practical guide
-    /// to training RBMs*, 2010, section 11).
+    /// The sparsity target ρ acts on the hidden biases only, by cost·(ρ − ⟨h⟩) (Hinton, *A practical guide to training RBMs*, 2010,
+    /// section 11).
     pub fn apply<T: Real>(&self, rbm: &Rbm<T>, hidden: ArrayView1<T>, gradient: &mut Gradient<T>) {
         if self.l1 != 0.0 || self.l2 != 0.0 {
             let (l1, l2) = (T::of(self.l1), T::of(self.l2));
-            // signum(0) is 1 in Rust; a weight of zero is not pulled.
+            // signum(0) is 1 in Rust; a weight of zero must stay zero.
             let sign = |w: T| if w == T::zero() { w } else { w.signum() };
             gradient.weights.zip_mut_with(&rbm.weights(), |g, &w| *g -= l1 * sign(w) + l2 * w);
         }
@@ -48,7 +48,7 @@ impl Penalty {
         }
     }
 
-    /// Shortens weight vectors that have become too long.
+    /// Rescales weight vectors that exceed the max-norm.
     pub fn project<T: Real>(&self, rbm: &mut Rbm<T>) {
         let Some(longest) = self.max_norm else { return };
         let (_, _, weights) = rbm.parts_mut();

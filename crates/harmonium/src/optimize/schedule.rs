@@ -1,18 +1,18 @@
-//! The learning rate as a function of the part t ∈ [0, 1] of the run that is done.
+//! The learning rate as a function of the fraction t ∈ [0, 1] of the run that is done.
 
 use serde::{Deserialize, Serialize};
 
-/// How the learning rate falls.
+/// The schedule of the learning rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Schedule {
     /// 1.
     Constant,
-    /// 1, then 1/10 from the half and 1/100 from three quarters on.
+    /// 1, then 1/10 from half of the run on and 1/100 from three quarters on.
     Step,
-    /// (1 + cos πt)/2: down to zero.
+    /// (1 + cos πt)/2: falls to zero.
     Cosine,
-    /// 1/(1 + 9t): down to a tenth.
+    /// 1/(1 + 9t): falls to a tenth.
     Inverse,
 }
 

@@ -1,33 +1,33 @@
-//! A model of some cells of a row, the others being given; rows of it with the given cells put in.
+//! The model of some cells of a row, with the other cells clamped to known values.
 
 use crate::data::Preprocess;
 use crate::lowered::LoweredModel;
 use ndarray::{Array2, Axis};
 
-/// A model, and the cells of a row that it is about if it is not about all.
+/// A model of all cells of a row, or of those that are not clamped.
 pub struct Clamped {
     lowered: LoweredModel<f64>,
-    /// Values as they stand in the data, and which of them are given.
+    /// The values of the row in the units of the data, and which of them are clamped.
     known: Option<(Vec<f64>, Vec<bool>)>,
 }
 
 impl Clamped {
-    /// The whole model.
+    /// The whole model, with nothing clamped.
     pub fn nothing(lowered: &LoweredModel<f64>) -> Clamped {
         Clamped { lowered: lowered.clone(), known: None }
     }
 
-    /// The model of the cells that are not `known`, given a row of columns `x` whose values in the data are `raw`.
+    /// The model of the cells that are not `known`, given a row of columns `x` whose values in the units of the data are `raw`.
     pub fn cells(lowered: &LoweredModel<f64>, x: &[f64], raw: Vec<f64>, known: Vec<bool>) -> Clamped {
         Clamped { lowered: lowered.clamped(x, |site| known[site]), known: Some((raw, known)) }
     }
 
-    /// The model to draw from.
+    /// The model to sample.
     pub fn lowered(&self) -> &LoweredModel<f64> {
         &self.lowered
     }
 
-    /// The columns of whole rows that the model is about.
+    /// The columns of whole rows that are not clamped.
     pub fn free_columns(&self, rows: &Array2<f64>) -> Array2<f64> {
         let Some((_, known)) = &self.known else { return rows.clone() };
         let width = self.lowered.visible().unit().width();
@@ -35,7 +35,7 @@ impl Clamped {
         rows.select(Axis(1), &free)
     }
 
-    /// Rows of the model with the given cells put in, in the units of the data.
+    /// Rows of the model completed by the clamped cells, in the units of the data.
     pub fn whole(&self, preprocess: &Preprocess, mut rows: Array2<f64>) -> Array2<f64> {
         let Some((raw, known)) = &self.known else {
             preprocess.restore(&mut rows);

@@ -1,23 +1,23 @@
-//! Whether chains have mixed, and what their draws are worth: rank-normalised split R̂, bulk and tail effective sample size,
-//! and the error of the mean (Vehtari, Gelman, Simpson, Carpenter and Bürkner, *Rank-normalization, folding, and
+//! Convergence diagnostics of chains: rank-normalised split R̂, bulk and tail effective sample size, and the standard error of
+//! the mean (Vehtari, Gelman, Simpson, Carpenter and Bürkner, *Rank-normalization, folding, and
 //! localization: an improved R̂ for assessing convergence of MCMC*, 2021), with ArviZ's conventions.
 //!
-//! Draws are chains × draws. There is no answer (`None`) for fewer than four draws, for numbers that are not finite, and where
-//! nothing varies there is no R̂.
+//! Draws are arrays of chains × draws. The result is `None` for fewer than four draws and for numbers that are not finite; R̂ is
+//! also `None` if nothing varies.
 
 use crate::averages::{mean, median, variance};
 use crate::lags::lagged_sums;
 use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
 
-/// Draws below which nothing is said: half a chain has two.
+/// Fewest draws: half a chain has two.
 const LEAST_DRAWS: usize = 4;
-/// A range below which draws are all the same, as in ArviZ.
+/// A range below which all draws are considered equal, as in ArviZ.
 const SAME: f64 = 1e-15;
-/// The quantiles whose effective sample sizes make that of the tails.
+/// The quantiles whose effective sample sizes make up the tail ESS.
 const TAILS: [f64; 2] = [0.05, 0.95];
 
-/// R̂ of at least two chains: √(variance of all draws by that within half chains), the larger of that of the draws' normal
-/// scores (do the chains agree on the place?) and of the scores of their distances from the median (on the spread?).
+/// R̂ of at least two chains: √(variance of all draws / variance within half chains), the larger of that of the normal scores of
+/// the draws (do the chains agree in location?) and of their distances from the median (in scale?).
 pub fn r_hat(draws: ArrayView2<f64>) -> Option<f64> {
     let halves = halves(draws)?;
     if draws.nrows() < 2 {
@@ -29,12 +29,12 @@ pub fn r_hat(draws: ArrayView2<f64>) -> Option<f64> {
     Some(folded.map_or(bulk, |folded| folded.max(bulk)))
 }
 
-/// Effective sample size for the centre: that of the mean of the draws' normal scores.
+/// Bulk effective sample size: that of the mean of the normal scores of the draws.
 pub fn ess_bulk(draws: ArrayView2<f64>) -> Option<f64> {
     Some(effective_size(scores(halves(draws)?.view()).view()))
 }
 
-/// Effective sample size in the tails: the smaller of those of the frequencies of draws up to the 5 % and 95 % quantiles.
+/// Tail effective sample size: the smaller of those of the 5 % and 95 % quantiles.
 pub fn ess_tail(draws: ArrayView2<f64>) -> Option<f64> {
     let mut sorted = flat(draws);
     sorted.sort_by(f64::total_cmp);
@@ -45,7 +45,7 @@ pub fn ess_tail(draws: ArrayView2<f64>) -> Option<f64> {
     Some(sizes[0]?.min(sizes[1]?))
 }
 
-/// Effective sample size for the mean of the draws themselves.
+/// Effective sample size for the mean of the draws.
 pub fn ess_mean(draws: ArrayView2<f64>) -> Option<f64> {
     Some(effective_size(halves(draws)?.view()))
 }
@@ -55,7 +55,7 @@ pub fn mcse_mean(draws: ArrayView2<f64>) -> Option<f64> {
     Some((variance(&flat(draws)) / ess_mean(draws)?).sqrt())
 }
 
-/// First and last halves of all chains, each a chain of its own; the middle one of an odd number of draws is left out.
+/// First and last halves of all chains as chains; the middle of an odd number of draws is dropped.
 fn halves(draws: ArrayView2<f64>) -> Option<Array2<f64>> {
     let (n, half) = (draws.ncols(), draws.ncols() / 2);
     if n < LEAST_DRAWS || draws.nrows() == 0 || !draws.iter().all(|x| x.is_finite()) {
@@ -64,7 +64,7 @@ fn halves(draws: ArrayView2<f64>) -> Option<Array2<f64>> {
     concatenate(Axis(0), &[draws.slice(s![.., ..half]), draws.slice(s![.., n - half..])]).ok()
 }
 
-/// Numbers of all chains, one chain after another.
+/// All numbers, one chain after another.
 fn flat(x: ArrayView2<f64>) -> Vec<f64> {
     x.iter().copied().collect()
 }
@@ -83,16 +83,13 @@ fn variance_ratio(chains: ArrayView2<f64>) -> Option<f64> {
     (!ratio.is_nan()).then_some(ratio)
 }
 
-/// Draws by their autocorrelation time, which is at least 1/log₁₀ of their number: chains that swing may be worth more than
-/// independent draws, but not without limit. ρ compares with the variance of all chains together, so that chains which do not
-/// meet count for little.
+/// Number of draws divided by their autocorrelation time, which is at least 1/log₁₀ of their number: negatively correlated draws
+/// may exceed independent ones, but not without limit. ρ is relative to the variance of all chains together, so that chains in
+/// different modes have a small effective size.
 fn effective_size(chains: ArrayView2<f64>) -> f64 {
     let size = chains.len() as f64;
     let (low, high) = chains.iter().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
-    match high - low < SAME {
-        true => size,
-        false => size / summed(&correlations(chains)).max(1.0 / size.log10()),
-    }
+    if high - low < SAME { size } else { size / summed(&correlations(chains)).max(1.0 / size.log10()) }
 }
 
 /// 1 − (W − c_t)/V for every lag t, with c_t the mean autocovariance at that lag, W the mean variance within chains, and V the
@@ -111,9 +108,8 @@ fn correlations(chains: ArrayView2<f64>) -> Vec<f64> {
     covariance.iter().enumerate().map(rho).collect()
 }
 
-/// −1 + 2 Σ (ρ_2k + ρ_2k+1), summed while these pairs are positive and none counted more than the pair before (Geyer,
-/// *Practical Markov chain Monte Carlo*, 1992). As in ArviZ, the first half of the pair where the sum breaks off counts once
-/// unless it is why.
+/// −1 + 2 Σ (ρ_2k + ρ_2k+1), summed while these pairs are positive, each at most as large as the pair before (Geyer, *Practical
+/// Markov chain Monte Carlo*, 1992). As in ArviZ, the first term of the pair that ends the sum counts once if it is positive.
 fn summed(rho: &[f64]) -> f64 {
     let (mut sum, mut k) = (-1.0, 0);
     let (mut pair, mut least) = (rho[0] + rho[1], f64::MAX);
@@ -126,7 +122,7 @@ fn summed(rho: &[f64]) -> f64 {
     sum + if pair < 0.0 { rho[2 * k].max(0.0) } else { rho[2 * k] }
 }
 
-/// Φ⁻¹((r − 3/8)/(N + 1/4)) with r the rank among all N numbers, equal ones sharing the mean of theirs (Blom, 1958).
+/// Normal scores Φ⁻¹((r − 3/8)/(N + 1/4)) with r the rank among all N numbers; ties share their mean rank (Blom, 1958).
 fn scores(x: ArrayView2<f64>) -> Array2<f64> {
     let flat = flat(x);
     let mut order: Vec<usize> = (0..flat.len()).collect();
@@ -142,7 +138,7 @@ fn scores(x: ArrayView2<f64>) -> Array2<f64> {
     Array2::from_shape_fn(x.dim(), |(r, c)| out[r * x.ncols() + c])
 }
 
-/// The quantile between two of the sorted numbers, by straight lines (type 7 of Hyndman and Fan, 1996).
+/// The p quantile of sorted numbers by linear interpolation (type 7 of Hyndman and Fan, 1996).
 fn quantile(sorted: &[f64], p: f64) -> f64 {
     let n = sorted.len();
     if n < 2 {

@@ -1,4 +1,4 @@
-//! Independent samples of the model itself, see [`crate::exact`]. Every look is a new draw of every chain.
+//! Independent samples by enumeration, see [`crate::exact`]. Every chain is a new draw each time.
 
 use super::{Problem, Sampler};
 use crate::error::Result;
@@ -6,14 +6,14 @@ use crate::exact::Solved;
 use crate::rng::{Key, Purpose};
 use ndarray::{Array1, Array2, s};
 
-/// Numbers that are drawn at once at most: each time the states are walked through again.
+/// Numbers drawn at once at most; every time, all states are enumerated again.
 const NUMBERS: usize = 1 << 23;
 
 struct Independent {
     exact: Solved,
     key: Key,
     chains: usize,
-    /// Draws of all chains that are made at once.
+    /// Draws per chain that are made at once.
     draws: usize,
     number: u64,
     rows: Array2<f64>,
@@ -31,7 +31,7 @@ pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
 impl Sampler for Independent {
     fn advance(&mut self, _: u64) {}
 
-    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
+    fn states(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
         let (block, within) = (self.number / self.draws as u64, (self.number % self.draws as u64) as usize);
         self.number += 1;
         if within == 0 {

@@ -1,4 +1,4 @@
-//! Block Gibbs sampling: h ∼ p(h | v), then v ∼ p(v | h), and again.
+//! Block Gibbs sampling: h ∼ p(h | v), then v ∼ p(v | h), repeated.
 
 use super::{Problem, Sampler};
 use crate::backend::{Backend, Cpu, Slot, Sweeps};
@@ -18,9 +18,10 @@ struct Gibbs<T> {
 }
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
-    Ok(match problem.single() {
-        true => Box::new(Gibbs::<f32>::new(problem, problem.lowered.cast())?),
-        false => Box::new(Gibbs::<f64>::new(problem, problem.lowered.clone())?),
+    Ok(if problem.single() {
+        Box::new(Gibbs::<f32>::new(problem, problem.lowered.cast())?)
+    } else {
+        Box::new(Gibbs::<f64>::new(problem, problem.lowered.clone())?)
     })
 }
 
@@ -39,14 +40,17 @@ impl<T: Real> Sampler for Gibbs<T> {
         self.sweeps += sweeps;
     }
 
-    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
+    fn states(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
         let states = self.backend.get(CHAINS);
-        Ok(seen(&mut self.backend, &states))
+        Ok(with_free_energies(&mut self.backend, &states))
     }
 }
 
-/// States as rows of columns, with their free energies.
-pub(super) fn seen<T: Real>(backend: &mut dyn Backend<T>, states: &States<T>) -> (Array2<f64>, Array1<f64>) {
+/// States as rows of columns, and their free energies.
+pub(super) fn with_free_energies<T: Real>(
+    backend: &mut dyn Backend<T>,
+    states: &States<T>,
+) -> (Array2<f64>, Array1<f64>) {
     let columns = states.columns(backend.lowered().visible().unit(), 0, states.rows());
     (columns.mapv(T::f64), backend.free_energy(states))
 }

@@ -1,9 +1,9 @@
-//! Parallel tempering: every ladder has one chain at each of some inverse temperatures, and neighbours exchange places with
-//! probability min(1, p_k(v′) p_{k+1}(v) / p_k(v) p_{k+1}(v′)) (Swendsen & Wang 1986; Geyer 1991). What moves between chains
-//! is the temperature, not the state.
+//! Parallel tempering: every ladder has one chain at each of several inverse temperatures, and neighbours are swapped with
+//! probability min(1, p_k(v′) p_{k+1}(v) / p_k(v) p_{k+1}(v′)) (Swendsen & Wang 1986; Geyer 1991). A swap exchanges the
+//! temperatures of two chains, not their states.
 //!
-//! Even and odd pairs of rungs take turns, so that states travel rather than diffuse; the rungs stand well where all swaps
-//! are refused equally often (Syed, Bouchard-Côté, Deligiannidis & Doucet, *Non-reversible parallel tempering*, 2022).
+//! Even and odd pairs of rungs alternate, so that states travel rather than diffuse; the temperatures are well placed when all
+//! swaps are rejected equally often (Syed, Bouchard-Côté, Deligiannidis & Doucet, *Non-reversible parallel tempering*, 2022).
 
 use super::path::resample;
 use crate::backend::{Backend, Slot, Sweeps};
@@ -12,25 +12,25 @@ use crate::rng::{Key, Purpose};
 use crate::states::States;
 use ndarray::{Array2, s};
 
-/// Refusals below which a pair of rungs still counts as some distance.
+/// Smallest rejection rate that a pair of rungs counts with.
 const LEAST_REFUSED: f64 = 0.01;
 
 /// Some ladders with the same inverse temperatures.
 #[derive(Clone)]
 pub struct Ladders<T> {
-    /// The chains: row ladder · rungs + k begins at rung k of its ladder.
+    /// The slot of the chains: row ladder · rungs + k starts at rung k of its ladder.
     slot: Slot,
     betas: Vec<f64>,
     /// The row at each rung of each ladder.
     row: Vec<usize>,
-    /// Swaps tried and made between each rung and the next.
+    /// Swaps proposed and accepted between each rung and the next.
     swaps: Vec<[u64; 2]>,
-    /// Where each row is on its way round, and how often it has been round.
+    /// The round trips of each row.
     travels: Vec<Travel>,
     temperatures: Vec<T>,
 }
 
-/// A state's way from the last rung to the first and back.
+/// Round trips of a state from the last rung to the first and back.
 #[derive(Clone, Copy, Debug, Default)]
 struct Travel {
     leg: Leg,
@@ -39,18 +39,18 @@ struct Travel {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Leg {
-    /// It was at neither end yet.
+    /// It has not been at the last rung yet.
     #[default]
     Nowhere,
-    /// It was at the last rung.
+    /// It was at the last rung and is on its way to the first.
     Down,
-    /// It was at the last rung, then at the first.
+    /// It was at the last rung, then at the first, and is on its way back.
     Up,
 }
 
-/// Log weights of a step from a rung to the next, of the chain below and of the chain above, when they met.
+/// A proposed swap: the log weights of the step from a rung to the next, for the chain below and for the chain above.
 #[derive(Clone, Copy, Debug)]
-pub struct Meeting {
+pub struct SwapTrial {
     pub ladder: usize,
     pub rung: usize,
     pub forward: f64,
@@ -58,15 +58,15 @@ pub struct Meeting {
 }
 
 impl<T: Real> Ladders<T> {
-    /// Ladders whose chains at rung k begin at the rows of columns `starts[k]`.
+    /// Ladders whose chains at rung k start from the rows of columns `starts[k]`.
     pub fn new(backend: &mut dyn Backend<T>, slot: Slot, betas: &[f64], starts: &[Array2<T>]) -> Ladders<T> {
         let (rungs, ladders) = (betas.len(), starts[0].nrows());
-        let side = backend.lowered().visible();
-        let mut all = Array2::zeros((ladders * rungs, side.columns()));
+        let layer = backend.lowered().visible();
+        let mut all = Array2::zeros((ladders * rungs, layer.columns()));
         for (k, start) in starts.iter().enumerate() {
             all.slice_mut(s![k..; rungs, ..]).assign(start);
         }
-        let rows = States::of(side, all.view());
+        let rows = States::of(layer, all.view());
         backend.put(slot, &rows, None);
         Ladders::of_rows(slot, betas, ladders)
     }
@@ -105,15 +105,15 @@ impl<T: Real> Ladders<T> {
         out
     }
 
-    /// `sweeps` sweeps of every chain, then swaps between every other pair of rungs; tells every meeting. Sweep k has the
-    /// random numbers of step `step` · `sweeps` + k under the key.
+    /// Runs `sweeps` sweeps of every chain, then proposes swaps between every other pair of rungs and calls `observe` with each.
+    /// Sweep k uses the random numbers of step `step` · `sweeps` + k under the key.
     pub fn step(
         &mut self,
         backend: &mut dyn Backend<T>,
         sweeps: u64,
         key: Key,
         step: u64,
-        mut see: impl FnMut(Meeting),
+        mut observe: impl FnMut(SwapTrial),
     ) {
         let own = self.temperatures();
         backend.gibbs(self.slot, Sweeps { steps: sweeps, key, first: step * sweeps, beta: Some(&own) });
@@ -132,7 +132,7 @@ impl<T: Real> Ladders<T> {
             let [below, above] = [self.row[l * rungs + k], self.row[l * rungs + k + 1]];
             let forward = log_p[[below, 1]] - log_p[[below, 0]];
             let backward = log_p[[above, 0]] - log_p[[above, 1]];
-            see(Meeting { ladder: l, rung: k, forward, backward });
+            observe(SwapTrial { ladder: l, rung: k, forward, backward });
             self.swaps[k][0] += 1;
             if swap.uniforms::<f64>(l as u64, k as u32)[0].ln() < forward - backward {
                 self.swaps[k][1] += 1;
@@ -142,7 +142,7 @@ impl<T: Real> Ladders<T> {
         self.travel();
     }
 
-    /// Notes which states are at the ends.
+    /// Updates the round trips of the states that are at the ends.
     fn travel(&mut self) {
         for rows in self.row.chunks_exact(self.betas.len()) {
             let first = &mut self.travels[rows[0]];
@@ -155,43 +155,43 @@ impl<T: Real> Ladders<T> {
         }
     }
 
-    /// The rows that are at rung k of the ladders.
+    /// The rows at rung k of the ladders.
     fn rows_at(&self, k: usize) -> Vec<usize> {
         self.row.chunks_exact(self.rungs()).map(|rows| rows[k]).collect()
     }
 
-    /// The rows that are at the last rung, the model itself, one of every ladder.
+    /// The rows at the last rung, which is the model, one per ladder.
     pub fn last_rows(&self) -> Vec<usize> {
         self.rows_at(self.rungs() - 1)
     }
 
-    /// The states at the last rung, a row for every ladder.
+    /// The states at the last rung, one row per ladder.
     pub fn last(&self, backend: &dyn Backend<T>) -> States<T> {
         backend.get(self.slot).select(&self.last_rows())
     }
 
-    /// The part of swaps that were made between each rung and the next; none if none was tried.
+    /// The fraction of accepted swaps between each rung and the next; none if none was proposed.
     pub fn swap_rates(&self) -> Vec<Option<f64>> {
         self.swaps.iter().map(|[tried, made]| (*tried > 0).then(|| *made as f64 / *tried as f64)).collect()
     }
 
-    /// The smallest part of swaps that were made between two rungs.
+    /// The smallest fraction of accepted swaps between two rungs.
     pub fn least_swaps(&self) -> f64 {
         self.swap_rates().into_iter().map(|rate| rate.unwrap_or(0.0)).fold(1.0, f64::min)
     }
 
-    /// Ways from the last rung to the first and back, of all states together.
+    /// Round trips from the last rung to the first and back, of all states together.
     pub fn round_trips(&self) -> u64 {
         self.travels.iter().map(|t| t.trips).sum()
     }
 
-    /// Moves the rungs, with whatever states are at them, and begins to count anew.
+    /// Changes the temperatures of the rungs, keeps the states, and restarts the counts.
     pub fn move_to(&mut self, betas: &[f64]) {
         let rows = std::mem::take(&mut self.row);
         *self = Ladders { row: rows, ..Ladders::of_rows(self.slot, betas, self.travels.len() / betas.len()) };
     }
 
-    /// Σ of the parts of swaps refused: about twice this many rungs make half of them succeed.
+    /// Sum of the rejection rates: with about twice this many rungs half of the swaps succeed.
     pub fn refused(&self) -> f64 {
         self.refusals().iter().sum()
     }
@@ -200,14 +200,14 @@ impl<T: Real> Ladders<T> {
         self.swap_rates().into_iter().map(|rate| (1.0 - rate.unwrap_or(0.5)).max(LEAST_REFUSED)).collect()
     }
 
-    /// `rungs` inverse temperatures between which swaps would be refused equally often, by what was counted.
+    /// `rungs` inverse temperatures between which swaps would be rejected equally often, by the counts so far.
     pub fn even_betas(&self, rungs: usize) -> Vec<f64> {
         let pairs = self.betas.windows(2).zip(self.refusals());
         let speeds: Vec<f64> = pairs.map(|(b, refused)| refused / (b[1] - b[0]).max(1e-12)).collect();
         resample(&self.betas, &speeds, rungs - 1)
     }
 
-    /// The same ladders with other rungs: each begins with the states of the nearest rung there was.
+    /// The same ladders with other rungs, each with the states of the nearest old rung.
     pub fn with_betas(&self, backend: &mut dyn Backend<T>, betas: &[f64]) -> Ladders<T> {
         let nearest = |beta: &f64| {
             let far = |k: &usize| (self.betas[*k] - beta).abs();
@@ -220,13 +220,13 @@ impl<T: Real> Ladders<T> {
         Ladders::of_rows(self.slot, betas, self.ladders())
     }
 
-    /// What the next steps depend on besides the chains: inverse temperatures, swaps counted, rows.
+    /// What the next steps depend on besides the chains: inverse temperatures, counts of swaps, rows.
     pub fn numbers(&self) -> Vec<f64> {
         let swaps = self.swaps.iter().flatten().map(|n| *n as f64);
         self.betas.iter().copied().chain(swaps).chain(self.row.iter().map(|r| *r as f64)).collect()
     }
 
-    /// Ladders with these numbers; none if they make no sense.
+    /// Ladders with these numbers; none if they are inconsistent.
     pub fn of_numbers(slot: Slot, rungs: usize, ladders: usize, numbers: &[f64]) -> Option<Ladders<T>> {
         if rungs < 2 || numbers.len() != 3 * rungs - 2 + rungs * ladders {
             return None;
@@ -275,7 +275,7 @@ mod tests {
     }
 
     /// Detailed balance of the swap: for every pair of states at two rungs, the odds of a swap are those of the product of both
-    /// distributions after and before it, enumerated from the energies; and it is made where the uniform says so.
+    /// distributions after and before it, enumerated from the energies; and it is accepted where the uniform is below that.
     #[test]
     fn swaps_leave_the_product_of_the_rungs_alone() {
         let (key, mut count, mut seen) = (Key::root(8), 0, 0);
@@ -293,7 +293,7 @@ mod tests {
             let (visible, hidden) = (layer(v), layer(h));
             let weights = Array2::zeros((visible.columns(), hidden.columns())).map(&mut draw);
             let lowered = Rbm::from_parts(visible, hidden, weights).unwrap().lower();
-            let base = [lowered.visible(), lowered.hidden()].map(|side| side.eta().map(&mut draw));
+            let base = [lowered.visible(), lowered.hidden()].map(|layer| layer.eta().map(&mut draw));
             let (vs, hs, betas) = (all_states(v, 2), all_states(h, 2), [0.3, 0.8]);
             let p = betas.map(|beta| log_p(&lowered.tempered(&base, beta), &vs, &hs));
             let n = vs.nrows();
@@ -316,7 +316,7 @@ mod tests {
         assert!(seen > 300, "{seen}");
     }
 
-    /// A way round is counted at the last rung, after the first.
+    /// A round trip is counted at the last rung, after the first.
     #[test]
     fn round_trips_are_counted_once_they_are_complete() {
         let mut ladders = Ladders::<f64>::of_rows(0, &[0.0, 0.5, 1.0], 1);

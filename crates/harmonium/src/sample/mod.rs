@@ -1,15 +1,15 @@
-//! Rows drawn from a model, and how far they can be trusted. **To add a sampler: write its file, add its line to
+//! Samples of a model, and diagnostics of the chains they come from. **To add a sampler: write its file, add its line to
 //! [`SAMPLERS`].**
 //!
 //! | file | idea |
 //! |---|---|
 //! | `gibbs`, `tempering`, `exact` | the samplers |
-//! | `start` | where chains begin |
-//! | `given` | a model of some cells of a row |
-//! | `ladder`, `path` | parallel tempering, and the way from independent units to the model |
-//! | `watch` | what is followed along the chains |
+//! | `start` | where chains start |
+//! | `clamped` | the model of some cells of a row, given the others |
+//! | `ladder`, `path` | parallel tempering, and the path from independent units to the model |
+//! | `watch` | the quantities that are traced along the chains |
 //! | `diagnose` | R̂ and effective sample sizes |
-//! | `verdict` | what to make of them, in words |
+//! | `verdict` | warnings that follow from them |
 
 mod clamped;
 pub mod diagnose;
@@ -28,10 +28,11 @@ mod watch;
 pub use clamped::Clamped;
 pub use start::Start;
 pub use tempering::Tempered;
-pub use watch::Followed;
+pub use watch::TracedQuantity;
 
+use crate::advice::Warning;
 use crate::error::{Error, Result};
-use crate::exact::{Exact, Progress, Solved};
+use crate::exact::{Exact, Progress, Solved, budget};
 use crate::lowered::LoweredModel;
 use crate::model::Rbm;
 use crate::real::Real;
@@ -39,37 +40,35 @@ use crate::rng::{Key, Purpose};
 use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 use watch::Watch;
 
-/// States times columns up to which `auto` enumerates: some seconds on two cores.
-pub const AFFORDABLE: f64 = 2e9;
-/// Most chains that can be asked for.
+/// Most chains.
 pub const MOST_CHAINS: usize = 1 << 20;
-/// Rows that are given at once, about.
+/// Rows per block, about.
 const BLOCK: usize = 4096;
-/// Weights from which on chains are run in f32: finite units whose energies are sums of many terms.
+/// Weights from which on chains of finite units run in f32: their energies are sums of many terms.
 const LARGE: usize = 4096;
-/// Sweeps after which progress is told at the latest.
-const TOLD: u64 = 50;
-/// Times that a sampler is tuned during the first half of the burn-in.
+/// Sweeps between two progress reports at most.
+const REPORT_EVERY: u64 = 50;
+/// How often a sampler is tuned during the first half of the burn-in.
 const TUNINGS: u64 = 4;
 
-/// What to draw.
+/// How to sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleOptions<'a> {
     /// Name of the sampler, or `auto`.
     pub sampler: &'a str,
     /// Number of rows.
     pub n: u64,
-    /// Chains they come from; none for a number that suits n.
+    /// Number of chains; none for a number that suits n.
     pub chains: Option<usize>,
-    /// Temperatures of every ladder, if they are tempered; none for as many as swaps need.
+    /// Temperatures of every ladder for parallel tempering; none for as many as swaps need.
     pub temperatures: Option<usize>,
-    /// Sweeps of every chain before the first row is taken.
+    /// Sweeps of every chain before its first row.
     pub burn_in: u64,
     /// Sweeps between two rows of a chain.
     pub thin: u64,
-    /// Where chains begin.
+    /// Where chains start.
     pub start: Start<'a>,
-    /// Whether rows are means ⟨v | h⟩ with h drawn given a sample, in place of the sample.
+    /// Whether to return means ⟨v | h⟩, with h drawn given a sample, instead of the sample.
     pub means: bool,
     /// Seed of all randomness.
     pub seed: u64,
@@ -91,20 +90,20 @@ impl Default for SampleOptions<'_> {
     }
 }
 
-/// Chains that can be compared with each other.
+/// Chains that suffice to compare them with each other.
 const COMPARABLE: u64 = 20;
 
 impl SampleOptions<'_> {
-    /// Every row from a chain of its own, so many sweeps after its start; in place of burn-in, thinning and chains.
+    /// One row per chain, `steps` sweeps after its start; replaces burn-in, thinning and chains.
     pub fn with_steps(self, steps: u64) -> Self {
-        // A row of its own for every chain needs no thinning; this is how often they are looked at.
+        // One row per chain needs no thinning; this is how often the chains are recorded.
         let thin = (steps / 20).clamp(1, self.thin.max(1));
         let chains = Some(usize::try_from(self.n.max(COMPARABLE)).unwrap_or(usize::MAX));
         SampleOptions { chains, burn_in: steps.saturating_sub(thin), thin, ..self }
     }
 
-    /// Chains: as asked, or one for fifty rows within limits. Some tens can be compared with each other, each costs its burn-in,
-    /// and fewer are longer.
+    /// The number of chains: as set, or one per fifty rows within limits. Some tens are enough to compare them, each costs its
+    /// burn-in, and fewer chains are longer.
     fn chains(&self) -> usize {
         self.chains.unwrap_or((self.n / 50).clamp(20, 100) as usize)
     }
@@ -124,37 +123,38 @@ impl SampleOptions<'_> {
             return fail("temperatures", format!("is {n}, but must be 2 to {}", tempering::MOST_RUNGS));
         }
         let draws = self.n.div_ceil(self.chains() as u64);
-        match draws.checked_mul(self.thin).and_then(|d| d.checked_add(self.burn_in)).is_some_and(|s| s < 1 << 62) {
-            true => Ok(()),
-            false => fail("thin", "n, thin and burn-in make more sweeps than can be counted".into()),
+        if draws.checked_mul(self.thin).and_then(|d| d.checked_add(self.burn_in)).is_some_and(|s| s < 1 << 62) {
+            Ok(())
+        } else {
+            fail("thin", "n, thin and burn-in make more sweeps than can be counted".into())
         }
     }
 }
 
 /// Chains of a model, in a precision of their own.
 pub(crate) trait Sampler: Send {
-    /// Runs every chain some sweeps on.
+    /// Runs some sweeps of every chain.
     fn advance(&mut self, sweeps: u64);
 
     /// The visible states of all chains as rows of columns, and their free energies.
-    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)>;
+    fn states(&mut self) -> Result<(Array2<f64>, Array1<f64>)>;
 
-    /// Learns from what has happened so far, before anything counts.
+    /// Adapts the sampler to what it has done so far, before any row is returned.
     fn tune(&mut self) {}
 
-    /// How tempering went, if there was any.
+    /// Statistics of the tempering, if there is any.
     fn tempered(&self) -> Option<Tempered> {
         None
     }
 }
 
-/// A way to draw rows.
+/// A sampler in the list.
 pub struct Entry {
     /// Name on the command line and in Python.
     pub name: &'static str,
     /// One line for help.
     pub about: &'static str,
-    /// Whether its rows are independent samples of the model itself.
+    /// Whether its rows are independent samples of the model.
     independent: bool,
     make: fn(&Problem) -> Result<Box<dyn Sampler>>,
 }
@@ -163,7 +163,7 @@ pub struct Entry {
 pub const SAMPLERS: &[Entry] = &[
     Entry {
         name: "gibbs",
-        about: "chains of block Gibbs sweeps, visible to hidden to visible",
+        about: "Gibbs sampling: chains of block sweeps, visible to hidden to visible",
         independent: false,
         make: gibbs::make,
     },
@@ -181,7 +181,7 @@ pub const SAMPLERS: &[Entry] = &[
     },
 ];
 
-/// What a sampler is made for.
+/// What a sampler is made from.
 pub(crate) struct Problem<'a> {
     lowered: &'a LoweredModel<f64>,
     settings: SampleOptions<'a>,
@@ -191,19 +191,19 @@ pub(crate) struct Problem<'a> {
 }
 
 impl Problem<'_> {
-    /// Whether the chains are run in f32.
+    /// Whether the chains run in f32.
     fn single(&self) -> bool {
         suits_f32(self.lowered)
     }
 }
 
-/// Whether chains of a model may be run in f32: both layers finite, and many weights.
+/// Whether chains of a model may run in f32: both layers are finite, and there are many weights.
 pub(crate) fn suits_f32<T: Real>(lowered: &LoweredModel<T>) -> bool {
     let finite = [lowered.visible(), lowered.hidden()].iter().all(|s| s.unit().n_states().is_some());
     finite && lowered.weights().len() >= LARGE
 }
 
-/// A drawing of rows, block by block, so that any number of them takes little memory.
+/// Sampling block by block, so that any number of rows takes little memory.
 pub struct Sampling<'a> {
     entry: &'static Entry,
     sampler: Box<dyn Sampler>,
@@ -211,12 +211,12 @@ pub struct Sampling<'a> {
     settings: SampleOptions<'a>,
     chains: usize,
     watch: Watch,
-    given: u64,
+    returned: u64,
     sweeps: u64,
     progress: Progress<'a>,
 }
 
-/// What is known about rows that were drawn.
+/// Diagnostics of the rows that were drawn.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// The sampler's name.
@@ -225,31 +225,31 @@ pub struct Drawn {
     pub rows: u64,
     /// Chains they come from.
     pub chains: usize,
-    /// Largest R̂ of what was followed; none for independent rows and where nothing moves.
+    /// Largest R̂ of the traced quantities; none for independent rows and if nothing varies.
     pub r_hat: Option<f64>,
-    /// Effective number of rows: the smallest of what was followed, by its bulk ESS; all of them if they are independent.
+    /// Effective number of rows: the smallest of the traced quantities, by bulk ESS; all rows if they are independent.
     pub ess: Option<f64>,
-    /// What was followed along the chains: the free energy, and activities along the strongest modes of the weights.
-    pub followed: Vec<Followed>,
-    /// How tempering went, if there was any.
+    /// Quantities traced along the chains: the free energy, and the activities of the strongest modes of the weights.
+    pub quantities: Vec<TracedQuantity>,
+    /// Statistics of the tempering, if there was any.
     pub tempered: Option<Tempered>,
-    /// What speaks against the rows, in words, with what to do.
-    pub warnings: Vec<String>,
+    /// Why the rows may not be samples of the model.
+    pub warnings: Vec<Warning>,
 }
 
 impl<'a> Sampling<'a> {
-    /// Makes the chains; nothing is drawn yet.
+    /// Starts the chains; nothing is drawn yet.
     pub fn new(rbm: &Rbm<f64>, settings: SampleOptions<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
         Self::of(rbm.lower(), settings, progress)
     }
 
-    /// The same for a lowered model, such as that of the unknown cells of a row ([`LoweredModel::given`]).
+    /// The same for a lowered model, such as that of the unknown cells of a row ([`LoweredModel::clamped`]).
     pub fn of(lowered: LoweredModel<f64>, settings: SampleOptions<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
         settings.check()?;
         let entry = choose(settings.sampler, &lowered)?;
         let settings = SampleOptions { burn_in: if entry.independent { 0 } else { settings.burn_in }, ..settings };
         if lowered.visible().unit().quadratic() && lowered.hidden().unit().quadratic() {
-            // A Gaussian in both layers may have no distribution; the factorisation tells.
+            // Two Gaussian layers may not be normalisable; the factorisation fails then.
             Solved::new(lowered.clone(), progress)?;
         }
         settings.start.check(&lowered)?;
@@ -257,32 +257,32 @@ impl<'a> Sampling<'a> {
         let problem = Problem { lowered: &lowered, settings, chains, key, progress };
         let sampler = (entry.make)(&problem)?;
         let watch = Watch::new(&lowered, chains, settings.thin);
-        Ok(Sampling { entry, sampler, lowered, settings, chains, watch, given: 0, sweeps: 0, progress })
+        Ok(Sampling { entry, sampler, lowered, settings, chains, watch, returned: 0, sweeps: 0, progress })
     }
 
-    /// Columns of the rows: one for each visible site.
+    /// Columns of the rows: one per visible site.
     pub fn columns(&self) -> usize {
         self.lowered.visible().sites()
     }
 
-    /// The next rows of data values, none after the last.
+    /// The next rows of data values; none after the last.
     pub fn block(&mut self) -> Result<Option<Array2<f64>>> {
-        if self.given == 0 {
+        if self.returned == 0 {
             self.burn_in()?;
         }
         let mut parts: Vec<Array2<f64>> = Vec::new();
-        while self.given < self.settings.n && parts.len() * self.chains < BLOCK {
+        while self.returned < self.settings.n && parts.len() * self.chains < BLOCK {
             let x = self.draw()?;
-            let wanted = (self.settings.n - self.given).min(self.chains as u64) as usize;
+            let wanted = (self.settings.n - self.returned).min(self.chains as u64) as usize;
             parts.push(self.values(x.slice(s![..wanted, ..])));
-            self.given += wanted as u64;
+            self.returned += wanted as u64;
         }
         let views: Vec<ArrayView2<f64>> = parts.iter().map(|p| p.view()).collect();
         // All parts have one column per site, so they fit.
         Ok(concatenate(Axis(0), &views).ok())
     }
 
-    /// Runs the chains until they should have forgotten where they began; the second half is watched.
+    /// Runs the burn-in; its second half is recorded.
     fn burn_in(&mut self) -> Result<()> {
         let SampleOptions { burn_in, thin, .. } = self.settings;
         let watched = burn_in / 2 / thin;
@@ -297,51 +297,51 @@ impl<'a> Sampling<'a> {
         Ok(())
     }
 
-    /// The states of all chains, `thin` sweeps on.
+    /// The states of all chains after `thin` more sweeps.
     fn draw(&mut self) -> Result<Array2<f64>> {
         self.advance(self.settings.thin);
-        let (x, free_energies) = self.sampler.look()?;
+        let (x, free_energies) = self.sampler.states()?;
         if !free_energies.iter().all(|f| f.is_finite()) {
-            let problem = "a chain ran away: its free energy is not finite; are the parameters too large?";
+            let problem = "a chain diverged: its free energy is not finite, so the parameters may be too large";
             return Err(Error::NotNormalisable(problem.into()));
         }
-        self.watch.see(x.view(), &free_energies);
+        self.watch.record(x.view(), &free_energies);
         Ok(x)
     }
 
     fn advance(&mut self, sweeps: u64) {
         let draws = self.settings.n.div_ceil(self.chains as u64);
         let all = self.settings.burn_in + draws * self.settings.thin;
-        for first in (0..sweeps).step_by(TOLD as usize) {
-            let some = (sweeps - first).min(TOLD);
+        for first in (0..sweeps).step_by(REPORT_EVERY as usize) {
+            let some = (sweeps - first).min(REPORT_EVERY);
             self.sampler.advance(some);
             self.sweeps += some;
             (self.progress)(self.sweeps, all);
         }
     }
 
-    /// Rows of columns as data values: the states, or means one round on.
+    /// Rows of columns as data values: the states, or means given a hidden sample.
     fn values(&self, x: ArrayView2<f64>) -> Array2<f64> {
         let visible = self.lowered.visible();
         if !self.settings.means {
             return visible.decode(x);
         }
         let key = Key::root(self.settings.seed).of(Purpose::Hidden).step(u64::MAX);
-        let hidden = self.lowered.up().sample(x, key, self.given);
+        let hidden = self.lowered.up().sample(x, key, self.returned);
         visible.decode(self.lowered.down().means(hidden.view()).view())
     }
 
-    /// What is known about the rows given so far.
+    /// Diagnostics of the rows returned so far.
     pub fn finish(self) -> Drawn {
-        let followed = self.watch.followed();
+        let quantities = self.watch.quantities();
         let (tempered, chains) = (self.sampler.tempered(), self.chains);
         let mut drawn = Drawn {
             sampler: self.entry.name,
-            rows: self.given,
+            rows: self.returned,
             chains,
             r_hat: None,
-            ess: Some(self.given as f64),
-            followed,
+            ess: Some(self.returned as f64),
+            quantities,
             tempered,
             warnings: Vec::new(),
         };
@@ -352,7 +352,7 @@ impl<'a> Sampling<'a> {
     }
 }
 
-/// All rows at once, and what is known about them.
+/// All rows at once, and their diagnostics.
 pub fn draw(rbm: &Rbm<f64>, settings: SampleOptions, progress: Progress) -> Result<(Array2<f64>, Drawn)> {
     let mut sampling = Sampling::new(rbm, settings, progress)?;
     let mut rows = Array2::zeros((0, sampling.columns()));
@@ -363,10 +363,10 @@ pub fn draw(rbm: &Rbm<f64>, settings: SampleOptions, progress: Progress) -> Resu
     Ok((rows, sampling.finish()))
 }
 
-/// The sampler called `name`; `auto` is exact where that takes seconds, and tempers otherwise.
+/// The sampler called `name`; `auto` is exact where that takes seconds, and parallel tempering otherwise.
 fn choose(name: &str, lowered: &LoweredModel<f64>) -> Result<&'static Entry> {
     let chosen = match name {
-        "auto" if Exact::cost(lowered).is_some_and(|cost| cost <= AFFORDABLE) => "exact",
+        "auto" if budget::SAMPLE.allows(Exact::cost(lowered)) => "exact",
         "auto" => "tempering",
         other => other,
     };

@@ -1,7 +1,7 @@
-//! The road from independent units (β = 0) to the model (β = 1), and chains that travel it.
+//! The path of distributions from independent units (β = 0) to the model (β = 1), and annealing of chains along it.
 //!
-//! log p*_β(v) changes along it at speed σ_β, the standard deviation of ∂_β log p*_β(v). A schedule that takes equal steps of
-//! ∫σ_β dβ makes the weights' variance smallest (Grosse, Maddison & Salakhutdinov, *Annealing between distributions by
+//! log p*_β(v) changes along the path at speed σ_β, the standard deviation of ∂_β log p*_β(v). A schedule with equal steps of
+//! ∫σ_β dβ minimises the variance of the weights (Grosse, Maddison & Salakhutdinov, *Annealing between distributions by
 //! averaging moments*, 2013).
 
 use crate::averages::variance;
@@ -13,16 +13,16 @@ use crate::states::States;
 use crate::stats::{Stats, Take};
 use ndarray::{Array1, Array2, Axis};
 
-/// Chains that find the base and the speed.
+/// Pilot chains, which determine the base distribution and the speed.
 #[derive(Clone, Copy)]
 pub struct Pilots {
     pub chains: usize,
-    /// Temperatures they pass.
+    /// Temperatures that they pass through.
     pub steps: usize,
-    /// Times the speed is measured, each along the schedule that the last one gave.
+    /// How often the speed is measured, each time along the last schedule.
     pub rounds: u64,
-    /// Whether means of finite units that may be chance are left out of the base. Of two modes of equal mass pilots see one more
-    /// often by chance, all units together, and fields that say so would bar the way to the other.
+    /// Whether means of finite units that are not significant are left out of the base. Of two modes of equal mass, pilots visit
+    /// one more often by chance, and fields in its favour would make the other hard to reach.
     pub cautious: bool,
 }
 
@@ -37,11 +37,11 @@ impl Pilots {
     pub const FAIR: Pilots = Pilots { cautious: true, ..Pilots::SOME };
 }
 
-/// Least speed in a schedule, in units of the mean: no stretch is left out because the pilots saw nothing there.
+/// Smallest speed in a schedule, in units of the mean, so that no interval is skipped because the pilots missed it.
 const LEAST_SPEED: f64 = 0.2;
 
-/// Told how many chains were moved, once each, along the whole coupling.
-pub type Tell<'a> = &'a (dyn Fn(u64) + Sync);
+/// Called with the number of chains after every sweep.
+pub type OnSweeps<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Independent units: natural parameters, visible and hidden, and their log Z.
 pub struct Base<T> {
@@ -49,26 +49,32 @@ pub struct Base<T> {
     log_z: f64,
 }
 
-/// A model, its base, and the speed between them.
+/// A model, its base distribution, and the speed between them.
 pub struct Path<'a, T: Real> {
     pub backend: Box<dyn Backend<T>>,
     /// How many layers have states: both, or the visible one with the other summed out.
     pub layers: usize,
     base: Base<T>,
-    /// Inverse temperatures at equal distances.
+    /// Inverse temperatures at equal distances along the path.
     grid: Vec<f64>,
-    /// ∫σ_β dβ: about the square root of the temperatures that weights of variance 1 need.
+    /// ∫σ_β dβ: about the square root of the number of temperatures for weights of variance 1.
     pub length: f64,
-    tell: Tell<'a>,
+    on_sweeps: OnSweeps<'a>,
 }
 
 impl<'a, T: Real> Path<'a, T> {
-    /// Finds the base, which has the means of a short annealed run, and measures the speed. (Means of data lead to the data: a
-    /// model with mass elsewhere, as all have early in a run, would seem to have none.)
-    pub fn new(backend: Box<dyn Backend<T>>, layers: usize, pilots: Pilots, key: Key, tell: Tell<'a>) -> Path<'a, T> {
+    /// Determines the base, which has the means of a short annealed run, and measures the speed. (A base with the means of the
+    /// data leads to the data, and would miss mass elsewhere, which every model has early in training.)
+    pub fn new(
+        backend: Box<dyn Backend<T>>,
+        layers: usize,
+        pilots: Pilots,
+        key: Key,
+        on_sweeps: OnSweeps<'a>,
+    ) -> Path<'a, T> {
         let grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
         let base = Base { eta: backend.lowered().flat(), log_z: 0.0 };
-        let mut path = Path { backend, layers, base, grid, length: 0.0, tell };
+        let mut path = Path { backend, layers, base, grid, length: 0.0, on_sweeps };
         let even = path.grid.clone();
         path.start(0, pilots.chains, key.of(Purpose::Base));
         path.anneal(0, &even, key.of(Purpose::Base), |_, _, _| ());
@@ -77,15 +83,20 @@ impl<'a, T: Real> Path<'a, T> {
         path
     }
 
-    /// With independent units that are given as natural parameters, visible and hidden, and a schedule of equal steps of β.
-    pub fn between(eta: [Array2<T>; 2], backend: Box<dyn Backend<T>>, layers: usize, tell: Tell<'a>) -> Path<'a, T> {
+    /// A path from given independent units (natural parameters, visible and hidden) with a schedule of equal steps of β.
+    pub fn between(
+        eta: [Array2<T>; 2],
+        backend: Box<dyn Backend<T>>,
+        layers: usize,
+        on_sweeps: OnSweeps<'a>,
+    ) -> Path<'a, T> {
         let base = Base { eta: backend.lowered().flat(), log_z: 0.0 };
-        let mut path = Path { backend, layers, base, grid: vec![0.0, 1.0], length: 0.0, tell };
+        let mut path = Path { backend, layers, base, grid: vec![0.0, 1.0], length: 0.0, on_sweeps };
         path.restore_base(path.base_of(eta));
         path
     }
 
-    /// Independent units with the mean statistics of the rows in slot 0.
+    /// Fits the base to the mean statistics of the rows in slot 0.
     fn fit_base(&mut self, cautious: bool) {
         let mut stats = Stats::zeros(self.backend.lowered());
         self.backend.stats(0, None, None, Take::Sums, &mut stats);
@@ -99,17 +110,17 @@ impl<'a, T: Real> Path<'a, T> {
         self.set_base(&stats.visible, &stats.hidden, stats.weight);
     }
 
-    /// Moves the base halfway to these rows: its mean statistics are half its own and half theirs. Paths lead to other places
-    /// from there.
+    /// Moves the base halfway to these rows: its mean statistics are half its own and half theirs. Annealing from there reaches
+    /// other modes.
     pub fn lean(&mut self, rows: &States<T>, pilots: Pilots, key: Key) {
         self.backend.put(0, rows, None);
         let mut stats = Stats::zeros(self.backend.lowered());
         self.backend.stats(0, None, None, Take::Sums, &mut stats);
         let lowered = self.backend.lowered();
-        let sides = [(lowered.visible(), &mut stats.visible), (lowered.hidden(), &mut stats.hidden)];
-        for ((side, sums), eta) in sides.into_iter().zip(&self.base.eta) {
+        let layers = [(lowered.visible(), &mut stats.visible), (lowered.hidden(), &mut stats.hidden)];
+        for ((layer, sums), eta) in layers.into_iter().zip(&self.base.eta) {
             let mut own = Array2::zeros(eta.dim());
-            side.unit().mean_stats(eta.view(), &vec![T::zero(); side.columns()], own.view_mut());
+            layer.unit().mean_stats(eta.view(), &vec![T::zero(); layer.columns()], own.view_mut());
             sums.scaled_add(T::of(stats.weight), &own);
         }
         self.set_base(&stats.visible, &stats.hidden, 2.0 * stats.weight);
@@ -123,20 +134,20 @@ impl<'a, T: Real> Path<'a, T> {
         }
     }
 
-    /// Makes independent units with these sums of statistics over `rows` rows the base; returns the one before.
+    /// Fits the base to these sums of statistics over `rows` rows; returns the old base.
     pub fn set_base(&mut self, visible: &Array2<T>, hidden: &Array2<T>, rows: f64) -> Base<T> {
         let lowered = self.backend.lowered();
-        // The base is what its numbers say after rounding.
-        let fit = |side: &LoweredLayer<T>, sums: &Array2<T>| {
-            side.kind().fitted(sums.mapv(|x| x.f64() / rows).view(), rows).mapv(T::of)
+        // The base is defined by its rounded numbers.
+        let fit = |layer: &LoweredLayer<T>, sums: &Array2<T>| {
+            layer.kind().fitted(sums.mapv(|x| x.f64() / rows).view(), rows).mapv(T::of)
         };
         let eta = [fit(lowered.visible(), visible), fit(lowered.hidden(), hidden)];
         self.restore_base(self.base_of(eta))
     }
 
     fn base_of(&self, eta: [Array2<T>; 2]) -> Base<T> {
-        let sides = [self.backend.lowered().visible(), self.backend.lowered().hidden()];
-        let log_z = sides.iter().zip(&eta).take(self.layers).map(|(s, eta)| log_norm(s, eta)).sum();
+        let layers = [self.backend.lowered().visible(), self.backend.lowered().hidden()];
+        let log_z = layers.iter().zip(&eta).take(self.layers).map(|(s, eta)| log_norm(s, eta)).sum();
         Base { eta, log_z }
     }
 
@@ -145,19 +156,19 @@ impl<'a, T: Real> Path<'a, T> {
         self.base.log_z
     }
 
-    /// log Σ exp of the base with some visible sites given.
+    /// log Z of the base with some visible sites clamped.
     pub fn log_z0_given(&self, x: &[T], known: impl Fn(usize) -> bool) -> f64 {
         let lowered = self.backend.lowered();
         let (visible, width) = (lowered.visible(), lowered.visible().unit().width());
-        let (given, free): (Vec<usize>, Vec<usize>) = (0..visible.columns()).partition(|c| known(c / width));
+        let (clamped, free): (Vec<usize>, Vec<usize>) = (0..visible.columns()).partition(|c| known(c / width));
         let (eta, mut t) = (&self.base.eta[0], Array2::zeros(self.base.eta[0].dim()));
         visible.unit().stats(x, t.view_mut());
         let pair = |c: &usize| eta.column(*c).iter().zip(t.column(*c)).map(|(e, t)| e.f64() * t.f64()).sum::<f64>();
-        let own: f64 = given.iter().map(pair).sum();
+        let own: f64 = clamped.iter().map(pair).sum();
         own + log_norm(visible, &eta.select(Axis(1), &free)) + log_norm(lowered.hidden(), &self.base.eta[1])
     }
 
-    /// Makes this the base; returns the one before.
+    /// Sets the base; returns the old one.
     pub fn restore_base(&mut self, base: Base<T>) -> Base<T> {
         self.backend.set_base(base.eta.clone());
         std::mem::replace(&mut self.base, base)
@@ -174,7 +185,7 @@ impl<'a, T: Real> Path<'a, T> {
         self.grid = resample(&betas, &speeds, betas.len() - 1);
     }
 
-    /// `n` + 1 inverse temperatures from 0 to 1 at equal distances.
+    /// `n` + 1 inverse temperatures from 0 to 1 at equal distances along the path.
     pub fn schedule(&self, n: usize) -> Vec<f64> {
         let speeds: Vec<f64> = self.grid.windows(2).map(|b| 1.0 / (b[1] - b[0]).max(1e-12)).collect();
         resample(&self.grid, &speeds, n)
@@ -182,40 +193,40 @@ impl<'a, T: Real> Path<'a, T> {
 
     /// Fills a slot with samples of the base.
     pub fn start(&mut self, slot: Slot, chains: usize, key: Key) {
-        let side = self.backend.lowered().visible();
-        let rows = States::of(side, first_state(side, chains).view());
+        let layer = self.backend.lowered().visible();
+        let rows = States::of(layer, first_state(layer, chains).view());
         self.backend.put(slot, &rows, None);
-        // At β = 0 one sweep forgets everything.
+        // At β = 0 the result of a sweep does not depend on the state before.
         self.sweep(slot, &vec![T::zero(); chains], key, 0);
     }
 
     /// One sweep of the chains of a slot at these inverse temperatures.
     pub fn sweep(&mut self, slot: Slot, beta: &[T], key: Key, step: u64) {
         self.backend.gibbs(slot, Sweeps { steps: 1, key, first: step, beta: Some(beta) });
-        (self.tell)(beta.len() as u64);
+        (self.on_sweeps)(beta.len() as u64);
     }
 
-    /// Says that so many chains were moved.
-    pub fn tell(&self, chains: usize) {
-        (self.tell)(chains as u64);
+    /// Reports a sweep of so many chains.
+    pub fn report_sweeps(&self, chains: usize) {
+        (self.on_sweeps)(chains as u64);
     }
 
-    /// Chains at each temperature of a ladder: neighbours one unit of length apart swap in about half of all trials,
-    /// and speeds are underestimated where the pilots are late.
+    /// Number of temperatures of a ladder: neighbours at distance 1 are swapped in about half of all proposals, and the speed is
+    /// underestimated where the pilots lag behind.
     pub fn rungs(&self) -> usize {
         ((1.2 * self.length).ceil() as usize + 1).max(3)
     }
 
-    /// Takes the chains of a slot from the first to the last of two or more inverse temperatures, one sweep at each after the first.
-    /// Returns Σ log p*_{next}(v)/p*_{now}(v) of every chain; `see(path, k, parts)` is called before the sweep at temperature
-    /// k with the last parts of these sums. Between both ends weights may be rounded; the sums count the steps to and from
-    /// such a model, so that the mean of e^sum is what it should be, and the way back is the same way.
+    /// Anneals the chains of a slot from the first to the last of two or more inverse temperatures, with one sweep at each after
+    /// the first. Returns Σ log p*_{next}(v)/p*_{now}(v) of every chain; `observe(path, k, parts)` is called before the sweep at
+    /// temperature k with the last terms of these sums. Between both ends the weights may be rounded. The sums include the
+    /// steps to and from the rounded model, so that the mean of e^sum is exact and the reverse path is the same.
     pub fn anneal(
         &mut self,
         slot: Slot,
         betas: &[f64],
         key: Key,
-        mut see: impl FnMut(&mut Self, usize, &[f64]),
+        mut observe: impl FnMut(&mut Self, usize, &[f64]),
     ) -> Vec<f64> {
         let chains = self.backend.get(slot).rows();
         let row = |beta: f64| vec![T::of(beta); chains];
@@ -229,17 +240,17 @@ impl<'a, T: Real> Path<'a, T> {
             let parts: Vec<f64> = log_p.rows().into_iter().map(|p| p[1] - p[0]).collect();
             sums.iter_mut().zip(&parts).for_each(|(s, p)| *s += p);
             if last {
-                // Before the last sweep, which is the model's own: the way back begins here.
+                // Before the last sweep, which uses the model itself: the reverse path starts here.
                 sums.iter_mut().zip(self.log_rounding(slot, &next)).for_each(|(s, p)| *s -= p);
             }
-            see(self, k, &parts);
+            observe(self, k, &parts);
             self.sweep(slot, &next, key, k as u64);
             now = next;
         }
         sums
     }
 
-    /// log p*(v) of every chain with rounded weights, less that of the model, to which the backend is set.
+    /// log p*(v) of every chain with rounded weights minus that of the model, to which the backend is set afterwards.
     fn log_rounding(&mut self, slot: Slot, beta: &[T]) -> Vec<f64> {
         // Without rounding, and at β = 0, where there are no weights, both are the same.
         if !self.backend.round(true) || beta.iter().all(|b| *b == T::zero()) {
@@ -252,17 +263,17 @@ impl<'a, T: Real> Path<'a, T> {
     }
 }
 
-/// Standard errors from which on a mean is not chance.
+/// Standard errors from which on a mean is significant.
 const SIGNIFICANT: f64 = 3.0;
 
-/// Moves sums of the columns of `x` to the mean without a field, by how little they differ from it: d(1 − (3e/d)²) is left of a
-/// difference d with standard error e, and nothing of less than three errors. Other units than finite ones are left alone.
-fn keep_significant<T: Real>(side: &LoweredLayer<T>, flat: &Array2<T>, x: &Array2<T>, sums: &mut Array2<T>) {
-    if side.unit().n_states().is_none() {
+/// Shrinks the sums of the columns of `x` towards the mean without a field: a difference d with standard error e becomes
+/// d(1 − (3e/d)²), and less than three standard errors become 0. Only finite units are changed.
+fn keep_significant<T: Real>(layer: &LoweredLayer<T>, flat: &Array2<T>, x: &Array2<T>, sums: &mut Array2<T>) {
+    if layer.unit().n_states().is_none() {
         return;
     }
-    let (n, mut none) = (x.nrows() as f64, vec![T::zero(); side.columns()]);
-    side.unit().means(flat.view(), &vec![T::zero(); side.columns()], &mut none);
+    let (n, mut none) = (x.nrows() as f64, vec![T::zero(); layer.columns()]);
+    layer.unit().means(flat.view(), &vec![T::zero(); layer.columns()], &mut none);
     for ((column, none), sum) in x.columns().into_iter().zip(&none).zip(sums.row_mut(0)) {
         let values: Vec<f64> = column.iter().map(|x| x.f64()).collect();
         let (error2, d) = (variance(&values) / n, sum.f64() / n - none.f64());
@@ -272,18 +283,18 @@ fn keep_significant<T: Real>(side: &LoweredLayer<T>, flat: &Array2<T>, x: &Array
 }
 
 /// Γ(η, 0) in f64.
-fn log_norm<T: Real>(side: &LoweredLayer<T>, eta: &Array2<T>) -> f64 {
+fn log_norm<T: Real>(layer: &LoweredLayer<T>, eta: &Array2<T>) -> f64 {
     let eta = eta.mapv(T::f64);
-    side.kind().unit::<f64>().log_norm(eta.view(), &vec![0.0; eta.ncols()])
+    layer.kind().unit::<f64>().log_norm(eta.view(), &vec![0.0; eta.ncols()])
 }
 
 /// Rows of zeros, or of first states.
-fn first_state<T: Real>(side: &LoweredLayer<T>, rows: usize) -> Array2<T> {
-    let mut row = Array1::zeros(side.columns());
-    if let (Some(_), Some(row)) = (side.unit().n_states(), row.as_slice_mut()) {
-        row.chunks_exact_mut(side.unit().width()).for_each(|site| side.unit().state(0, site));
+fn first_state<T: Real>(layer: &LoweredLayer<T>, rows: usize) -> Array2<T> {
+    let mut row = Array1::zeros(layer.columns());
+    if let (Some(_), Some(row)) = (layer.unit().n_states(), row.as_slice_mut()) {
+        row.chunks_exact_mut(layer.unit().width()).for_each(|site| layer.unit().state(0, site));
     }
-    Array2::from_shape_fn((rows, side.columns()), |(_, c)| row[c])
+    Array2::from_shape_fn((rows, layer.columns()), |(_, c)| row[c])
 }
 
 /// `n` + 1 points from the first to the last of `points`, with density proportional to `speeds` between them.

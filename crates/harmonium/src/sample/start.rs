@@ -1,4 +1,4 @@
-//! Where chains begin.
+//! Where chains start.
 
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::error::{Error, Result};
@@ -8,18 +8,18 @@ use crate::rng::{Key, Purpose};
 use crate::states::States;
 use ndarray::{Array2, Axis};
 
-/// A slot that is free before chains are made.
+/// A slot that is free before the chains are started.
 const FIRST: Slot = 0;
 
-/// Where chains begin.
+/// Where chains start.
 #[derive(Clone, Copy, Debug)]
 pub enum Start<'a> {
-    /// Visible units drawn by their own parameters, as if there were no weights.
+    /// Visible units are drawn from their biases, as if all weights were zero.
     Random,
-    /// Hidden units with all states equally likely, h ∼ Bernoulli(½), then the visible ones given them (Corro, *Lab Exercise
-    /// 2*). Units without a list of states are drawn by their own parameters.
+    /// Hidden units are drawn with all states equally likely, h ∼ Bernoulli(½), then the visible ones given them (Corro, *Lab
+    /// Exercise 2*). Continuous units are drawn from their own parameters.
     Hidden,
-    /// Chain k begins at row k of these rows of columns (see [`LoweredLayer::encode`]), and after the last at the first again.
+    /// Chain k starts from row k of these rows of columns (see [`LoweredLayer::encode`]), cyclically.
     Rows(&'a Array2<f64>),
 }
 
@@ -28,7 +28,7 @@ impl Start<'_> {
     pub(super) fn check(&self, lowered: &LoweredModel<f64>) -> Result<()> {
         let Start::Rows(rows) = self else { return Ok(()) };
         if rows.nrows() == 0 {
-            return Err(Error::Config { key: "start", problem: "there are no rows to begin at".into() });
+            return Err(Error::Config { key: "start", problem: "there are no rows to start from".into() });
         }
         if rows.ncols() != lowered.visible().columns() {
             return Err(Error::Columns { expected: lowered.visible().columns(), found: rows.ncols() });
@@ -36,20 +36,20 @@ impl Start<'_> {
         Ok(())
     }
 
-    /// The first visible states of so many chains.
+    /// The first visible states of the chains.
     pub(super) fn states<T: Real>(&self, backend: &mut dyn Backend<T>, chains: usize, key: Key) -> States<T> {
         let key = key.of(Purpose::Chains);
         match self {
             Start::Random => {
-                let side = backend.lowered().visible();
-                States::of(side, drawn(side, side.eta().to_owned(), chains, key).view())
+                let layer = backend.lowered().visible();
+                States::of(layer, drawn(layer, layer.eta().to_owned(), chains, key).view())
             }
             Start::Hidden => {
                 let lowered = backend.lowered();
-                let side = lowered.hidden();
+                let layer = lowered.hidden();
                 let [_, flat] = lowered.flat();
-                let eta = if side.unit().n_states().is_some() { flat } else { side.eta().to_owned() };
-                let states = States::of(side, drawn(side, eta, chains, key).view());
+                let eta = if layer.unit().n_states().is_some() { flat } else { layer.eta().to_owned() };
+                let states = States::of(layer, drawn(layer, eta, chains, key).view());
                 backend.put_hidden(FIRST, &states);
                 backend.gibbs(FIRST, Sweeps { steps: 1, key, first: 0, beta: None });
                 backend.get(FIRST)
@@ -63,10 +63,10 @@ impl Start<'_> {
 }
 
 /// Rows of independent units with these natural parameters.
-fn drawn<T: Real>(side: &LoweredLayer<T>, eta: Array2<T>, rows: usize, key: Key) -> Array2<T> {
-    let unit = side.unit();
-    let (zero, mut u) = (vec![T::zero(); side.columns()], vec![T::zero(); side.sites() * unit.n_uniforms()]);
-    let mut out = Array2::zeros((rows, side.columns()));
+fn drawn<T: Real>(layer: &LoweredLayer<T>, eta: Array2<T>, rows: usize, key: Key) -> Array2<T> {
+    let unit = layer.unit();
+    let (zero, mut u) = (vec![T::zero(); layer.columns()], vec![T::zero(); layer.sites() * unit.n_uniforms()]);
+    let mut out = Array2::zeros((rows, layer.columns()));
     for (chain, mut row) in out.rows_mut().into_iter().enumerate() {
         key.fill(chain as u64, &mut u);
         if let Some(row) = row.as_slice_mut() {

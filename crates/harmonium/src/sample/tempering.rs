@@ -1,10 +1,10 @@
-//! Parallel tempering as a sampler: every chain is the last rung of a ladder, and what comes down from the others has been
-//! where barriers are low.
+//! Parallel tempering as a sampler: every chain is the last rung of a ladder of chains at other temperatures, where barriers
+//! are low, and neighbouring rungs swap their states.
 //!
-//! The first rungs are placed by the speed at which the distribution changes along the path; during the first half of the
-//! burn-in they are moved, and their number changed, until all swaps are refused about equally often, half of the time.
+//! The first temperatures follow from the speed at which the distribution changes along the path. During the first half of the
+//! burn-in they move, and their number changes, until all swaps are accepted about equally often, half of the time.
 
-use super::gibbs::seen;
+use super::gibbs::with_free_energies;
 use super::ladder::Ladders;
 use super::path::{Path, Pilots};
 use super::{Problem, Sampler};
@@ -18,33 +18,34 @@ use ndarray::{Array1, Array2};
 const CHAINS: Slot = 0;
 /// Most temperatures of a ladder.
 pub(super) const MOST_RUNGS: usize = 200;
-/// Least temperatures that are chosen.
+/// Fewest temperatures that are chosen.
 const LEAST_RUNGS: usize = 3;
 
 struct Tempering<T: Real> {
     backend: Box<dyn Backend<T>>,
     ladders: Ladders<T>,
-    /// Temperatures, if they were asked for.
+    /// Number of temperatures, if it was set.
     rungs: Option<usize>,
     key: Key,
     sweeps: u64,
 }
 
-/// How tempering went.
+/// Statistics of parallel tempering.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tempered {
     /// Inverse temperatures, from independent units at 0 to the model at 1.
     pub betas: Vec<f64>,
-    /// The part of swaps made between each temperature and the next; none where none was tried.
+    /// The fraction of accepted swaps between each temperature and the next; none if none was proposed.
     pub swap_rates: Vec<Option<f64>>,
-    /// Times that a state went from the model to the first temperature and came back, of all chains together.
+    /// How often a state went from the model to the first temperature and back, all chains together.
     pub round_trips: u64,
 }
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
-    Ok(match problem.single() {
-        true => Box::new(Tempering::<f32>::new(problem, problem.lowered.cast())?),
-        false => Box::new(Tempering::<f64>::new(problem, problem.lowered.clone())?),
+    Ok(if problem.single() {
+        Box::new(Tempering::<f32>::new(problem, problem.lowered.cast())?)
+    } else {
+        Box::new(Tempering::<f64>::new(problem, problem.lowered.clone())?)
     })
 }
 
@@ -72,16 +73,16 @@ impl<T: Real> Sampler for Tempering<T> {
         }
     }
 
-    fn look(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
+    fn states(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
         let states = self.ladders.last(self.backend.as_ref());
-        Ok(seen(self.backend.as_mut(), &states))
+        Ok(with_free_energies(self.backend.as_mut(), &states))
     }
 
     fn tune(&mut self) {
         if self.ladders.swap_rates().iter().any(Option::is_none) {
             return;
         }
-        // Half of all swaps are refused with twice as many steps as refusals add up to.
+        // Twice as many steps as the sum of the rejection rates make half of the swaps succeed.
         let own = ((2.0 * self.ladders.refused()).ceil() as usize + 1).clamp(LEAST_RUNGS, MOST_RUNGS);
         let betas = self.ladders.even_betas(self.rungs.unwrap_or(own));
         self.ladders = self.ladders.with_betas(self.backend.as_mut(), &betas);

@@ -1,45 +1,51 @@
-//! What to make of chains, after the advice of Vehtari et al. 2021: R̂ ≤ 1.01 and more than 400 effective draws.
+//! Warnings about chains, by the criteria of Vehtari et al. 2021: R̂ ≤ 1.01 and more than 400 effective draws.
 
-use super::{Drawn, Followed};
+use super::{Drawn, TracedQuantity};
+use crate::advice::{Advice, Warning};
 
-/// R̂ above which chains are said not to agree.
+/// R̂ above which chains do not agree.
 const LARGEST_R_HAT: f64 = 1.01;
-/// R̂ above which there is no doubt.
+/// R̂ above which chains certainly do not agree.
 const LARGE_R_HAT: f64 = 1.1;
-/// Standard deviations of R̂ by chance alone that are let pass.
+/// Standard deviations of R̂ that are attributed to chance.
 const CHANCE: f64 = 3.0;
-/// Effective draws below which R̂ itself is not to be trusted.
+/// Effective draws below which R̂ itself is not reliable.
 const LEAST_ESS: f64 = 400.0;
-/// Part of swaps below which a ladder is broken.
+/// Fraction of accepted swaps below which a ladder does not work.
 const LEAST_SWAPS: f64 = 0.1;
 
-/// Fills in the largest R̂, the effective number of rows, and what speaks against them.
+/// Fills in the largest R̂, the effective number of rows, and the warnings.
 pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
-    let moving: Vec<&Followed> = drawn.followed.iter().filter(|f| f.varies()).collect();
+    let moving: Vec<&TracedQuantity> = drawn.quantities.iter().filter(|f| f.varies()).collect();
     let worst = moving.iter().filter_map(|f| Some((f.r_hat?, *f))).max_by(|a, b| a.0.total_cmp(&b.0));
     let least =
         moving.iter().filter_map(|f| Some((f.ess_bulk?.min(f.ess_tail?), *f))).min_by(|a, b| a.0.total_cmp(&b.0));
     let rows = moving.iter().filter_map(|f| effective_rows(drawn, f, thin)).min_by(f64::total_cmp);
     let mut warnings = Vec::new();
     match (worst, least) {
-        (Some((r_hat, f)), _) if r_hat > largest_r_hat(f) => warnings.push(format!(
-            "the chains {} mixed: R̂ of the {} is {r_hat:.3}, where {:.3} is the most that can be put down to chance; {}",
-            if r_hat > LARGE_R_HAT { "have not" } else { "may not have" },
-            f.name,
-            largest_r_hat(f),
-            what_to_do(drawn)
-        )),
-        (_, Some((ess, f))) if ess < LEAST_ESS => warnings.push(format!(
-            "the chains were too short to tell whether they mix: all that was seen of the {} is worth {ess:.0} independent \
-             draws, where {LEAST_ESS} are needed; {}",
-            f.name,
-            what_to_do(drawn)
-        )),
-        (None, None) if drawn.followed.iter().all(|f| f.r_hat.is_none()) => warnings.push(
-            "nothing tells whether the chains have mixed: that needs at least two chains, four places of each, and states that \
-             change (--chains, --burn-in)"
-                .into(),
-        ),
+        (Some((r_hat, f)), _) if r_hat > largest_r_hat(f) => {
+            let have = if r_hat > LARGE_R_HAT { "have not" } else { "may not have" };
+            let problem = format!(
+                "the chains {have} mixed: R̂ of the {} is {r_hat:.3}, chance alone explains at most {:.3}",
+                f.name,
+                largest_r_hat(f)
+            );
+            warnings.push(Warning { problem, advice: mixing_advice(drawn) });
+        }
+        (_, Some((ess, f))) if ess < LEAST_ESS => {
+            let problem = format!(
+                "the chains are too short to judge whether they mix: the effective sample size of the {} is {ess:.0}, \
+                 at least {LEAST_ESS} is needed",
+                f.name
+            );
+            warnings.push(Warning { problem, advice: mixing_advice(drawn) });
+        }
+        (None, None) if drawn.quantities.iter().all(|f| f.r_hat.is_none()) => warnings.push(Warning {
+            problem:
+                "mixing cannot be judged: R̂ needs at least two chains, four states of each, and states that change"
+                    .into(),
+            advice: vec![Advice::MoreChains, Advice::LongerBurnIn],
+        }),
         _ => (),
     }
     warnings.extend(broken_ladder(drawn));
@@ -47,47 +53,48 @@ pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
     drawn.warnings = warnings;
 }
 
-/// 1.01, and what chance adds: R̂² − 1 of M half chains of n independent draws spreads by √(2/(M − 1))/n.
-fn largest_r_hat(f: &Followed) -> f64 {
+/// 1.01 plus what chance adds: R̂² − 1 of M half chains of n independent draws has the standard deviation √(2/(M − 1))/n.
+fn largest_r_hat(f: &TracedQuantity) -> f64 {
     let (halves, n) = (2.0 * f.trace.nrows() as f64, (f.trace.ncols() / 2) as f64);
     LARGEST_R_HAT + CHANCE * 0.5 * (2.0 / (halves - 1.0)).sqrt() / n
 }
 
-/// Rows of a chain `thin` sweeps apart, each worth thin/τ of an independent one, with τ by the bulk ESS; a chain that has mixed
-/// gives at least one.
-fn effective_rows(drawn: &Drawn, f: &Followed, thin: u64) -> Option<f64> {
+/// Effective number of rows that are `thin` sweeps apart: thin/τ of their number, with τ from the bulk ESS, and at least one per
+/// chain.
+fn effective_rows(drawn: &Drawn, f: &TracedQuantity, thin: u64) -> Option<f64> {
     let ess = f.ess_bulk?;
     let time = f.every as f64 * f.places() as f64 / ess;
     let of_a_chain = drawn.rows as f64 / drawn.chains as f64;
-    let worth = (of_a_chain * (thin as f64 / time).min(1.0)).max(of_a_chain.min(1.0));
-    Some((worth * drawn.chains as f64).min(ess))
+    let effective = (of_a_chain * (thin as f64 / time).min(1.0)).max(of_a_chain.min(1.0));
+    Some((effective * drawn.chains as f64).min(ess))
 }
 
-fn what_to_do(drawn: &Drawn) -> &'static str {
-    match drawn.tempered {
-        Some(_) => "try a longer --burn-in or a larger --thin",
-        None => "try a longer --burn-in, a larger --thin, or --sampler tempering",
-    }
+fn mixing_advice(drawn: &Drawn) -> Vec<Advice> {
+    let tempered = drawn.tempered.is_none().then_some(Advice::TemperedSampler);
+    [Advice::LongerBurnIn, Advice::LargerThin].into_iter().chain(tempered).collect()
 }
 
-/// A ladder whose rungs do not exchange states, or from whose first rung nothing has come back.
-fn broken_ladder(drawn: &Drawn) -> Option<String> {
+/// A warning about a ladder whose rungs hardly exchange states, or from whose first rung no state has returned.
+fn broken_ladder(drawn: &Drawn) -> Option<Warning> {
     let tempered = drawn.tempered.as_ref()?;
     let weakest = tempered.swap_rates.iter().enumerate().filter_map(|(k, rate)| Some((k, (*rate)?)));
     let weakest = weakest.min_by(|a, b| a.1.total_cmp(&b.1));
     match weakest {
-        Some((k, rate)) if rate < LEAST_SWAPS => Some(format!(
-            "only {:.1} % of the swaps between inverse temperatures {:.3} and {:.3} were made: the ladder is broken there; try \
-             more --temperatures, or a longer --burn-in, in which they are chosen",
-            100.0 * rate,
-            tempered.betas[k],
-            tempered.betas[k + 1]
-        )),
-        _ if tempered.round_trips == 0 => Some(
-            "no state went from the lowered to the first temperature and back: tempering has not helped yet; try a longer \
-             --burn-in or a larger --thin"
+        Some((k, rate)) if rate < LEAST_SWAPS => Some(Warning {
+            problem: format!(
+                "only {:.1} % of the swaps between inverse temperatures {:.3} and {:.3} were accepted, so states hardly pass",
+                100.0 * rate,
+                tempered.betas[k],
+                tempered.betas[k + 1]
+            ),
+            // Temperatures are chosen during the burn-in.
+            advice: vec![Advice::MoreTemperatures, Advice::LongerBurnIn],
+        }),
+        _ if tempered.round_trips == 0 => Some(Warning {
+            problem: "no state went from the model to the first temperature and back, so tempering has not helped yet"
                 .into(),
-        ),
+            advice: vec![Advice::LongerBurnIn, Advice::LargerThin],
+        }),
         _ => None,
     }
 }

@@ -1,5 +1,5 @@
-//! What is followed along chains: the free energy, and activities u_k·v along the strongest singular vectors u_k of W̃, which
-//! tell the modes of a model apart and are the slowest to forget.
+//! The quantities traced along chains: the free energy, and the activities u_k·v of the strongest singular vectors u_k of W̃,
+//! which separate the modes of a model and relax the slowest.
 
 use super::diagnose;
 use crate::averages::mean;
@@ -7,31 +7,31 @@ use crate::lowered::LoweredModel;
 use crate::measure::{IntegratedTime, autocorrelations, integrated_time, leading_modes};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-/// Modes that are followed.
+/// Modes that are traced.
 const MODES: usize = 4;
-/// Places of a chain that are kept at most; beyond, every other one is dropped.
+/// Recorded states per chain at most; beyond, every other one is dropped.
 const MOST_PLACES: usize = 2048;
 
-/// Traces while they grow.
+/// Traces while they are recorded.
 pub(super) struct Watch {
     modes: Array2<f64>,
     chains: usize,
-    /// For every quantity the numbers of all chains, place after place.
+    /// For every quantity the values of all chains, one recorded state after another.
     traces: Vec<Vec<f64>>,
-    /// Sweeps between two draws, draws between two places, draws seen.
+    /// Sweeps between two draws, draws between two recorded states, draws so far.
     thin: u64,
     apart: u64,
     seen: u64,
 }
 
-/// One quantity along the chains.
+/// One quantity along the chains, with its diagnostics.
 #[derive(Clone, Debug)]
-pub struct Followed {
+pub struct TracedQuantity {
     /// Its name.
     pub name: String,
-    /// Chains × places.
+    /// Chains × recorded states.
     pub trace: Array2<f64>,
-    /// Sweeps between two places.
+    /// Sweeps between two recorded states.
     pub every: u64,
     /// Mean over all chains.
     pub mean: f64,
@@ -54,8 +54,8 @@ impl Watch {
         Watch { modes, chains, traces, thin, apart: 1, seen: 0 }
     }
 
-    /// Takes the states of all chains as rows of columns, and their free energies.
-    pub fn see(&mut self, x: ArrayView2<f64>, free_energies: &Array1<f64>) {
+    /// Records the states of all chains as rows of columns, and their free energies.
+    pub fn record(&mut self, x: ArrayView2<f64>, free_energies: &Array1<f64>) {
         self.seen += 1;
         if !(self.seen - 1).is_multiple_of(self.apart) {
             return;
@@ -71,20 +71,24 @@ impl Watch {
         }
     }
 
-    /// What became of it.
-    pub fn followed(self) -> Vec<Followed> {
+    /// The traces with their diagnostics.
+    pub fn quantities(self) -> Vec<TracedQuantity> {
         let name = |k: usize| if k == 0 { "free energy".into() } else { format!("mode {k}") };
         let (chains, every) = (self.chains, self.thin * self.apart);
-        self.traces.into_iter().enumerate().map(|(k, trace)| Followed::new(name(k), trace, chains, every)).collect()
+        self.traces
+            .into_iter()
+            .enumerate()
+            .map(|(k, trace)| TracedQuantity::new(name(k), trace, chains, every))
+            .collect()
     }
 }
 
-impl Followed {
-    fn new(name: String, places: Vec<f64>, chains: usize, every: u64) -> Followed {
+impl TracedQuantity {
+    fn new(name: String, places: Vec<f64>, chains: usize, every: u64) -> TracedQuantity {
         let mean = mean(&places);
         let trace = Array2::from_shape_fn((chains, places.len() / chains), |(c, p)| places[p * chains + c]);
         let time = autocorrelations(trace.view().reversed_axes()).and_then(|rho| integrated_time(&rho));
-        Followed {
+        TracedQuantity {
             name,
             mean,
             mcse: diagnose::mcse_mean(trace.view()),
@@ -97,12 +101,12 @@ impl Followed {
         }
     }
 
-    /// Whether anything moves.
+    /// Whether it varies.
     pub(super) fn varies(&self) -> bool {
         self.trace.iter().any(|x| *x != self.trace[[0, 0]])
     }
 
-    /// Places that were kept, of all chains.
+    /// Number of recorded states of all chains.
     pub(super) fn places(&self) -> usize {
         self.trace.len_of(Axis(0)) * self.trace.len_of(Axis(1))
     }

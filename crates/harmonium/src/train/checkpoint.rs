@@ -2,14 +2,14 @@
 
 use super::{Best, Chains, State};
 use crate::error::Result;
-use crate::file::tensors::{self, TensorWriter, lie, numbers};
+use crate::file::tensors::{self, TensorWriter, invalid as lie, numbers};
 use crate::file::{ModelFile, digest};
 use crate::logz::online::Online;
 use crate::model::{Gradient, Layer, Rbm};
 use crate::real::Real;
 use crate::rng::STREAM_VERSION;
 use crate::states::{Bits, States};
-use ndarray::Array2;
+use ndarray::{Array1, Array2};
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
         }
     }
     let mut out = TensorWriter::new(metadata);
-    // Names in sorted order: best, chains, filled, model, online, optimizer.
+    // Names in sorted order: best, chains, filled, model, online, optimizer, running.
     if let Some(best) = &state.best {
         bytes_tensor(&mut out, "best", &ModelFile::new(&best.rbm).to_bytes());
     }
@@ -68,6 +68,11 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
     for (name, gradient) in optimizer.iter().zip(&state.optimizer) {
         for (part, m) in ["1", "2", "3"].iter().zip(gradient.parts()) {
             out.numbers(&format!("optimizer.{name}.{part}"), &[m.nrows(), m.ncols()], m.iter().copied());
+        }
+    }
+    if let Some(running) = &state.running {
+        for (layer, means) in ["hidden", "visible"].iter().zip(running.iter().rev()) {
+            out.numbers(&format!("running.{layer}"), &[means.len()], means.iter().copied());
         }
     }
     out.finish()
@@ -131,6 +136,13 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
         failures: number("failures")? as u32,
         best,
         waited: number("waited")?,
+        running: match tensors.tensor("running.visible") {
+            Err(_) => None,
+            Ok(_) => Some([
+                means(&tensors, "running.visible", like.visible())?,
+                means(&tensors, "running.hidden", like.hidden())?,
+            ]),
+        },
         filled: tensors.tensor("filled").ok().map(|t| chains(&t, like.visible())).transpose()?,
         online: match tensors.tensor("online") {
             Err(_) => None,
@@ -194,6 +206,14 @@ fn finite(tensors: &SafeTensors, name: &str) -> Result<Vec<f64>> {
         true => Ok(values),
         false => Err(lie(format!("the checkpoint's '{name}' has a number that is not finite"))),
     }
+}
+
+fn means<T: Real>(tensors: &SafeTensors, name: &str, like: &Layer<T>) -> Result<Array1<T>> {
+    let values = finite(tensors, name)?;
+    if values.len() != like.offset().len() {
+        return Err(lie(format!("the checkpoint's '{name}' does not fit")));
+    }
+    Ok(values.into_iter().map(T::of).collect())
 }
 
 fn chains<T: Real>(tensor: &TensorView, like: &Layer<T>) -> Result<States<T>> {

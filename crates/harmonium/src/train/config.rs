@@ -1,11 +1,10 @@
 //! The settings of a run, with defaults that learn at the first try.
 
+use crate::advice::Advice;
 use crate::error::{Error, Result};
 use crate::optimize::{OptimizerConfig, Penalty, Schedule};
+use crate::settings;
 use serde::{Deserialize, Serialize};
-
-/// Most temperatures of a ladder.
-const MOST_TEMPERATURES: usize = 1000;
 
 /// Everything that decides a run besides the data and the model it begins with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,43 +106,41 @@ impl TrainConfig {
 
     /// Refuses settings that make no sense, by name.
     pub fn check(&self, rows: usize, has_valid: bool) -> Result<()> {
-        let refuse = |key, problem: String| Err(Error::Config { key, problem });
         if rows == 0 {
-            return refuse("data", "there are no rows to learn from".into());
+            return Err(Error::Config { key: "data.source", problem: "there are no rows to learn from".into() });
         }
-        let whole = [
-            ("gibbs-steps", self.gibbs_steps),
-            ("chains", self.chains as u64),
-            ("batch-size", self.batch_size as u64),
-            ("report-every", self.report_every),
-        ];
-        if let Some((key, _)) = whole.iter().find(|w| w.1 == 0) {
-            return refuse(key, "is 0, but must be at least 1".into());
-        }
-        if !(2..=MOST_TEMPERATURES).contains(&self.temperatures) {
-            return refuse("temperatures", format!("is {}, but must be 2 to {MOST_TEMPERATURES}", self.temperatures));
-        }
-        if !(self.lr > 0.0 && self.lr.is_finite()) {
-            return refuse("lr", format!("is {}, but must be positive", self.lr));
-        }
-        let p = &self.penalty;
-        let none =
-            [("l1", p.l1), ("l2", p.l2), ("sparsity-cost", p.sparsity_cost), ("variance-rate", self.variance_rate)];
-        if let Some((key, x)) = none.iter().find(|x| !(x.1 >= 0.0 && x.1.is_finite())) {
-            return refuse(key, format!("is {x}, but must be 0 or more"));
-        }
-        let positive = [("max-norm", p.max_norm), ("clip", p.clip)];
-        if let Some((key, Some(x))) = positive.iter().find(|x| x.1.is_some_and(|x| !(x > 0.0 && x.is_finite()))) {
-            return refuse(key, format!("is {x}, but must be positive"));
-        }
-        let parts = [("momentum", self.optimizer.momentum), ("offset-rate", self.offset_rate)];
-        if let Some((key, x)) = parts.iter().find(|x| !(0.0..1.0).contains(&x.1)) {
-            return refuse(key, format!("is {x}, but must be at least 0 and below 1"));
+        self.check_numbers()?;
+        for (key, name) in [("train.method", &self.method), ("train.optimizer.name", &self.optimizer.name)] {
+            settings::find(key).map_or(Ok(()), |s| s.check_choice(name))?;
         }
         if self.early_stop.is_some() && !has_valid {
-            return refuse("early-stop", "needs held-out rows: give --valid or --valid-fraction".into());
+            let problem = "needs held-out rows".into();
+            return Err(Error::Config { key: "train.early_stop", problem }.advise(&[Advice::HoldOutRows]));
         }
         Ok(())
+    }
+
+    /// Refuses numbers outside the ranges of the table of settings.
+    fn check_numbers(&self) -> Result<()> {
+        let (p, whole) = (&self.penalty, |n: u64| Some(n as f64));
+        settings::check_all(&[
+            ("train.gibbs_steps", whole(self.gibbs_steps)),
+            ("train.chains", whole(self.chains as u64)),
+            ("train.temperatures", whole(self.temperatures as u64)),
+            ("train.batch_size", whole(self.batch_size as u64)),
+            ("train.lr", Some(self.lr)),
+            ("train.optimizer.momentum", Some(self.optimizer.momentum)),
+            ("train.variance_rate", Some(self.variance_rate)),
+            ("train.offset_rate", Some(self.offset_rate)),
+            ("train.early_stop", self.early_stop.map(|n| n as f64)),
+            ("train.report_every", whole(self.report_every)),
+            ("train.penalty.l1", Some(p.l1)),
+            ("train.penalty.l2", Some(p.l2)),
+            ("train.penalty.max_norm", p.max_norm),
+            ("train.penalty.sparsity", p.sparsity),
+            ("train.penalty.sparsity_cost", Some(p.sparsity_cost)),
+            ("train.penalty.clip", p.clip),
+        ])
     }
 }
 

@@ -14,19 +14,20 @@ pub use checkpoint::model_of_checkpoint;
 pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden, default_updates};
 pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
 
+use crate::advice::Advice;
+use crate::atomic;
 use crate::backend::{Backend, Cpu};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::estimate::{self, Estimator};
 use crate::events::{Event, Flow, Observer, Progress, Reason};
-use crate::file::atomic;
 use crate::logz::Estimate;
 use crate::logz::online::{LogZTracker, Online};
 use crate::model::{Gradient, Rbm};
 use crate::optimize::{self, Optimizer};
 use crate::real::Real;
-use crate::rng::{Key, Purpose};
+use crate::rng::{Key, Purpose, shuffled};
 use crate::states::States;
 use monitor::Monitor;
 use ndarray::Array1;
@@ -54,6 +55,8 @@ struct State<T> {
     online: Option<Online<T>>,
     /// The rows with what was filled in for unknown cells, if there are any.
     filled: Option<States<T>>,
+    /// Running means of both layers, where they are ahead of the offsets.
+    running: Option<[Array1<T>; 2]>,
 }
 
 /// Persistent chains: visible states, and the hidden states that the next sweep starts from if they are drawn.
@@ -94,6 +97,8 @@ pub struct Trainer<T: Real> {
     work: Work<T>,
     gradient_norm: f64,
     checkpoint: Option<(PathBuf, u64)>,
+    /// The state that a failed update goes back to.
+    snapshot: Option<Box<State<T>>>,
 }
 
 impl<T: Real> Trainer<T> {
@@ -117,7 +122,7 @@ impl<T: Real> Trainer<T> {
         if let Some(slot) = estimator.persistent() {
             let first = first_chains(data.len(), estimator.rows(config.chains), key);
             backend.put(slot, data.states(), Some(&first));
-            estimator.begin(backend.as_mut(), None)?;
+            estimator.start(backend.as_mut(), None)?;
         }
         Ok(Trainer {
             config,
@@ -139,12 +144,13 @@ impl<T: Real> Trainer<T> {
             work,
             gradient_norm: 0.0,
             checkpoint: None,
+            snapshot: None,
         })
     }
 
-    /// Log likelihoods are told in the units that the rows had before `preprocess`.
-    pub fn tell_in_units_of(&mut self, preprocess: &Preprocess) {
-        self.monitor.tell_in_units_of(preprocess, self.backend.lowered().visible());
+    /// Reports log likelihoods in the units that the rows had before `preprocess`.
+    pub fn report_in_units_of(&mut self, preprocess: &Preprocess) {
+        self.monitor.report_in_units_of(preprocess, self.backend.lowered().visible());
     }
 
     /// Writes a checkpoint to `path` about every `every` updates, and when the run is interrupted.
@@ -182,31 +188,34 @@ impl<T: Real> Trainer<T> {
         self.estimator.chains().map(|slot| self.backend.get(slot))
     }
 
-    /// Runs to the end, or until an observer says stop.
+    /// Runs to the end, or until an observer stops it.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Reason> {
-        let mut snapshot = self.state();
+        self.snapshot = Some(Box::new(self.state()));
+        let mut saved = None;
         let mut flow = observer.on(&self.started());
         let reason = loop {
-            if self.update.is_multiple_of(SNAPSHOT_EVERY) {
-                snapshot = self.state();
-                let due = self.checkpoint.as_ref().is_some_and(|c| self.update % c.1 < SNAPSHOT_EVERY);
-                if due && self.update > 0 {
-                    self.save(&snapshot, observer)?;
-                }
+            let is_new = self.take_snapshot();
+            let due = is_new && self.checkpoint.as_ref().is_some_and(|c| self.update % c.1 < SNAPSHOT_EVERY);
+            if due && self.update > 0 {
+                saved = self.save(observer)?;
             }
             if flow == Flow::Stop || observer.poll() == Flow::Stop {
-                self.save(&snapshot, observer)?;
+                self.save(observer)?;
                 break Reason::Interrupted;
             }
-            if self.update >= self.config.updates {
-                break Reason::Done;
+            let reason = match self.update >= self.config.updates {
+                true => Some(Reason::Done),
+                false => self.patience_is_over().then_some(Reason::EarlyStop),
+            };
+            if let Some(reason) = reason {
+                // So that the run can be extended from here.
+                if saved != self.snapshot.as_ref().map(|s| s.update) {
+                    self.save(observer)?;
+                }
+                break reason;
             }
-            if self.patience_is_over() {
-                break Reason::EarlyStop;
-            }
-            match self.step() {
-                Ok(()) => self.update += 1,
-                Err(trouble) => flow = self.recover(&snapshot, trouble, observer)?,
+            if let Some(recovered) = self.step()? {
+                flow = observer.on(&recovered);
             }
             if self.update.is_multiple_of(self.config.report_every) || self.update == self.config.updates {
                 let progress = self.measure()?;
@@ -217,6 +226,40 @@ impl<T: Real> Trainer<T> {
         let kept = self.keep_best(reason);
         observer.on(&Event::Finished { update: self.update, reason, kept });
         Ok(reason)
+    }
+
+    /// Makes one update with the next batch of the data. An update that diverges goes back to the last snapshot, halves the
+    /// learning rate and returns the event; after [`MOST_FAILURES`] of them it is an error.
+    pub fn step(&mut self) -> Result<Option<Event>> {
+        self.take_snapshot();
+        match self.try_update() {
+            Ok(()) => {
+                self.update += 1;
+                Ok(None)
+            }
+            Err(trouble) => self.recover(trouble).map(Some),
+        }
+    }
+
+    /// Makes one update with all of `batch`, in place of the data of the run: for callers who bring the rows piece by piece.
+    /// Chains, momentum and offsets go on; see [`step`](Trainer::step).
+    pub fn step_on(&mut self, batch: Dataset<T>) -> Result<Option<Event>> {
+        self.config.batch_size = batch.len();
+        self.config.check(batch.len(), true)?;
+        self.data = batch;
+        self.permutation = (u64::MAX, Vec::new());
+        self.limits = log_variance_limits(&self.rbm, &self.data);
+        self.step()
+    }
+
+    /// Keeps the state every [`SNAPSHOT_EVERY`] updates; whether it did.
+    fn take_snapshot(&mut self) -> bool {
+        let is_new = self.snapshot.as_ref().is_none_or(|s| s.update != self.update)
+            && (self.snapshot.is_none() || self.update.is_multiple_of(SNAPSHOT_EVERY));
+        if is_new {
+            self.snapshot = Some(Box::new(self.state()));
+        }
+        is_new
     }
 
     fn started(&self) -> Event {
@@ -287,7 +330,7 @@ impl<T: Real> Trainer<T> {
     }
 
     /// Goes back to the last snapshot with half the learning rate.
-    fn recover(&mut self, snapshot: &State<T>, trouble: Trouble, observer: &mut dyn Observer) -> Result<Flow> {
+    fn recover(&mut self, trouble: Trouble) -> Result<Event> {
         let reason = match trouble {
             Trouble::Error(Error::NotNormalisable(why)) => format!("the model could not be normalised: {why}"),
             Trouble::Error(error) => return Err(error),
@@ -295,12 +338,17 @@ impl<T: Real> Trainer<T> {
         };
         let (update, failures, rate_factor) = (self.update, self.failures + 1, 0.5 * self.rate_factor);
         if failures > MOST_FAILURES {
-            let problem = format!("{reason}, for the {failures}th time; use a smaller --lr, or look at the data");
-            return Err(Error::Diverged { update, problem });
+            let problem = format!("{reason}; this was failure {failures}, after halving the learning rate each time");
+            return Err(Error::Diverged { update, problem }.advise(&[Advice::SmallerRate, Advice::CheckData]));
         }
-        self.set_state(snapshot.clone())?;
+        if let Some(snapshot) = self.snapshot.clone() {
+            self.set_state(*snapshot)?;
+        }
         (self.failures, self.rate_factor) = (failures, rate_factor);
-        Ok(observer.on(&Event::Recovered { update, back_to: self.update, reason, rate_factor }))
+        if let Some(snapshot) = &mut self.snapshot {
+            (snapshot.failures, snapshot.rate_factor) = (failures, rate_factor);
+        }
+        Ok(Event::Recovered { update, back_to: self.update, reason, rate_factor })
     }
 
     fn state(&self) -> State<T> {
@@ -319,6 +367,7 @@ impl<T: Real> Trainer<T> {
             waited: self.waited,
             online: self.follower.as_ref().map(|f| f.state().clone()),
             filled: self.data.known().map(|_| self.data.states().clone()),
+            running: self.running_means(),
         }
     }
 
@@ -330,7 +379,7 @@ impl<T: Real> Trainer<T> {
             if let Some(hidden) = &chains.hidden {
                 self.backend.put_hidden(slot, hidden);
             }
-            self.estimator.begin(self.backend.as_mut(), Some(&chains.numbers))?;
+            self.estimator.start(self.backend.as_mut(), Some(&chains.numbers))?;
         }
         if let (Some(follower), Some(online)) = (&mut self.follower, state.online) {
             follower.restore(online);
@@ -339,7 +388,7 @@ impl<T: Real> Trainer<T> {
             self.data.refill(filled);
         }
         self.rbm = state.rbm;
-        self.follow_offsets();
+        self.set_running_means(state.running);
         self.update = state.update;
         self.rate_factor = state.rate_factor;
         self.failures = state.failures;
@@ -348,13 +397,13 @@ impl<T: Real> Trainer<T> {
         Ok(())
     }
 
-    /// Puts a snapshot on disk and says so once it is there.
-    fn save(&mut self, snapshot: &State<T>, observer: &mut dyn Observer) -> Result<()> {
-        let Some((path, _)) = &self.checkpoint else { return Ok(()) };
-        let bytes = self.bytes_of(snapshot);
+    /// Writes the last snapshot to disk, reports it once it is there, and returns its update.
+    fn save(&mut self, observer: &mut dyn Observer) -> Result<Option<u64>> {
+        let (Some((path, _)), Some(snapshot)) = (&self.checkpoint, &self.snapshot) else { return Ok(None) };
+        let (bytes, update) = (self.bytes_of(snapshot), snapshot.update);
         atomic::write(path, |w| w.write_all(&bytes))?;
-        observer.on(&Event::Checkpoint { update: snapshot.update });
-        Ok(())
+        observer.on(&Event::Checkpoint { update });
+        Ok(Some(update))
     }
 
     /// The bytes of a checkpoint of the run as it is, see [`resume`](Trainer::resume).
@@ -411,18 +460,4 @@ fn first_chains(rows: usize, n: usize, key: Key) -> Vec<usize> {
     let key = key.of(Purpose::Chains);
     let row = |i: usize| (key.uniforms::<f64>(i as u64, 0)[0] * rows as f64) as usize;
     (0..n).map(|i| row(i).min(rows - 1)).collect()
-}
-
-/// 0 … n−1 in random order (Fisher and Yates).
-pub fn shuffled(n: usize, key: Key) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..n).collect();
-    let mut uniforms = [0.0; 64];
-    for first in (0..n).step_by(uniforms.len()).rev() {
-        let last = n.min(first + uniforms.len());
-        key.first_uniforms(first as u64, &mut uniforms[..last - first]);
-        for i in (first..last).rev() {
-            order.swap(i, ((uniforms[i - first] * (i + 1) as f64) as usize).min(i));
-        }
-    }
-    order
 }

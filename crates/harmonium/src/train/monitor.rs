@@ -10,7 +10,7 @@ use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::events::{Measures, Progress};
-use crate::exact::Exact;
+use crate::exact::{Exact, budget};
 use crate::logz::Estimate;
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::measure::{Chains, Context, MeasuredRows, Needs, Value, measure};
@@ -35,8 +35,6 @@ const SWEEPS: u64 = 64;
 const WATCH_EVERY: u64 = 600;
 /// The slot of the watched copies, beyond those of any estimator.
 const COPIES: Slot = 7;
-/// States times columns up to which the exact likelihood is measured during a run: some hundredths of a second.
-const CHEAP: f64 = 1e7;
 /// Sweeps that fill unknown cells of rows that are measured; in the first half of them the chains cool down.
 const FILL: u64 = 10;
 
@@ -77,7 +75,7 @@ impl<T: Real> Monitor<T> {
             told: true,
             valid_rows: valid.as_ref().map_or(0, Dataset::len),
             valid: valid.filter(|v| !v.is_empty()).as_ref().map(sample),
-            exact: config.likelihood && Exact::cost(lowered).is_some_and(|cost| cost <= CHEAP),
+            exact: config.likelihood && budget::MONITOR.allows(Exact::cost(lowered)),
             terms: (TERMS_PER_WEIGHT * lowered.weights().len() as f64).max(TERMS)
                 * if config.early_stop.is_some() { 4.0 } else { 1.0 },
             watch_every: watch_every(config),
@@ -89,8 +87,8 @@ impl<T: Real> Monitor<T> {
         monitor
     }
 
-    /// Log likelihoods are told in the units that the rows had before `preprocess`.
-    pub fn tell_in_units_of(&mut self, preprocess: &Preprocess, side: &LoweredLayer<T>) {
+    /// Reports log likelihoods in the units that the rows had before `preprocess`.
+    pub fn report_in_units_of(&mut self, preprocess: &Preprocess, side: &LoweredLayer<T>) {
         let one = |data: &Dataset<T>| preprocess.mean_log_jacobian(side.kind(), &data.moments(side).known);
         let train = one(&self.train);
         self.log_jacobian = [train, self.valid.as_ref().map_or(train, one)];
@@ -197,7 +195,7 @@ impl<T: Real> Monitor<T> {
 fn can_be_summed<T: Real>(lowered: &LoweredModel<T>, data: &Dataset<T>) -> bool {
     let Some(known) = data.known() else { return true };
     let all: Option<f64> = (0..data.len()).map(|r| cost(lowered, known, r)).sum();
-    all.is_some_and(|all| all <= CHEAP)
+    budget::MONITOR.allows(all)
 }
 
 /// Updates between two watches: a multiple of those between measurements, and more of them if batches are small.

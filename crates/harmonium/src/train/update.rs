@@ -54,7 +54,7 @@ impl<T: Real> Work<T> {
 
 impl<T: Real> Trainer<T> {
     /// One update; on trouble the model may be half changed and must be restored.
-    pub(super) fn step(&mut self) -> std::result::Result<(), Trouble> {
+    pub(super) fn try_update(&mut self) -> std::result::Result<(), Trouble> {
         if !self.phases().map_err(Trouble::Error)? {
             return Ok(());
         }
@@ -190,9 +190,14 @@ impl<T: Real> Trainer<T> {
         Ok(moves)
     }
 
-    /// Running means begin at the offsets.
-    pub(super) fn follow_offsets(&mut self) {
-        self.work.running = offsets(&self.rbm);
+    /// The running means, if they are not the offsets.
+    pub(super) fn running_means(&self) -> Option<[Array1<T>; 2]> {
+        Some(self.work.running.clone()).filter(|running| *running != offsets(&self.rbm))
+    }
+
+    /// Sets the running means; none sets them to the offsets.
+    pub(super) fn set_running_means(&mut self, running: Option<[Array1<T>; 2]>) {
+        self.work.running = running.unwrap_or_else(|| offsets(&self.rbm));
     }
 }
 

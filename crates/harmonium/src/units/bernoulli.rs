@@ -27,11 +27,11 @@ impl Scalar for Bernoulli {
     const FIELDS: &'static [Field] = &[BIAS];
     const STATS: usize = 1;
     const STATES: Option<&'static [f64]> = Some(&[0.0, 1.0]);
-    fn admits<T: Real>(&self, value: T) -> bool {
-        (T::zero()..=T::one()).contains(&value)
+    fn read<T: Real>(&self, value: T) -> Option<T> {
+        (T::zero()..=T::one()).contains(&value).then_some(value)
     }
-    fn domain(&self) -> &'static str {
-        "0, 1 or a probability between"
+    fn domain(&self) -> String {
+        "0, 1 or a probability between".into()
     }
     /// log p/(1−p), with half a row of each value added.
     fn fit(&self, means: [f64; 2], rows: f64, _: f64) -> [f64; 2] {

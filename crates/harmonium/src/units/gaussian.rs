@@ -93,11 +93,11 @@ impl Scalar for Gaussian {
     fn origin(&self) -> Origin {
         if self.coupling == Coupling::Goodfellow { Origin::Reference } else { Origin::Offset }
     }
-    fn admits<T: Real>(&self, value: T) -> bool {
-        value.is_finite()
+    fn read<T: Real>(&self, value: T) -> Option<T> {
+        value.is_finite().then_some(value)
     }
-    fn domain(&self) -> &'static str {
-        "a finite number"
+    fn domain(&self) -> String {
+        "a finite number".into()
     }
     fn natural<T: Real>(&self, par: [T; 2], offset: T) -> ([T; 2], T) {
         let precision = (-par[1]).exp();

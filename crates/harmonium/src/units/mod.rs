@@ -1,7 +1,8 @@
 //! What a unit is: an exponential family p(x | I) ∝ exp(⟨η, T(x)⟩ + I·x) and a chart of its natural parameters.
 //!
 //! **To add a unit type: write its file, add its line to `units!` below.** It is then loadable from files,
-//! selectable by name and under the conformance suite.
+//! selectable by name and under the conformance suite. Units after `laws:` are compiled for the laws only (feature
+//! `law-units`); users cannot choose them.
 //!
 //! Words used here. A *site* is one unit. It has [`width`](Unit::width) *columns*: 1, or q for a Potts site (one-hot).
 //! Parameters, natural parameters and statistics are matrices with one row per field or statistic and one entry per
@@ -15,8 +16,10 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 use std::collections::BTreeMap;
 use std::fmt;
 
+mod finite;
 mod scalar;
 
+pub use finite::Finite;
 pub use scalar::Scalar;
 use scalar::{BIAS, slice_of};
 
@@ -158,15 +161,19 @@ pub trait Spec: Sized + Clone + PartialEq + fmt::Debug {
 pub type Options = BTreeMap<String, String>;
 
 macro_rules! units {
-    ($($module:ident :: $name:ident),* $(,)?) => {
+    ($($module:ident :: $name:ident),* $(,)?; laws: $($law:ident :: $law_name:ident),* $(,)?) => {
         $(pub mod $module;)*
+        $(#[cfg(feature = "law-units")] pub mod $law;)*
 
         /// Every unit type: the one list.
         #[derive(Clone, Debug, PartialEq)]
-        pub enum Kind { $(#[doc = concat!("See [`", stringify!($module), "`].")] $name($module::$name)),* }
+        pub enum Kind {
+            $(#[doc = concat!("See [`", stringify!($module), "`].")] $name($module::$name),)*
+            $(#[cfg(feature = "law-units")] #[doc = "For the laws only."] $law_name($law::$law_name),)*
+        }
 
         impl Kind {
-            /// Name and one-line description of every kind.
+            /// Name and one-line description of every kind that users can choose.
             pub const LIST: &'static [(&'static str, &'static str)] =
                 &[$((<$module::$name as Spec>::NAME, <$module::$name as Spec>::ABOUT)),*];
 
@@ -175,6 +182,8 @@ macro_rules! units {
                 let mut rest = options.clone();
                 let kind = match name {
                     $(<$module::$name as Spec>::NAME => Kind::$name(Spec::from_options(&mut rest)?),)*
+                    $(#[cfg(feature = "law-units")]
+                    <$law::$law_name as Spec>::NAME => Kind::$law_name(Spec::from_options(&mut rest)?),)*
                     _ => {
                         let known = Kind::LIST.iter().map(|k| k.0).collect::<Vec<_>>().join(", ");
                         return Err(Error::UnknownKind { name: shown(name), known });
@@ -190,28 +199,42 @@ macro_rules! units {
 
             /// Name in files and commands.
             pub fn name(&self) -> &'static str {
-                match self { $(Kind::$name(_) => <$module::$name as Spec>::NAME),* }
+                match self {
+                    $(Kind::$name(_) => <$module::$name as Spec>::NAME,)*
+                    $(#[cfg(feature = "law-units")] Kind::$law_name(_) => <$law::$law_name as Spec>::NAME,)*
+                }
             }
 
             /// The options that, with the name, rebuild the kind.
             pub fn options(&self) -> Options {
-                match self { $(Kind::$name(u) => u.options()),* }
+                match self {
+                    $(Kind::$name(u) => u.options(),)*
+                    $(#[cfg(feature = "law-units")] Kind::$law_name(u) => u.options(),)*
+                }
             }
 
             /// Whether the kind may stand only in the visible layer.
             pub fn visible_only(&self) -> bool {
-                match self { $(Kind::$name(u) => u.visible_only()),* }
+                match self {
+                    $(Kind::$name(u) => u.visible_only(),)*
+                    $(#[cfg(feature = "law-units")] Kind::$law_name(u) => u.visible_only(),)*
+                }
             }
 
             /// The mathematics of the kind.
             pub fn unit<T: Real>(&self) -> &dyn Unit<T> {
-                match self { $(Kind::$name(u) => u),* }
+                match self {
+                    $(Kind::$name(u) => u,)*
+                    $(#[cfg(feature = "law-units")] Kind::$law_name(u) => u,)*
+                }
             }
 
             /// Examples of every kind, for the conformance suite.
             pub fn examples() -> Vec<Kind> {
                 let mut all = Vec::new();
                 $(all.extend(<$module::$name as Spec>::examples().into_iter().map(Kind::$name));)*
+                $(#[cfg(feature = "law-units")]
+                all.extend(<$law::$law_name as Spec>::examples().into_iter().map(Kind::$law_name));)*
                 all
             }
         }
@@ -223,14 +246,19 @@ units! {
     spin::Spin,
     gaussian::Gaussian,
     potts::Potts,
+    ;
+    laws:
+    ternary::Ternary,
+    uneven::Uneven,
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let options: Vec<String> = self.options().iter().map(|(k, v)| format!("{k} {v}")).collect();
-        match options.is_empty() {
-            true => f.write_str(self.name()),
-            false => write!(f, "{} ({})", self.name(), options.join(", ")),
+        if options.is_empty() {
+            f.write_str(self.name())
+        } else {
+            write!(f, "{} ({})", self.name(), options.join(", "))
         }
     }
 }

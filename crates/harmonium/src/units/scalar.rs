@@ -23,11 +23,11 @@ pub trait Scalar: Send + Sync {
     /// Whether the unit is a Gaussian: T = (x, x²) on the whole line.
     const QUADRATIC: bool = false;
 
-    /// Whether a data value is one the unit can have.
-    fn admits<T: Real>(&self, value: T) -> bool;
+    /// The value that a data value stands for; none if it is outside the unit's domain.
+    fn read<T: Real>(&self, value: T) -> Option<T>;
 
-    /// The values `admits` accepts, in words.
-    fn domain(&self) -> &'static str;
+    /// The values `read` accepts, in words.
+    fn domain(&self) -> String;
 
     /// The chart: (η, s). By default the bias is the natural parameter and the scale is 1.
     fn natural<T: Real>(&self, par: [T; 2], _offset: T) -> ([T; 2], T) {
@@ -122,14 +122,15 @@ impl<T: Real, S: Scalar> Unit<T> for S {
         S::STATES.and_then(|s| s.iter().position(|s| T::of(*s) == columns[0])).unwrap_or(0)
     }
     fn encode(&self, value: T, columns: &mut [T]) -> bool {
-        columns[0] = value;
-        self.admits(value)
+        let read = self.read(value);
+        columns[0] = read.unwrap_or(value);
+        read.is_some()
     }
     fn decode(&self, columns: &[T]) -> T {
         columns[0]
     }
     fn domain(&self) -> String {
-        Scalar::domain(self).into()
+        Scalar::domain(self)
     }
     fn origin(&self) -> Origin {
         Scalar::origin(self)

@@ -25,11 +25,11 @@ impl Scalar for Spin {
     const FIELDS: &'static [Field] = &[BIAS];
     const STATS: usize = 1;
     const STATES: Option<&'static [f64]> = Some(&[-1.0, 1.0]);
-    fn admits<T: Real>(&self, value: T) -> bool {
-        value.abs() == T::one()
+    fn read<T: Real>(&self, value: T) -> Option<T> {
+        (value.abs() == T::one()).then_some(value)
     }
-    fn domain(&self) -> &'static str {
-        "-1 or +1"
+    fn domain(&self) -> String {
+        "-1 or +1".into()
     }
     /// artanh⟨x⟩, with half a row of each value added.
     fn fit(&self, means: [f64; 2], rows: f64, _: f64) -> [f64; 2] {

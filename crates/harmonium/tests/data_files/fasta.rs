@@ -36,7 +36,7 @@ fn insertions_are_left_out_where_the_name_says_so() {
     }
     let found = folder.refusal("x.fasta", text);
     assert!(
-        found.contains("sequence 3 (c) has 6 letters, the first sequence has 5") && found.contains(".a3m"),
+        found.contains("sequence 3 (c) has 6 letters, but the first sequence has 5") && found.contains(".a3m"),
         "{found}"
     );
 }
@@ -47,7 +47,7 @@ fn letters_of_no_alphabet_are_gaps_and_counted() {
     let path = folder.file("x.fasta", b">a\nWXZ*\n>b\nFYYX\n");
     assert_eq!(read(&path, 9).unwrap(), array![[19., 0., 0., 0.], [5., 20., 20., 0.]]);
     let note = data::open(&path).unwrap().note().unwrap();
-    assert_eq!(note, "letters that are not of the alphabet are read as gaps: *XZ, 4 in all (50.00 %)");
+    assert_eq!(note, "letters outside the alphabet are read as gaps: *XZ, 4 in all (50.00 %)");
     assert_eq!(data::open(&folder.file("y.fasta", b">a\nWY\n")).unwrap().note(), None);
 }
 
@@ -63,8 +63,8 @@ fn an_alphabet_can_be_chosen_and_so_can_sites() {
     assert_eq!(with(Some("TGCA"), None).unwrap(), array![[3., 2., 1., 0.], [1., 1., 0., 0.]]);
     assert_eq!(with(None, Some("4,1-2")).unwrap(), array![[4., 1., 2.], [4., 3., 3.]]);
     let said = |result: harmonium::Result<_>| result.map(|_: ndarray::Array2<f64>| ()).unwrap_err().to_string();
-    assert!(said(with(Some("AC"), None)).contains("the letter 'G' is not of the alphabet AC"));
-    assert!(said(with(Some("aa"), None)).contains("'aa' is no alphabet"));
+    assert!(said(with(Some("AC"), None)).contains("the letter 'G' is not in the alphabet AC"));
+    assert!(said(with(Some("aa"), None)).contains("'aa' is not an alphabet"));
     assert!(said(with(None, Some("5"))).contains("column 5 is not among the columns 1 to 4"));
     let label = ReadOptions { label_column: Some("last".into()), ..ReadOptions::default() };
     assert!(said(read_with(path.to_str().unwrap(), &label)).contains("no label column"));
@@ -76,11 +76,11 @@ fn what_is_no_alignment_is_refused_in_a_sentence() {
     for (text, message) in [
         ("", "holds no sequences"),
         ("\n; nothing\n", "holds no sequences"),
-        ("ACGT\n>a\n", "does not begin with '>'"),
+        ("ACGT\n>a\n", "does not start with '>'"),
         (">a\n>b\nACGT\n", "sequence 1 (a) has no letters"),
-        (">a\nACGT\n>\u{1b}[1mb\nACG\n", "sequence 2 (\\u{1b}[1mb) has 3 letters, the first sequence has 4"),
-        (">a\nAC1T\n", "sequence 1 (a): '1' is no letter of a sequence"),
-        (">a\nAC\u{e4}\n", "is no letter of a sequence"),
+        (">a\nACGT\n>\u{1b}[1mb\nACG\n", "sequence 2 (\\u{1b}[1mb) has 3 letters, but the first sequence has 4"),
+        (">a\nAC1T\n", "sequence 1 (a): '1' is not a letter of a sequence"),
+        (">a\nAC\u{e4}\n", "is not a letter of a sequence"),
     ] {
         let found = folder.refusal("x.fasta", text.as_bytes());
         assert!(found.contains(message), "expected {message}: {found}");

@@ -123,12 +123,12 @@ fn archives_of_several_tables_ask_for_a_name() {
     let (x, y) = (npy_u8(&bits(), false), npy_u8(&array![[1.0, 2.0]], false));
     let path = folder.file("two.npz", &zip(&[Entry::stored("x.npy", &x), Entry::deflated("deep/y.npy", &y)]));
     let found = read(&path, 1).unwrap_err().to_string();
-    assert!(found.contains("several arrays, x (7, 6), deep/y (1, 2); choose one as two.npz:x"), "{found}");
+    assert!(found.contains("several arrays: x (7, 6), deep/y (1, 2); choose one, such as two.npz:x"), "{found}");
     let named = |name: &str| read_with(&format!("{}:{name}", path.display()), &ReadOptions::default());
     assert_eq!(named("x").unwrap(), bits());
     assert_eq!(named("deep/y").unwrap(), array![[1.0, 2.0]]);
     assert_eq!(named("x.npy").unwrap(), bits());
-    assert!(named("z").unwrap_err().to_string().contains("no array 'z'; there are x, deep/y"));
+    assert!(named("z").unwrap_err().to_string().contains("no array 'z'; it has x, deep/y"));
 }
 
 #[test]
@@ -156,7 +156,12 @@ fn options_are_for_text_and_refused_elsewhere() {
     assert!(read_with("builtin:bars", &options).unwrap_err().to_string().contains("not in built-in data"));
     let label = ReadOptions { label_column: Some("last".into()), ..ReadOptions::default() };
     let svm = folder.file("x.svm", b"1 1:1\n");
-    assert!(read_with(svm.to_str().unwrap(), &label).unwrap_err().to_string().contains("label first"));
+    assert!(
+        read_with(svm.to_str().unwrap(), &label)
+            .unwrap_err()
+            .to_string()
+            .contains("label of a libsvm file is its first column")
+    );
 }
 
 #[test]
@@ -171,10 +176,10 @@ fn missing_files_directories_and_unknown_formats_are_refused_by_name() {
         assert!(read(&path, 1).unwrap_err().to_string().contains("not a regular file"));
     }
     let found = folder.refusal("x.docx", b"\x01\x02");
-    assert!(found.contains("'.docx', and the file is no text; known extensions are .npy, .fasta"), "{found}");
+    assert!(found.contains("'.docx', and the file is not text; known extensions are .npy, .fasta"), "{found}");
     for (name, format) in [("x.xlsx", "Excel"), ("x.mat", "MATLAB"), ("x.mat.gz", "MATLAB")] {
         let found = folder.refusal(name, b"1,2\n");
-        assert!(found.contains(&format!("{format} files are not read yet: convert it to .npy")), "{found}");
+        assert!(found.contains(&format!("{format} files cannot be read")), "{found}");
     }
     assert_eq!(BUILTINS.len(), 7);
 }

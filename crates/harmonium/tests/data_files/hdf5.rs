@@ -26,11 +26,11 @@ fn files_of_several_tables_ask_for_a_name() {
     let said = |result: harmonium::Result<Array2<f64>>| result.unwrap_err().to_string();
     let found = said(read(&fixture("many.h5"), 1));
     let list = "deep/er/big (7, 6), half (7, 6), images (7, 2, 3), long (7, 6), truth (7, 6)";
-    assert!(found.contains(&format!("several data sets, {list}; choose one as many.h5:deep/er/big")), "{found}");
+    assert!(found.contains(&format!("several data sets: {list}; choose one, such as many.h5:deep/er/big")), "{found}");
     let found = said(named("absent"));
-    assert!(found.contains("no data set 'absent'; there are deep/er/big, half, images"), "{found}");
+    assert!(found.contains("no data set 'absent'; it has deep/er/big, half, images"), "{found}");
     assert!(said(named("text")).contains("no data set 'text'"));
-    assert!(said(read(&fixture("none.h5"), 1)).contains("none of its data sets has rows and columns"));
+    assert!(said(read(&fixture("none.h5"), 1)).contains("none of the data sets in this file has rows and columns"));
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn what_is_no_table_is_refused_in_a_sentence() {
     let folder = Folder::new();
     assert!(folder.refusal("x.h5", b"a,b\n1,2\n").contains("not readable as HDF5"));
     let packed = gz(&std::fs::read(fixture("bits.h5")).unwrap());
-    assert!(folder.refusal("x.h5.gz", &packed).contains("packed by gzip: unpack it first"));
+    assert!(folder.refusal("x.h5.gz", &packed).contains("compressed with gzip; decompress it first"));
     let options = ReadOptions { columns: Some("1".into()), ..ReadOptions::default() };
     let found = read_with(fixture("bits.h5").to_str().unwrap(), &options).unwrap_err().to_string();
     assert!(found.contains("can be chosen in text tables, not in HDF5 files"), "{found}");

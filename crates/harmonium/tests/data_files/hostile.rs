@@ -14,7 +14,7 @@ fn an_idx_file_that_lies_is_refused_in_a_sentence() {
         (b"1,2,3,4".to_vec(), "does not begin with two zero bytes"),
         (idx(0x0a, &[1, 1], &[0]), "type 0x0a is unknown"),
         (idx(8, &[], &[0]), "single number"),
-        (idx(8, &[3], &[0; 3]), "3 numbers without columns, such as labels"),
+        (idx(8, &[3], &[0; 3]), "3 single numbers, such as labels"),
         (idx(8, &[2, 2], &[0; 3]), "4 bytes of data, but 3 bytes follow"),
         (idx(8, &[2, 2], &[0; 5]), "4 bytes of data, but 5 bytes follow"),
         (idx(8, &[0, 2], &[]), "is empty"),
@@ -38,8 +38,8 @@ fn a_libsvm_file_that_lies_is_refused_by_row_and_line() {
         ("1 1:nan\n", "the value of index 1 is missing"),
         ("1 1:x\n", "the value 'x' of index 1 is not a number"),
         ("1 -1:2\n", "'-1:2' is not index:value"),
-        ("1 2:1 2:1\n", "row 1 (line 1): the index 2 follows 2, but indices must ascend"),
-        ("1 16777217:1\n", "index 16777217 is beyond the limit of 16777216 columns"),
+        ("1 2:1 2:1\n", "row 1 (line 1): the index 2 follows 2, but indices must increase"),
+        ("1 16777217:1\n", "index 16777217 is above the limit of 16777216 columns"),
         ("1 99999999999999999999:1\n", "is not index:value"),
     ] {
         let found = folder.refusal("x.svm", text.as_bytes());

@@ -82,7 +82,7 @@ fn a_npy_file_that_lies_is_refused_in_a_sentence() {
         (f8("(1000000, 1000000)", 8), "8000000000000 bytes of data, but 8 bytes follow"),
         (f8("(4294967296, 4294967296)", 8), "more than any file can hold"),
         (f8("(9223372036854775807, 2, 9)", 8), "more than any file can hold"),
-        (f8("(99999999999999999999, 2)", 8), "impossible extent"),
+        (f8("(99999999999999999999, 2)", 8), "impossible size"),
         (f8("(-1, 2)", 8), "negative"),
         (f8("(3,)", 24), "reshape it to (3, 1) for 3 rows"),
         (f8("()", 8), "single number"),
@@ -93,7 +93,7 @@ fn a_npy_file_that_lies_is_refused_in_a_sentence() {
         (npy(1, "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }", &[0; 16]), "structured"),
         (npy(2, &" ".repeat(70_000), &[]), "70000 bytes, the limit is 65536"),
         ([b"\x93NUMPY\x02\x00".as_slice(), &[0xff; 4]].concat(), "4294967295 bytes, the limit"),
-        (npy(1, &format!("{{'shape': {}", "(".repeat(60_000)), &[]), "garbled"),
+        (npy(1, &format!("{{'shape': {}", "(".repeat(60_000)), &[]), "malformed"),
     ];
     for (bytes, message) in cases {
         let found = folder.refusal("x.npy", &bytes);

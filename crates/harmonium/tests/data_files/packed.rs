@@ -56,9 +56,9 @@ fn archives_that_lie_are_refused() {
     for (entry, message) in [
         (Entry { crc: 1, ..stored() }, "checksum"),
         (Entry { crc: 1, ..deflated() }, "checksum"),
-        (Entry { size: size + 1, ..deflated() }, "another size than it claims"),
-        (Entry { size: size - 1, ..deflated() }, "another size than it claims"),
-        (Entry { size: u32::MAX - 1, ..deflated() }, "another size than it claims"),
+        (Entry { size: size + 1, ..deflated() }, "not have the size it claims"),
+        (Entry { size: size - 1, ..deflated() }, "not have the size it claims"),
+        (Entry { size: u32::MAX - 1, ..deflated() }, "not have the size it claims"),
         (Entry { packed_size: deflated().packed_size - 3, ..deflated() }, "zip data"),
         (Entry { packed_size: u32::MAX - 1, ..stored() }, "beyond the end of the file"),
         (Entry { packed_size: u32::MAX - 1, ..deflated() }, "beyond the end of the file"),
@@ -76,7 +76,7 @@ fn archives_that_lie_are_refused() {
     }
     let labels = || Entry::stored("y.npy", &npy(1, &dict("|u1", "False", "(2,)"), &[0; 2]));
     let found = folder.refusal("x.npz", &zip(&[labels(), Entry { name: "z.npy", ..labels() }]));
-    assert!(found.contains("none of its arrays has rows and columns"), "{found}");
+    assert!(found.contains("none of the arrays in this file has rows and columns"), "{found}");
     // The directory claims 65,535 members.
     let mut many = zip(&[stored()]);
     let end = many.len() - 14;

@@ -55,7 +55,7 @@ fn columns_have_names_and_are_chosen_by_them() {
 #[test]
 fn what_is_no_table_of_numbers_is_refused_in_a_sentence() {
     let said = |result: harmonium::Result<Array2<f64>>| result.unwrap_err().to_string();
-    assert!(said(read(&fixture("types.parquet"), 1)).contains("column 'name' holds text or bytes, no numbers"));
+    assert!(said(read(&fixture("types.parquet"), 1)).contains("column 'name' holds text or bytes, expected numbers"));
     assert!(said(columns("types.parquet", "day")).contains("column 'day' holds dates or times"));
     assert!(said(columns("types.parquet", "none")).contains("no column 'none'"));
     assert!(
@@ -66,5 +66,5 @@ fn what_is_no_table_of_numbers_is_refused_in_a_sentence() {
     let folder = Folder::new();
     assert!(folder.refusal("x.parquet", b"a,b\n1,2\n").contains("not readable as Parquet"));
     let packed = gz(&std::fs::read(fixture("bits.parquet")).unwrap());
-    assert!(folder.refusal("x.parquet.gz", &packed).contains("packed by gzip: unpack it first"));
+    assert!(folder.refusal("x.parquet.gz", &packed).contains("compressed with gzip; decompress it first"));
 }

@@ -1,4 +1,4 @@
-//! What several laws share: reading the oracle's models, random models, and finite differences.
+//! What several laws share: the kinds they run over, reading the oracle's models, random models, and finite differences.
 
 use harmonium::events::{Event, Flow, Observer};
 use harmonium::rng::{Key, normal};
@@ -6,6 +6,7 @@ use harmonium::units::{Kind, Options};
 use harmonium::{Exact, Gradient, Layer, Rbm};
 use ndarray::{Array1, Array2, ArrayView2};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// A layer as the oracle writes it.
@@ -102,24 +103,55 @@ pub fn random_rbm(v: &Kind, n: usize, h: &Kind, m: usize, centred: bool, scale: 
     Rbm::from_parts(v, h, weights).unwrap()
 }
 
-/// Every pair of kinds whose models can be solved: one finite layer, or two Gaussian ones.
-pub fn pairs() -> Vec<(Kind, Kind)> {
-    let all = Kind::examples();
+/// The environment variable that names the only kind of unit to run the laws for.
+const ONLY: &str = "HARMONIUM_LAWS";
+
+/// The name of the only kind to run the laws for, if the environment has one; refuses names of no kind.
+pub fn only() -> Option<String> {
+    let name = std::env::var(ONLY).ok()?;
+    let known = || Kind::examples().iter().map(Kind::name).collect::<BTreeSet<_>>();
+    assert!(known().contains(name.as_str()), "{ONLY} is '{name}', but the kinds are {:?}", known());
+    Some(name)
+}
+
+/// The kinds a law runs over: the examples of every kind, or of the only one.
+pub fn kinds() -> Vec<Kind> {
+    let only = only();
+    Kind::examples().into_iter().filter(|k| only.as_ref().is_none_or(|only| k.name() == only)).collect()
+}
+
+/// Every pair of kinds whose models can be solved: one finite layer, or two Gaussian ones; with a seed of its own. If there is
+/// an only kind, it is in one of the layers.
+pub fn pairs(law: &str) -> Vec<(u64, Kind, Kind)> {
+    let (all, only) = (Kind::examples(), only());
     let finite = |k: &Kind| k.unit::<f64>().n_states().is_some();
     let solvable =
         |v: &Kind, h: &Kind| finite(v) || finite(h) || (v.unit::<f64>().quadratic() && h.unit::<f64>().quadratic());
-    let hidden = |v: &Kind| {
-        let fits = |h: &&Kind| !h.visible_only() && solvable(v, h);
-        all.iter().filter(fits).map(|h| (v.clone(), h.clone())).collect::<Vec<_>>()
-    };
-    all.iter().flat_map(hidden).collect()
+    let wanted = |v: &Kind, h: &Kind| only.as_ref().is_none_or(|only| [v.name(), h.name()].contains(&only.as_str()));
+    let both = all.iter().flat_map(|v| all.iter().map(move |h| (v, h)));
+    let both = both.filter(|(v, h)| !h.visible_only() && solvable(v, h) && wanted(v, h));
+    both.map(|(v, h)| (seed(law, &[v, h]), v.clone(), h.clone())).collect()
 }
 
-/// A random normalisable model for a pair, of 3 × 2 sites.
+/// The seed of a law's case, from names alone: a new kind changes no other's cases. (FNV-1a; its high bits are the random ones.)
+pub fn seed(law: &str, kinds: &[&Kind]) -> u64 {
+    let mut text = law.to_string();
+    kinds.iter().for_each(|kind| text += &format!("/{kind}"));
+    let hash = |h: u64, byte: u8| (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, hash) >> 32
+}
+
+/// A random model for a pair, of 3 × 2 sites. Two Gaussian layers may have weights too large for a density: then they are halved.
 pub fn lowered(v: &Kind, h: &Kind, centred: bool, seed: u64) -> Rbm<f64> {
     let both_continuous = v.unit::<f64>().n_states().is_none() && h.unit::<f64>().n_states().is_none();
-    let scale = if both_continuous { 0.15 } else { 0.7 };
-    random_rbm(v, 3, h, 2, centred, scale, &mut Numbers::new(seed))
+    let mut scale = if both_continuous { 0.15 } else { 0.7 };
+    loop {
+        let rbm = random_rbm(v, 3, h, 2, centred, scale, &mut Numbers::new(seed));
+        if !both_continuous || Exact::new(&rbm).is_ok() {
+            return rbm;
+        }
+        scale *= 0.5;
+    }
 }
 
 /// Random rows of data values for a layer.

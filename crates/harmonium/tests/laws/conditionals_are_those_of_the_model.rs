@@ -57,10 +57,10 @@ fn brute(lowered: &LoweredModel<f64>, x: ArrayView1<f64>, known: impl Fn(usize) 
 }
 
 /// Cells of at most two unknown Gaussian sites, so that a grid is enough.
-fn cases() -> impl Iterator<Item = (Rbm<f64>, Array2<f64>, Bits)> {
-    pairs().into_iter().enumerate().map(|(k, (v, h))| {
-        let mut r = Numbers::new(k as u64 + 50);
-        let rbm = lowered(&v, &h, k % 2 == 0, k as u64);
+fn cases(law: &str) -> impl Iterator<Item = (Rbm<f64>, Array2<f64>, Bits)> {
+    pairs(law).into_iter().map(|(seed, v, h)| {
+        let mut r = Numbers::new(seed + 50);
+        let rbm = lowered(&v, &h, seed.is_multiple_of(2), seed);
         let rows = random_rows(rbm.visible(), 6, &mut r);
         let x = rbm.lower().visible().encode(rows.view(), 1).unwrap();
         let mut known = mask(6, 3, &mut r);
@@ -77,7 +77,7 @@ fn cases() -> impl Iterator<Item = (Rbm<f64>, Array2<f64>, Bits)> {
 
 #[test]
 fn means_and_likelihoods_of_cells_equal_brute_force() {
-    for (rbm, x, known) in cases() {
+    for (rbm, x, known) in cases("means_and_likelihoods_of_cells_equal_brute_force") {
         let what = format!("{} {}", rbm.visible().kind(), rbm.hidden().kind());
         let lowered = rbm.lower();
         let mut ask =
@@ -99,7 +99,7 @@ fn means_and_likelihoods_of_cells_equal_brute_force() {
 /// One sweep with cells held fast is one sweep with these cells put back, bit for bit; what is put anew is held no more.
 #[test]
 fn clamped_sweeps_draw_the_free_cells_and_no_others() {
-    for (rbm, x, _) in cases() {
+    for (rbm, x, _) in cases("clamped_sweeps_draw_the_free_cells_and_no_others") {
         let lowered = rbm.lower();
         let side = lowered.visible();
         let rows = 70;
@@ -152,11 +152,12 @@ fn grey_values_can_be_held_fast() {
     }
 }
 
-/// Chains find the same means within five of their errors, and annealed sums the same log p*(v_B): 300 to 900 numbers of each, of
-/// which five errors are exceeded by chance in fewer than one of 1,000 such tests. A bias of 0.03 in a mean would be seen.
+/// Chains find the same means within six of their errors, and annealed sums the same log p*(v_B): some 1,000 numbers of each, of
+/// which six errors (of 40 chains) are exceeded by chance in fewer than one of 1,000 such tests. A bias of 0.03 in a mean would be
+/// seen. An annealed sum may miss a rare large weight, and is then low by more than its error says: 0.04 was seen, 0.1 is allowed.
 #[test]
 fn chains_agree_with_what_is_exact() {
-    for (rbm, x, known) in cases() {
+    for (rbm, x, known) in cases("chains_agree_with_what_is_exact") {
         let what = format!("{} {}", rbm.visible().kind(), rbm.hidden().kind());
         let ask = |method| {
             let settings = ConditionalOptions { method, chains: 40, steps: 400, ..ConditionalOptions::default() };
@@ -170,11 +171,12 @@ fn chains_agree_with_what_is_exact() {
         for (((r, i), a), b) in exact.values.indexed_iter().zip(&chains.values) {
             let error = chains.std_err[[r, i]];
             assert_eq!(error == 0.0, known.get(r, i), "{what}");
-            assert!(potts || (a - b).abs() <= 5.0 * error + 1e-6, "{what}: {a} {b} ± {error}");
+            assert!(potts || (a - b).abs() <= 6.0 * error + 1e-6, "{what}: {a} {b} ± {error}");
         }
         for (a, b) in log_p.rows.iter().zip(&annealed.rows) {
-            let far = (a.value - b.value).abs();
-            assert!(far <= 5.0 * b.std_err + 1e-4, "{what}: {} {} ± {}", a.value, b.value, b.std_err);
+            let (high, low) = (b.value - a.value, a.value - b.value);
+            let near = high <= 6.0 * b.std_err + 1e-4 && low <= 6.0 * b.std_err + 0.1;
+            assert!(near, "{what}: {} {} ± {}", a.value, b.value, b.std_err);
             assert!(b.std_err < 0.5, "{what}: {}", b.std_err);
         }
     }
@@ -217,7 +219,7 @@ fn intervals_hold_what_they_say() {
 /// The gradient of the mean log likelihood of the known cells, against differences of that likelihood.
 #[test]
 fn gradients_of_what_is_known_are_derivatives() {
-    for (rbm, x, known) in cases() {
+    for (rbm, x, known) in cases("gradients_of_what_is_known_are_derivatives") {
         let what = format!("{} {}", rbm.visible().kind(), rbm.hidden().kind());
         let weights: Vec<f64> = (0..x.nrows()).map(|r| 1.0 + r as f64 / 3.0).collect();
         let log_likelihood = |rbm: &Rbm<f64>| {

@@ -1,7 +1,7 @@
 //! Draws are right, seen without statistics: a discrete draw is a step function of its uniform, so its steps are
 //! bisected; a normal draw is a smooth function of two uniforms, so its moments are integrated.
 
-use crate::common::{Numbers, close, random_layer};
+use crate::common::{Numbers, close, kinds, random_layer};
 use harmonium::rng::{Key, normal};
 use harmonium::units::Kind;
 use ndarray::Array2;
@@ -19,7 +19,7 @@ fn site(kind: &Kind, seed: u64, spread: f64) -> (Array2<f64>, Vec<f64>) {
 /// As u grows every state is met once, in an interval as long as its probability.
 #[test]
 fn a_discrete_draw_steps_at_the_cumulative_probabilities() {
-    for kind in Kind::examples() {
+    for kind in kinds() {
         let unit = kind.unit::<f64>();
         let Some(q) = unit.n_states() else { continue };
         for seed in 0..20 {
@@ -78,7 +78,7 @@ fn a_normal_draw_has_the_moments_of_a_normal() {
 /// A continuous unit's draw is mean + standard deviation × normal: exact, no statistics.
 #[test]
 fn a_continuous_draw_scales_the_normal_by_its_moments() {
-    for kind in Kind::examples() {
+    for kind in kinds() {
         let unit = kind.unit::<f64>();
         if !unit.quadratic() {
             continue;
@@ -117,7 +117,7 @@ fn draws_never_leave_the_range() {
             }
         }
     }
-    for kind in Kind::examples() {
+    for kind in kinds() {
         check::<f32>(&kind);
         check::<f64>(&kind);
     }

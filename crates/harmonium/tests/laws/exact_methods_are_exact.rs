@@ -13,11 +13,11 @@ fn kind(name: &str) -> Kind {
 /// log Σ_v Σ_h exp(−E) by adding up every pair of states of models small enough for that.
 #[test]
 fn log_z_is_the_sum_over_all_pairs_of_states() {
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
+    for (seed, v, h) in pairs("log_z_is_the_sum_over_all_pairs_of_states") {
         if v.unit::<f64>().n_states().is_none() || h.unit::<f64>().n_states().is_none() {
             continue;
         }
-        let rbm = lowered(&v, &h, true, k as u64);
+        let rbm = lowered(&v, &h, true, seed);
         let m = rbm.lower();
         let (vs, hs) = (all_states(&v, 3), all_states(&h, 2));
         let sum: f64 =
@@ -107,10 +107,10 @@ fn model_statistics_are_averages_over_the_model() {
 #[test]
 fn exact_samples_have_the_exact_moments() {
     let n = 40_000;
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = lowered(&v, &h, true, 60 + k as u64);
+    for (seed, v, h) in pairs("exact_samples_have_the_exact_moments") {
+        let rbm = lowered(&v, &h, true, 60 + seed);
         let exact = Exact::new(&rbm).unwrap();
-        let (x, y) = exact.sample(n, Key::root(k as u64));
+        let (x, y) = exact.sample(n, Key::root(seed));
         let stats = exact.stats();
         for (side, rows, want) in
             [(exact.lowered().visible(), &x, &stats.visible), (exact.lowered().hidden(), &y, &stats.hidden)]

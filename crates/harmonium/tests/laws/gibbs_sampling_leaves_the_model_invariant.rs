@@ -19,12 +19,12 @@ fn conditional(pass: Pass<f64>, xs: ArrayView2<f64>, ys: ArrayView2<f64>) -> Arr
 #[test]
 fn the_model_is_a_left_eigenvector_of_the_gibbs_chain() {
     let mut seen = 0;
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
+    for (seed, v, h) in pairs("the_model_is_a_left_eigenvector_of_the_gibbs_chain") {
         if v.unit::<f64>().n_states().is_none() || h.unit::<f64>().n_states().is_none() {
             continue;
         }
         seen += 1;
-        let rbm = lowered(&v, &h, true, k as u64);
+        let rbm = lowered(&v, &h, true, seed);
         let exact = Exact::new(&rbm).unwrap();
         let m = exact.lowered();
         let (vs, hs) = (all_states(&v, 3), all_states(&h, 2));
@@ -52,8 +52,8 @@ fn the_model_is_a_left_eigenvector_of_the_gibbs_chain() {
 #[test]
 fn sampled_rows_depend_on_key_and_chain_only() {
     use harmonium::rng::{Key, Purpose};
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = lowered(&v, &h, true, k as u64);
+    for (seed, v, h) in pairs("sampled_rows_depend_on_key_and_chain_only") {
+        let rbm = lowered(&v, &h, true, seed);
         let m = rbm.lower();
         let rows = crate::common::random_rows(rbm.visible(), 200, &mut crate::common::Numbers::new(1));
         let x = m.visible().encode(rows.view(), 1).unwrap();

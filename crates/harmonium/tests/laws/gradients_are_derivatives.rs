@@ -7,10 +7,10 @@ use ndarray::{Array1, Axis};
 #[test]
 fn the_exact_gradient_equals_extrapolated_differences_for_every_pair() {
     let mut worst: f64 = 0.0;
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
+    for (seed, v, h) in pairs("the_exact_gradient_equals_extrapolated_differences_for_every_pair") {
         for centred in [false, true] {
-            let rbm = lowered(&v, &h, centred, k as u64);
-            let mut r = Numbers::new(1000 + k as u64);
+            let rbm = lowered(&v, &h, centred, seed);
+            let mut r = Numbers::new(1000 + seed);
             let rows = random_rows(rbm.visible(), 4, &mut r);
             let weights = Array1::from_shape_fn(4, |_| 0.2 + r.uniform());
             let gradient = Exact::new(&rbm).unwrap().gradient(rows.view(), weights.view()).unwrap();
@@ -36,8 +36,8 @@ fn the_exact_gradient_equals_extrapolated_differences_for_every_pair() {
 /// the energy cancel between the phases, so only parameters without one are compared: weights of a plain model.
 #[test]
 fn the_model_phase_alone_is_the_derivative_of_log_z() {
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = lowered(&v, &h, false, 77 + k as u64);
+    for (seed, v, h) in pairs("the_model_phase_alone_is_the_derivative_of_log_z") {
+        let rbm = lowered(&v, &h, false, 77 + seed);
         let exact = Exact::new(&rbm).unwrap();
         let model = exact.stats();
         let nothing = Stats { weight: 1.0, ..Stats::zeros(exact.lowered()) };
@@ -61,10 +61,10 @@ fn the_model_phase_alone_is_the_derivative_of_log_z() {
 /// Row weights count rows: weight 2 is the row twice; statistics of parts add up to those of the whole.
 #[test]
 fn statistics_add_and_row_weights_count() {
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = lowered(&v, &h, true, 300 + k as u64);
+    for (seed, v, h) in pairs("statistics_add_and_row_weights_count") {
+        let rbm = lowered(&v, &h, true, 300 + seed);
         let lowered = rbm.lower();
-        let rows = random_rows(rbm.visible(), 3, &mut Numbers::new(k as u64));
+        let rows = random_rows(rbm.visible(), 3, &mut Numbers::new(seed));
         let x = lowered.visible().encode(rows.view(), 1).unwrap();
         let weighted = lowered.up().stats(x.view(), ndarray::aview1(&[2.0, 1.0, 0.0]));
         let twice = x.select(Axis(0), &[0, 1, 0]);
@@ -85,11 +85,11 @@ fn statistics_add_and_row_weights_count() {
 /// In single precision everything agrees with double precision to single-precision rounding.
 #[test]
 fn single_precision_agrees_with_double() {
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = lowered(&v, &h, true, 500 + k as u64);
+    for (seed, v, h) in pairs("single_precision_agrees_with_double") {
+        let rbm = lowered(&v, &h, true, 500 + seed);
         let (single, rounded): (Rbm<f32>, Rbm<f64>) = (rbm.cast(), rbm.cast::<f32>().cast());
         let (a, b) = (single.lower(), rounded.lower());
-        let rows = random_rows(rbm.visible(), 5, &mut Numbers::new(k as u64)).mapv(|x| x as f32);
+        let rows = random_rows(rbm.visible(), 5, &mut Numbers::new(seed)).mapv(|x| x as f32);
         let x = a.visible().encode(rows.view(), 1).unwrap();
         let y = x.mapv(f64::from);
         for (p, q) in a.up().free_energy(x.view()).iter().zip(b.up().free_energy(y.view())) {

@@ -5,6 +5,7 @@ mod agrees_with_the_oracle;
 mod backends_compute_what_the_model_says;
 mod common;
 mod conditionals_are_those_of_the_model;
+mod contributing_is_compiled;
 mod diagnostics_agree_with_arviz;
 mod draws_follow_the_conditionals;
 mod errata;

@@ -44,10 +44,10 @@ fn number(values: &[Value], name: &str) -> f64 {
 /// The pseudo-likelihood is Σ log p(v_i | rest), from the exact joint.
 #[test]
 fn the_pseudo_likelihood_of_finite_units_is_made_of_exact_conditionals() {
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = lowered(&v, &h, true, 90 + k as u64);
+    for (seed, v, h) in pairs("the_pseudo_likelihood_of_finite_units_is_made_of_exact_conditionals") {
+        let rbm = lowered(&v, &h, true, 90 + seed);
         let exact = Exact::new(&rbm).unwrap();
-        let rows = random_rows(rbm.visible(), 4, &mut Numbers::new(k as u64));
+        let rows = random_rows(rbm.visible(), 4, &mut Numbers::new(seed));
         let x = exact.lowered().visible().encode(rows.view(), 1).unwrap();
         let pseudo = pseudo_log_likelihood(exact.lowered(), x.view());
         let Some(q) = v.unit::<f64>().n_states() else { continue };
@@ -101,15 +101,15 @@ fn mixture_reference(lowered: &LoweredModel<f64>, hidden: &Kind, m: usize, x: &A
 /// Also where a conditional has modes many standard deviations apart: weights of size 6.
 #[test]
 fn the_pseudo_likelihood_of_gaussian_units_is_that_of_the_exact_mixture() {
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
+    for (seed, v, h) in pairs("the_pseudo_likelihood_of_gaussian_units_is_that_of_the_exact_mixture") {
         if v.unit::<f64>().n_states().is_some() {
             continue;
         }
         let scales: &[f64] = if h.unit::<f64>().n_states().is_some() { &[0.1, 0.7, 6.0] } else { &[0.15] };
         for scale in scales {
-            let rbm = random_rbm(&v, 3, &h, 4, true, *scale, &mut Numbers::new(700 + k as u64));
+            let rbm = random_rbm(&v, 3, &h, 4, true, *scale, &mut Numbers::new(700 + seed));
             let lowered = rbm.lower();
-            let rows = random_rows(rbm.visible(), 5, &mut Numbers::new(k as u64));
+            let rows = random_rows(rbm.visible(), 5, &mut Numbers::new(seed));
             let found = pseudo_log_likelihood(&lowered, rows.view()).unwrap();
             for (x, found) in rows.rows().into_iter().zip(&found) {
                 let want = match h.unit::<f64>().n_states() {
@@ -284,7 +284,7 @@ fn a_mean_counts_rows_by_their_weights() {
 /// 20,000 of each the errors are about 0.01.
 #[test]
 fn moments_differ_by_what_the_exact_ones_do() {
-    for visible in ["bernoulli", "spin"] {
+    for visible in ["bernoulli", "spin", "uneven"] {
         let make = |seed| random_rbm(&kind(visible), 6, &kind("bernoulli"), 4, false, 1.0, &mut Numbers::new(seed));
         let solved = [31, 32].map(|seed| Exact::new(&make(seed)).unwrap());
         let sample = |k: usize, seed| solved[k].sample(20_000, Key::root(seed)).0;
@@ -345,7 +345,7 @@ fn enumerated_moments(exact: &Exact, visible: &Kind) -> (Array1<f64>, Array2<f64
 /// Of four units without weights one is always off and one always on, and all four never change; the fifth listens.
 #[test]
 fn dead_saturated_and_still_units_are_counted() {
-    for hidden in ["bernoulli", "spin", "gaussian"] {
+    for hidden in ["bernoulli", "spin", "gaussian", "ternary"] {
         let hidden_layer = layer(&kind(hidden), vec![-20.0, 20.0, 0.0, 0.3, 0.0]);
         let weights = Array2::from_shape_fn((2, 5), |(_, j)| if j == 4 { 1.0 } else { 0.0 });
         let rbm = Rbm::from_parts(layer(&kind("bernoulli"), vec![0.0; 2]), hidden_layer, weights).unwrap();
@@ -366,18 +366,18 @@ fn dead_saturated_and_still_units_are_counted() {
 #[test]
 fn every_measure_gives_the_numbers_it_registers() {
     let mut seen = std::collections::BTreeSet::new();
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = lowered(&v, &h, true, 90 + k as u64);
+    for (seed, v, h) in pairs("every_measure_gives_the_numbers_it_registers") {
+        let rbm = lowered(&v, &h, true, 90 + seed);
         let lowered = rbm.lower();
         let (rows, valid) = (
-            look(&lowered, &random_rows(rbm.visible(), 12, &mut Numbers::new(k as u64))),
-            look(&lowered, &random_rows(rbm.visible(), 9, &mut Numbers::new(90 + k as u64))),
+            look(&lowered, &random_rows(rbm.visible(), 12, &mut Numbers::new(seed))),
+            look(&lowered, &random_rows(rbm.visible(), 9, &mut Numbers::new(90 + seed))),
         );
         let mut backend = Cpu::new(lowered.clone()).unwrap();
         let mut states = States::new(lowered.visible().unit(), 3);
         states.push(lowered.visible(), rows.x.view());
         for sweeps in [4, 100] {
-            let chains = Chains::watched(&mut backend, 0, &states, sweeps, Key::root(k as u64));
+            let chains = Chains::watched(&mut backend, 0, &states, sweeps, Key::root(seed));
             let (rows, held_out, chains) = (Some(&rows), Some(&valid), Some(&chains));
             let cx = Context { rows, held_out, chains, ..context(&lowered) };
             for measure in MEASURES {

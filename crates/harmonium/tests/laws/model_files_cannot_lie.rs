@@ -24,9 +24,9 @@ fn example() -> ModelFile {
 
 #[test]
 fn every_pair_in_both_precisions_comes_back_to_the_bit() {
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
+    for (seed, v, h) in pairs("every_pair_in_both_precisions_comes_back_to_the_bit") {
         for centred in [false, true] {
-            let rbm = lowered(&v, &h, centred, k as u64);
+            let rbm = lowered(&v, &h, centred, seed);
             let double = ModelFile::new(&rbm);
             let single = ModelFile::new(&rbm.cast::<f32>());
             assert_eq!((double.precision, single.precision), (Precision::F64, Precision::F32));

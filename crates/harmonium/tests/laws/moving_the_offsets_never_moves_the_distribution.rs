@@ -1,6 +1,6 @@
 //! Coordinates are not the model: offsets and couplings change, p(v) does not, and log Z changes by the constant.
 
-use crate::common::{Numbers, close, lowered, pairs, random_rows};
+use crate::common::{Numbers, close, kinds, lowered, pairs, random_rows};
 use harmonium::units::Kind;
 use harmonium::{Exact, Rbm};
 use ndarray::{Array1, Array2};
@@ -15,9 +15,9 @@ fn log_p(rbm: &Rbm<f64>, rows: &Array2<f64>) -> Array1<f64> {
 
 #[test]
 fn a_thousand_moves_leave_log_p_within_1e10() {
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let start = lowered(&v, &h, true, k as u64);
-        let mut r = Numbers::new(900 + k as u64);
+    for (seed, v, h) in pairs("a_thousand_moves_leave_log_p_within_1e10") {
+        let start = lowered(&v, &h, true, seed);
+        let mut r = Numbers::new(900 + seed);
         let rows = random_rows(start.visible(), 4, &mut r);
         let mut rbm = start.clone();
         for _ in 0..1000 {
@@ -36,13 +36,13 @@ fn a_thousand_moves_leave_log_p_within_1e10() {
 /// E and log Z in the new coordinates differ from the old by the same constant, and folding takes the offsets to zero.
 #[test]
 fn folding_gives_the_plain_model_and_energies_shift_by_a_constant() {
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = lowered(&v, &h, true, 50 + k as u64);
+    for (seed, v, h) in pairs("folding_gives_the_plain_model_and_energies_shift_by_a_constant") {
+        let rbm = lowered(&v, &h, true, 50 + seed);
         let plain = rbm.folded();
         assert!(plain.visible().offset().iter().chain(plain.hidden().offset()).all(|x| *x == 0.0));
         let (a, b) = (rbm.lower(), plain.lower());
         let shift = b.constant() - a.constant();
-        let mut r = Numbers::new(k as u64);
+        let mut r = Numbers::new(seed);
         for _ in 0..5 {
             let x = a.visible().encode(random_rows(rbm.visible(), 1, &mut r).view(), 1).unwrap();
             let y = a.hidden().encode(random_rows(rbm.hidden(), 1, &mut r).view(), 1).unwrap();
@@ -58,14 +58,14 @@ fn folding_gives_the_plain_model_and_energies_shift_by_a_constant() {
 #[test]
 fn couplings_convert_into_each_other_exactly() {
     let mut seen = 0;
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        for to in Kind::examples().into_iter().filter(|to| to.name() == v.name() && *to != v) {
+    for (seed, v, h) in pairs("couplings_convert_into_each_other_exactly") {
+        for to in kinds().into_iter().filter(|to| to.name() == v.name() && *to != v) {
             if to.unit::<f64>().width() != v.unit::<f64>().width() {
                 continue;
             }
             seen += 1;
-            let start = lowered(&v, &h, true, 20 + k as u64);
-            let mut r = Numbers::new(k as u64);
+            let start = lowered(&v, &h, true, 20 + seed);
+            let mut r = Numbers::new(seed);
             let rows = random_rows(start.visible(), 4, &mut r);
             let (a, b) = (start.visible().offset().to_owned(), start.hidden().offset().to_owned());
             let mut rbm = start.clone();

@@ -1,11 +1,11 @@
 //! Every sampler on every pair of units: chains that begin exactly at p(v) stay there. Tempering crosses between far modes where
 //! plain Gibbs sampling never does. The same seed gives the same rows on any number of threads.
 
-use crate::common::{lowered, pairs, random_rbm};
+use crate::common::{Numbers, lowered, only, pairs, random_rbm, seed};
 use harmonium::rng::Key;
 use harmonium::sample::{SAMPLERS, SampleOptions, Start, draw};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Exact, Layer, Rbm, TrainConfig, Trainer};
+use harmonium::{Advice, Dataset, Exact, Layer, Rbm, TrainConfig, Trainer};
 use ndarray::{Array1, Array2, ArrayView2};
 
 fn kind(name: &str) -> Kind {
@@ -40,8 +40,8 @@ fn largest_deviation(d: &Array2<f64>) -> f64 {
 #[test]
 fn chains_that_begin_at_the_model_stay_there() {
     let mut seen = 0;
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = lowered(&v, &h, true, 40 + k as u64);
+    for (seed, v, h) in pairs("chains_that_begin_at_the_model_stay_there") {
+        let rbm = lowered(&v, &h, true, 40 + seed);
         let (before, _) = Exact::new(&rbm).unwrap().sample(3000, Key::root(3));
         let lowered = rbm.lower();
         let before = lowered.visible().encode(before.view(), 1).unwrap();
@@ -64,7 +64,7 @@ fn chains_that_begin_at_the_model_stay_there() {
             seen += 1;
         }
     }
-    assert!(seen >= 3 * 20);
+    assert!(seen >= 3 * 20 || only().is_some());
 }
 
 /// The tempered chains of training, at a learning rate of next to nothing, are samples of the model: after 100 updates the
@@ -72,9 +72,9 @@ fn chains_that_begin_at_the_model_stay_there() {
 /// of its standard deviation is seen.
 #[test]
 fn tempered_chains_of_training_are_samples_of_the_model() {
-    for (k, name) in ["bernoulli", "spin", "gaussian"].into_iter().enumerate() {
-        let rbm =
-            random_rbm(&kind(name), 6, &kind("bernoulli"), 4, false, 1.0, &mut crate::common::Numbers::new(k as u64));
+    for name in ["bernoulli", "spin", "gaussian", "ternary"] {
+        let mut r = Numbers::new(seed("tempered chains", &[&kind(name)]));
+        let rbm = random_rbm(&kind(name), 6, &kind("bernoulli"), 4, false, 0.7, &mut r);
         let (exact, lowered) = (Exact::new(&rbm).unwrap(), rbm.lower());
         let rows = Array2::from_shape_fn((50, 6), |(r, c)| if (r + c) % 3 == 0 || name == "spin" { 1.0 } else { 0.0 });
         let data = Dataset::from_values(lowered.visible(), rows.view()).unwrap();
@@ -100,7 +100,7 @@ fn tempered_chains_of_training_are_samples_of_the_model() {
 /// Means ⟨v | h⟩ have the mean of the model, and no value between states is left in samples.
 #[test]
 fn means_have_the_mean_of_the_samples() {
-    let rbm = random_rbm(&kind("bernoulli"), 6, &kind("bernoulli"), 4, true, 0.8, &mut crate::common::Numbers::new(4));
+    let rbm = random_rbm(&kind("bernoulli"), 6, &kind("bernoulli"), 4, true, 0.8, &mut Numbers::new(4));
     let expected = Exact::new(&rbm).unwrap().stats().visible.row(0).to_owned();
     let settings = SampleOptions { n: 40_000, means: true, ..SampleOptions::default() };
     let (means, _) = draw(&rbm, settings, &|_, _| ()).unwrap();
@@ -140,32 +140,33 @@ fn tempering_crosses_between_far_modes_where_gibbs_does_not() {
     assert_eq!((crossings, down), (0, 0));
     let (crossings, down, drawn) = run("tempering");
     assert!(crossings > 200 && down.abs_diff(100) <= 42, "{crossings} crossings, {down} of 200 down");
-    assert!(drawn.r_hat.unwrap() < 1.1 && drawn.followed.len() == 2, "{:?}", drawn.warnings);
+    assert!(drawn.r_hat.unwrap() < 1.1 && drawn.quantities.len() == 2, "{:?}", drawn.warnings);
     let tempered = drawn.tempered.unwrap();
     assert!(tempered.round_trips > 200 && tempered.swap_rates.iter().all(|r| r.unwrap() > 0.2), "{tempered:?}");
 }
 
-/// Chains held in two modes are told: they began at both, and R̂ says so.
+/// Chains held in two modes are reported: they start from both, and R̂ shows it.
 #[test]
 fn chains_that_have_not_mixed_are_warned_about() {
     let rbm = ferromagnet(20, 0.25);
     let both = Array2::from_shape_fn((2, 20), |(r, _)| if r == 0 { 1.0 } else { -1.0 });
     let settings = SampleOptions { sampler: "gibbs", n: 400, start: Start::Rows(&both), ..SampleOptions::default() };
     let (_, drawn) = draw(&rbm, settings, &|_, _| ()).unwrap();
-    let text = drawn.warnings.join("\n");
-    assert!(text.contains("have not mixed") && text.contains("--sampler tempering"), "{text}");
+    let [warning] = &drawn.warnings[..] else { panic!("{:?}", drawn.warnings) };
+    assert!(warning.problem.contains("have not mixed"), "{warning:?}");
+    assert!(warning.advice.contains(&Advice::TemperedSampler), "{warning:?}");
     assert!(drawn.r_hat.unwrap() > 2.0 && drawn.ess.unwrap() < 60.0);
-    // A ladder of two rungs is too steep for this model, and that is told.
+    // A ladder of two rungs is too steep for this model, and that is reported.
     let settings = SampleOptions { sampler: "tempering", temperatures: Some(2), ..settings };
     let (_, drawn) = draw(&rbm, settings, &|_, _| ()).unwrap();
-    assert!(drawn.warnings.iter().any(|w| w.contains("the ladder is broken")), "{:?}", drawn.warnings);
+    assert!(drawn.warnings.iter().any(|w| w.advice.contains(&Advice::MoreTemperatures)), "{:?}", drawn.warnings);
 }
 
 /// Every way to begin, sampled plainly, on models with all kinds of layers: the first sweep already gives rows of the layer.
 #[test]
 fn chains_can_begin_anywhere() {
-    for (k, (v, h)) in pairs().into_iter().enumerate() {
-        let rbm = lowered(&v, &h, false, k as u64);
+    for (seed, v, h) in pairs("chains_can_begin_anywhere") {
+        let rbm = lowered(&v, &h, false, seed);
         for start in [Start::Random, Start::Hidden] {
             let settings =
                 SampleOptions { sampler: "gibbs", n: 50, burn_in: 0, thin: 1, start, ..SampleOptions::default() };
@@ -200,9 +201,8 @@ fn the_hidden_start_is_uniform() {
 
 #[test]
 fn the_same_rows_on_any_number_of_threads() {
-    let wide =
-        random_rbm(&kind("bernoulli"), 500, &kind("bernoulli"), 300, true, 0.05, &mut crate::common::Numbers::new(1));
-    let small = random_rbm(&kind("gaussian"), 7, &kind("spin"), 5, true, 0.3, &mut crate::common::Numbers::new(2));
+    let wide = random_rbm(&kind("bernoulli"), 500, &kind("bernoulli"), 300, true, 0.05, &mut Numbers::new(1));
+    let small = random_rbm(&kind("gaussian"), 7, &kind("spin"), 5, true, 0.3, &mut Numbers::new(2));
     for (rbm, sampler) in
         [(&wide, "gibbs"), (&wide, "tempering"), (&small, "gibbs"), (&small, "tempering"), (&small, "exact")]
     {

@@ -1,7 +1,7 @@
 //! Every unit kind is what it says: Γ is the log integral, means its derivative, the pullback the adjoint of the chart.
 //! A kind is tested by being registered: nothing here names one.
 
-use crate::common::{Numbers, close, derivative, random_layer};
+use crate::common::{Numbers, close, derivative, kinds, random_layer};
 use harmonium::Layer;
 use harmonium::units::{Kind, Unit};
 use ndarray::{Array2, ArrayView1};
@@ -41,7 +41,7 @@ fn log_weight(unit: &dyn Unit<f64>, eta: &Array2<f64>, input: &[f64], x: &[f64])
 
 #[test]
 fn the_log_norm_is_the_log_integral_and_the_means_are_averages() {
-    for kind in Kind::examples() {
+    for kind in kinds() {
         for seed in 0..8 {
             let (_, eta, input) = site(&kind, seed);
             let unit = kind.unit::<f64>();
@@ -72,7 +72,7 @@ fn the_log_norm_is_the_log_integral_and_the_means_are_averages() {
 /// ⟨η(par), d⟩ + Σ dₛ ln s(par), differentiated in every parameter.
 #[test]
 fn the_pullback_is_the_adjoint_of_the_chart() {
-    for kind in Kind::examples() {
+    for kind in kinds() {
         let (layer, eta, _) = site(&kind, 11);
         let unit = kind.unit::<f64>();
         let mut r = Numbers::new(12);
@@ -96,7 +96,7 @@ fn the_pullback_is_the_adjoint_of_the_chart() {
 /// `shift` adds to the field only, `recenter` keeps η, and the energy is zero at the reference and least there or flat.
 #[test]
 fn shifts_and_offsets_do_to_the_natural_parameters_what_they_say() {
-    for kind in Kind::examples() {
+    for kind in kinds() {
         let unit = kind.unit::<f64>();
         let mut r = Numbers::new(21);
         let layer = random_layer(&kind, 3, true, &mut r);
@@ -130,7 +130,7 @@ fn shifts_and_offsets_do_to_the_natural_parameters_what_they_say() {
 /// A row of many sites is the sum, or the list, of its sites.
 #[test]
 fn rows_are_made_of_sites() {
-    for kind in Kind::examples() {
+    for kind in kinds() {
         let (unit, sites) = (kind.unit::<f64>(), 13);
         let mut r = Numbers::new(31);
         let layer = random_layer(&kind, sites, true, &mut r);
@@ -161,7 +161,7 @@ fn rows_are_made_of_sites() {
 /// What `encode` accepts, `decode` gives back; states are accepted; NaN and infinities never are.
 #[test]
 fn data_values_are_in_the_domain_or_refused() {
-    for kind in Kind::examples() {
+    for kind in kinds() {
         let unit = kind.unit::<f64>();
         let mut x = vec![0.0; unit.width()];
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
@@ -189,7 +189,7 @@ fn data_values_are_in_the_domain_or_refused() {
 /// `fit` is the inverse of `mean_stats` when there are many rows, and unseen values stay possible when there are few.
 #[test]
 fn fitting_the_means_gives_the_means() {
-    for kind in Kind::examples() {
+    for kind in kinds() {
         let unit = kind.unit::<f64>();
         let mut r = Numbers::new(41);
         let layer = random_layer(&kind, 4, true, &mut r);
@@ -211,8 +211,13 @@ fn fitting_the_means_gives_the_means() {
             close(*a, *b, 1e-9, &format!("{kind}"));
         }
         // Ten rows, all alike: finite parameters.
-        let one = Array2::from_shape_fn(want.dim(), |(_, c)| if c % unit.width() == 0 { 1.0 } else { 0.0 });
-        unit.fit(one.view(), 10.0, layer.offset(), par.view_mut());
+        let mut x = vec![1.0; n];
+        if unit.n_states().is_some() {
+            x.chunks_exact_mut(unit.width()).for_each(|site| unit.state(0, site));
+        }
+        let mut alike = Array2::zeros(want.dim());
+        unit.stats(&x, alike.view_mut());
+        unit.fit(alike.view(), 10.0, layer.offset(), par.view_mut());
         assert!(par.iter().all(|x| x.is_finite() && x.abs() < 79.5), "{kind}: {par}");
     }
 }

@@ -1,7 +1,7 @@
 //! Training on rows of which some cells are not known: what stands in those cells never matters, runs go on to the same bits, and
 //! what is learned is what the known cells tell.
 
-use crate::common::{Numbers, StopAfter};
+use crate::common::{Numbers, StopAfter, kinds};
 use harmonium::events::{Event, Flow, Observer, Progress, Reason};
 use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
@@ -67,13 +67,13 @@ fn bytes(rbm: &Rbm<f32>) -> Vec<u8> {
 /// only after a while.)
 #[test]
 fn what_stands_in_unknown_cells_does_not_matter() {
-    for name in ["bernoulli", "spin", "potts", "gaussian"] {
+    for kind in kinds() {
         let run = |lie: u64| {
-            let mut t = trainer(&config("exact", 30), &kind(name), lie);
+            let mut t = trainer(&config("exact", 30), &kind, lie);
             t.run(&mut ()).unwrap();
             bytes(t.rbm())
         };
-        assert_eq!(run(0), run(1), "{name}");
+        assert_eq!(run(0), run(1), "{kind}");
     }
 }
 
@@ -81,7 +81,7 @@ fn what_stands_in_unknown_cells_does_not_matter() {
 #[test]
 fn a_run_with_unknown_cells_goes_on_to_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
-    for (method, name) in [("pcd", "bernoulli"), ("cd", "potts"), ("pcd", "gaussian")] {
+    for (method, name) in [("pcd", "bernoulli"), ("cd", "potts"), ("pcd", "gaussian"), ("pcd", "ternary")] {
         let config = config(method, 260);
         let mut whole = trainer(&config, &kind(name), 0);
         assert_eq!(whole.run(&mut ()).unwrap(), Reason::Done);

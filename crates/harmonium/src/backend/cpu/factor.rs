@@ -5,11 +5,11 @@ use super::panels::{Panel, Strip};
 use super::planes::Planes;
 use super::rows::{Form, Rows};
 use super::simd::Level;
-use super::{amx, dense, lists, russians};
+use super::{dense, lists, russians};
 use crate::real::Real;
 use std::ops::Range;
 
-/// A factor: code words, lists, bytes or numbers. Buffers not in use are kept for later.
+/// A factor: code words, lists or numbers. Buffers not in use are kept for later.
 #[derive(Clone, Debug, Default)]
 pub struct Operand<T> {
     kind: Kind,
@@ -18,7 +18,6 @@ pub struct Operand<T> {
     planes: Planes,
     codes: russians::Codes,
     lists: Lists,
-    bytes: amx::Bytes,
     packed: dense::Packed<T>,
 }
 
@@ -27,7 +26,6 @@ enum Kind {
     #[default]
     Codes,
     Lists,
-    Bytes,
     Dense,
     /// Products have been made already, see [`Operand::set_done`].
     Done,
@@ -43,7 +41,7 @@ impl<T: Real> Operand<T> {
                 let sites = rows.codes.len() / rows.len.max(1);
                 self.lists.load_codes(much, &rows.codes[range.start * sites..range.end * sites], sites, width);
             }
-            Form::Numbers => {
+            Form::Values | Form::Numbers => {
                 self.kind = Kind::Dense;
                 let (columns, values) = numbers(rows, range);
                 self.packed.load(level, much, columns, values);
@@ -52,10 +50,9 @@ impl<T: Real> Operand<T> {
     }
 
     fn load_bits(&mut self, level: Level, much: bool, bits: &Planes, range: &Range<usize>) {
-        self.kind = cheaper(level.tiles_for::<T>(), self.short, bits, range);
+        self.kind = cheaper(self.short, bits, range);
         match self.kind {
             Kind::Lists => self.lists.load(level, much, bits, range),
-            Kind::Bytes => self.bytes.load(much, bits, range),
             _ => self.codes.load(bits, range),
         }
     }
@@ -97,7 +94,6 @@ impl<T: Real> Operand<T> {
                 None => russians::product(level, add, &self.codes, panel.strips, out),
             },
             Kind::Lists => lists::product(level, add, &self.lists, panel.strips, out),
-            Kind::Bytes => amx::product(level, add, &self.bytes, panel, out),
             Kind::Dense => dense::product(level, add, &self.packed, panel.strips, out),
             Kind::Done => {}
         }
@@ -117,12 +113,9 @@ fn numbers<'a, T>(rows: &'a Rows<T>, range: &Range<usize>) -> (usize, &'a [T]) {
 
 /// Lists or code words, whichever takes less time by what was measured per panel (in 0.1 ns, AVX2): 13 for an entry of a
 /// list and 50 for its beginning, 83 for a code word and 4,150 for its tables, or half of that if they are of integers. A
-/// function of the bits alone, so that results do not depend on the model; only tiles have a rule of their own.
-fn cheaper(tiles: bool, short: bool, bits: &Planes, range: &Range<usize>) -> Kind {
+/// function of the bits alone, so that results do not depend on the computer.
+fn cheaper(short: bool, bits: &Planes, range: &Range<usize>) -> Kind {
     let (rows, columns) = (range.len(), bits.columns());
-    if tiles && columns <= amx::LONGEST {
-        return if amx::worth(rows, columns, bits.ones(range)) { Kind::Bytes } else { Kind::Lists };
-    }
     let blocks = columns.div_ceil(40);
     let lists = 13 * bits.ones(range) + 50 * rows * columns.div_ceil(256);
     let tables = blocks * (83 * rows + 4150);

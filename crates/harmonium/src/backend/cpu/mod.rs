@@ -8,7 +8,6 @@
 //! | `russians`, `lists`, `dense` | bits, sparse bits, numbers times a panel |
 //! | `rounded` | weights of 16 bits, for what may be rounded |
 //! | `few` | a few rows of bits, or their transpose, times all panels |
-//! | `amx` | bits times a panel through int8 tiles, where the processor has them |
 //! | `epilogue`, `normals` | σ, draw, bit, sums, right after the product; a draw of Gaussian units |
 //! | `rows` | the states of a layer |
 //! | `factor` | rows as a factor, and which product takes them |
@@ -21,7 +20,6 @@
 
 #![allow(unsafe_code)]
 
-mod amx;
 mod cross;
 mod dense;
 mod epilogue;
@@ -201,10 +199,7 @@ impl<T: Real> Backend<T> for Cpu<T> {
 
     fn round(&mut self, on: bool) -> bool {
         if on && self.other.is_none() {
-            // Tiles round by themselves.
-            let numbers = !self.level.tiles_for::<T>();
-            let make = || PackedModel::rounded(self.level, &self.lowered, self.packed.base());
-            self.other = Some(numbers.then(make).flatten());
+            self.other = Some(PackedModel::rounded(self.level, &self.lowered, self.packed.base()));
         }
         if let Some(other) = self.other.as_mut().and_then(Option::as_mut).filter(|_| on != self.is_rounded) {
             std::mem::swap(&mut self.packed, other);

@@ -13,7 +13,7 @@ use crate::lowered::{LoweredLayer, LoweredModel, Pass};
 use crate::math::add_times;
 use crate::model::Rbm;
 use crate::real::Real;
-use crate::scaled_weights::{Block, ROWS, Stepping};
+use crate::scaled_weights::{Block, ROWS};
 use ndarray::{Array1, Array2, ArrayView2};
 
 // Blocks of a stepping W are those of panels.
@@ -100,7 +100,7 @@ impl<T: Real> PackedModel<T> {
         // Panels of a W that has not changed stay as they are.
         if step.is_some() || !rbm.shares_weights(lowered) {
             let (visible, hidden, weights, _) = lowered.parts_mut();
-            let mut stepping = Stepping::new(rbm, step, weights);
+            let mut stepping = rbm.stepping(step, weights);
             self.set_panels(level, visible, hidden, stepping.blocks(), Block::stepped);
             products = stepping.finish();
             if stepping.is_plain() {

@@ -3,7 +3,6 @@
 //! A kernel works on one panel at a time and reads it from front to back; the edge of the matrix is inside the padding,
 //! so no kernel has a special case for it.
 
-use super::amx::Digits;
 use super::rounded::nearest;
 use super::simd::{Isa, Level, dispatch};
 use super::turn::turned;
@@ -48,25 +47,22 @@ pub struct Panels<T> {
     rows: usize,
     columns: usize,
     strips: Vec<Strip<T>>,
-    /// The digits of every panel; made only where there are tiles.
-    digits: Vec<Digits>,
     /// The same as integers times a step, if they are such; see `rounded`.
     shorts: Vec<Strip<i16>>,
     step: T,
 }
 
-/// One panel: a strip per row, and its digits if they were made.
+/// One panel: a strip per row.
 #[derive(Clone, Copy)]
 pub struct Panel<'a, T> {
     pub strips: &'a [Strip<T>],
-    pub digits: Option<&'a Digits>,
     /// The same as integers times a step.
     pub shorts: Option<(&'a [Strip<i16>], T)>,
 }
 
 impl<'a, T> From<&'a [Strip<T>]> for Panel<'a, T> {
     fn from(strips: &'a [Strip<T>]) -> Panel<'a, T> {
-        Panel { strips, digits: None, shorts: None }
+        Panel { strips, shorts: None }
     }
 }
 
@@ -75,7 +71,7 @@ impl<T: Real> Panels<T> {
     pub fn panel(&self, p: usize) -> Panel<'_, T> {
         let range = p * self.rows..(p + 1) * self.rows;
         let shorts = self.shorts.get(range.clone()).map(|shorts| (shorts, self.step));
-        Panel { strips: &self.strips[range], digits: self.digits.get(p), shorts }
+        Panel { strips: &self.strips[range], shorts }
     }
 
     /// Says that all numbers are multiples of `step` by integers of 16 bits.
@@ -103,15 +99,6 @@ impl<T: Real> Panels<T> {
     /// All panels, one after another.
     pub fn strips(&self) -> &[Strip<T>] {
         &self.strips
-    }
-
-    /// Makes the digits of all panels if there are tiles for them.
-    fn divide(&mut self, level: Level, much: bool) {
-        let panels = if level.tiles_for::<T>() { self.len() } else { 0 };
-        self.digits.resize(panels, Digits::default());
-        threads::each(much, self.digits.iter_mut().zip(self.strips.chunks(self.rows.max(1))), |(digits, panel)| {
-            digits.load(level, panel);
-        });
     }
 
     fn resize(&mut self, rows: usize, columns: usize) {
@@ -146,8 +133,6 @@ pub fn set<'a, T: Real, B: Send>(
         }
         transpose(level, w, turned_scale, turned);
     });
-    plain.divide(level, much);
-    turned.divide(level, much);
 }
 
 dispatch! {

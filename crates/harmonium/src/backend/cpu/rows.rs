@@ -1,4 +1,4 @@
-//! The states of one layer as the kernels hold them: bits in planes, codes, or numbers.
+//! The states of one layer as the kernels hold them: bits in planes, codes of one-hot units, or numbers.
 
 use super::ROWS;
 use super::panels::{Strip, WIDTH};
@@ -16,10 +16,25 @@ pub enum Form {
     /// Units with two values.
     #[default]
     Bits,
-    /// Other finite units.
+    /// One-hot units: the number of the column with the 1.
     Codes,
-    /// Everything else, and grey values of two-valued units as parts of the way from the low to the high value.
+    /// Other finite units: the columns of their states, as numbers.
+    Values,
+    /// Everything else, and data between the states of a finite unit. For two-valued units 0 is the low and 1 the high value.
     Numbers,
+}
+
+impl Form {
+    /// The form of a layer's states.
+    pub fn of<T: Real>(side: &LoweredLayer<T>) -> Form {
+        let unit = side.unit();
+        match unit.n_states() {
+            _ if side.two_values().is_some() => Form::Bits,
+            Some(states) if states == unit.width() => Form::Codes,
+            Some(_) => Form::Values,
+            None => Form::Numbers,
+        }
+    }
 }
 
 /// Rows of states. The buffers of the forms not in use are kept for later.
@@ -57,12 +72,14 @@ impl<T: Real> Rows<T> {
             let columns = self.planes.columns();
             let bit = |k: usize| if self.planes.get(k / columns, k % columns) { T::one() } else { T::zero() };
             self.numbers = (0..self.len * columns).map(bit).collect();
+        }
+        if rows.form == Form::Numbers {
             self.form = Form::Numbers;
         }
         match self.form {
             Form::Bits => self.planes.merge(&rows.planes, known),
             Form::Codes => take(known, &rows.codes, &mut self.codes),
-            Form::Numbers => take(known, &rows.numbers, &mut self.numbers),
+            Form::Values | Form::Numbers => take(known, &rows.numbers, &mut self.numbers),
         }
     }
 
@@ -85,10 +102,18 @@ impl<T: Real> Rows<T> {
                 self.form = Form::Bits;
                 self.planes.load(side.sites(), (0..self.len).map(|i| bits.row(pick(i))));
             }
-            States::Codes(codes) => {
+            States::Codes(codes) if Form::of(side) == Form::Codes => {
                 self.form = Form::Codes;
                 self.codes.clear();
                 (0..self.len).for_each(|i| self.codes.extend(codes.row(pick(i))));
+            }
+            States::Codes(codes) => {
+                self.form = Form::Values;
+                self.numbers.resize(self.len * side.columns(), T::zero());
+                let cells = (0..self.len).flat_map(|i| codes.row(pick(i)));
+                for (site, code) in self.numbers.chunks_exact_mut(side.unit().width()).zip(cells) {
+                    side.unit().state(usize::from(*code), site);
+                }
             }
             States::Real(values) => {
                 self.form = Form::Numbers;
@@ -111,6 +136,11 @@ impl<T: Real> Rows<T> {
         match self.form {
             Form::Bits => States::Bits(self.planes.bits()),
             Form::Codes => States::Codes(Array2::from_shape_vec(shape, self.codes.clone()).unwrap_or_default()),
+            Form::Values => {
+                let sites = self.numbers.chunks_exact(side.unit().width());
+                let codes = sites.map(|site| side.unit().state_of(site) as u16).collect();
+                States::Codes(Array2::from_shape_vec(shape, codes).unwrap_or_default())
+            }
             Form::Numbers => {
                 let mut values = Array2::from_shape_vec(shape, self.numbers.clone()).unwrap_or_default();
                 if let Some([low, high]) = side.two_values() {
@@ -135,9 +165,9 @@ impl<T: Real> Rows<T> {
         &mut self.codes
     }
 
-    /// Makes room for `len` rows of numbers.
-    pub fn numbers_mut(&mut self, len: usize, columns: usize) -> &mut [T] {
-        (self.form, self.len) = (Form::Numbers, len);
+    /// Makes room for `len` rows of numbers: of a finite unit's values, if `form` is that.
+    pub fn numbers_mut(&mut self, form: Form, len: usize, columns: usize) -> &mut [T] {
+        (self.form, self.len) = (form, len);
         self.numbers.resize(len * columns, T::zero());
         &mut self.numbers
     }
@@ -161,7 +191,7 @@ impl<T: Real> Rows<T> {
                     unit.state(usize::from(*code), site);
                 }
             }
-            Form::Numbers => {
+            Form::Values | Form::Numbers => {
                 out.copy_from_slice(&self.numbers[r * out.len()..(r + 1) * out.len()]);
                 if let Some([low, high]) = side.two_values() {
                     out.iter_mut().for_each(|x| *x = low + *x * (high - low));
@@ -190,12 +220,13 @@ impl<T: Real> Rows<T> {
     }
 }
 
-/// Copies the cells that are known, row after row of one cell per site.
+/// Copies the cells that are known, row after row of as many cells for every site.
 fn take<A: Copy>(known: &Planes, from: &[A], to: &mut [A]) {
-    let sites = known.columns().max(1);
-    for (k, (from, to)) in from.iter().zip(to).enumerate() {
+    let (sites, cells) = (known.columns().max(1), (known.rows() * known.columns()).max(1));
+    let width = (from.len() / cells).max(1);
+    for (k, (from, to)) in from.chunks_exact(width).zip(to.chunks_exact_mut(width)).enumerate() {
         if known.get(k / sites, k % sites) {
-            *to = *from;
+            to.copy_from_slice(from);
         }
     }
 }

@@ -2,20 +2,13 @@
 //!
 //! Kernels are plain Rust over rows of 32 numbers, which the compiler turns into vector code for the features that are
 //! switched on around it; the portable compilation is the specification of the others, and all give the same bits,
-//! because none reorders a sum, or fuses a multiplication with an addition where another does not. Only products through
-//! tiles (`amx`) round differently.
+//! because none reorders a sum, or fuses a multiplication with an addition where another does not.
 
-#[cfg(target_arch = "x86_64")]
-use super::amx;
 use crate::error::{Error, Result};
-use std::any::TypeId;
 
 /// A set of instructions. Made only by [`Level::available`], so a level in hand is one this processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
-    isa: Isa,
-    tiles: bool,
-}
+pub struct Level(Isa);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Isa {
@@ -24,50 +17,33 @@ pub(super) enum Isa {
     Avx512,
 }
 
-/// The environment variable that forces a level: `portable`, `avx2`, `avx512` or `amx`.
+/// The environment variable that forces a level: `portable`, `avx2` or `avx512`.
 pub const VARIABLE: &str = "HARMONIUM_SIMD";
 
 impl Level {
     /// The levels of this processor, slowest first.
     pub fn available() -> Vec<Level> {
-        let mut all = vec![Level::of(Isa::Portable)];
+        let mut all = vec![Level(Isa::Portable)];
         #[cfg(target_arch = "x86_64")]
         {
             let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
             if avx2 && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") {
-                all.push(Level::of(Isa::Avx2));
+                all.push(Level(Isa::Avx2));
             }
             let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
             let words = is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512dq");
             if all.len() == 2 && wide && words {
-                all.push(Level::of(Isa::Avx512));
-                if amx::available() {
-                    all.push(Level { isa: Isa::Avx512, tiles: true });
-                }
+                all.push(Level(Isa::Avx512));
             }
         }
         all
     }
 
-    const fn of(isa: Isa) -> Level {
-        Level { isa, tiles: false }
-    }
-
-    /// Every set of vectors with tiles: the processor's own, or emulated ones.
-    #[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
-    pub fn with_tiles() -> Vec<Level> {
-        if !amx::available() {
-            amx::emulator::install();
-        }
-        Level::available().into_iter().filter(|l| !l.tiles).map(|l| Level { tiles: true, ..l }).collect()
-    }
-
-    /// The fastest level, or the one the environment variable names; refuses a name this processor does not have. Tiles have to
-    /// be named: they have not run on hardware yet.
+    /// The fastest level, or the one the environment variable names; refuses a name this processor does not have.
     pub fn choose() -> Result<Level> {
         let all = Level::available();
         let Ok(name) = std::env::var(VARIABLE) else {
-            return Ok(all.into_iter().rfind(|l| !l.tiles).unwrap_or(Level::of(Isa::Portable)));
+            return Ok(all.last().copied().unwrap_or(Level(Isa::Portable)));
         };
         all.iter().find(|l| l.name() == name).copied().ok_or_else(|| {
             let known = all.iter().map(|l| l.name()).collect::<Vec<_>>().join(", ");
@@ -78,27 +54,15 @@ impl Level {
 
     /// Its name, as the environment variable takes it.
     pub fn name(self) -> &'static str {
-        match self.isa {
-            _ if self.tiles => "amx",
+        match self.0 {
             Isa::Portable => "portable",
             Isa::Avx2 => "avx2",
             Isa::Avx512 => "avx512",
         }
     }
 
-    /// Whether products of bits with numbers go through tiles, which round differently than the kernels of the other
-    /// levels: to 10⁻⁷ of a column's largest number.
-    pub fn has_tiles(self) -> bool {
-        self.tiles
-    }
-
-    /// Whether there are tiles for numbers of this type.
-    pub(super) fn tiles_for<T: 'static>(self) -> bool {
-        self.tiles && TypeId::of::<T>() == TypeId::of::<f32>()
-    }
-
     pub(super) fn isa(self) -> Isa {
-        self.isa
+        self.0
     }
 }
 

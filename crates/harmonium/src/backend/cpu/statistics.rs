@@ -247,7 +247,8 @@ impl<T: Real> Scratch<T> {
 fn visible_sums<T: Real>(cpu: &Cpu<T>, slot: Slot, weights: Option<&[T]>, out: &mut Array2<T>) {
     let (side, rows) = (cpu.lowered.visible(), &cpu.slots[slot].visible);
     let n_sums = if side.unit().quadratic() { 2 } else { 1 };
-    if side.two_values().is_some() || n_sums == 2 {
+    // The first statistic is x, so rows of numbers are their own statistics.
+    if side.two_values().is_some() || n_sums == 2 || (side.unit().width() == 1 && side.unit().n_stats() == 1) {
         let much = worth_threads(rows.len() / 8, side.columns(), WIDTH);
         return rows.sums(cpu.level, much, weights, out.slice_mut(s![..n_sums, ..]));
     }

@@ -4,7 +4,7 @@ use super::epilogue::{self, Draw};
 use super::normals::{self, Spread};
 use super::packed::Direction;
 use super::panels::{Panel, Strip, WIDTH};
-use super::rows::Rows;
+use super::rows::{Form, Rows};
 use super::simd::Level;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, worth_threads};
 use crate::backend::{Slot, Sweeps};
@@ -53,17 +53,18 @@ impl<T: Real> Half<'_, T> {
     /// Draws `to`; its inputs may be `ready` in `scratch.inputs`.
     fn run(&self, from: &Rows<T>, to: &mut Rows<T>, scratch: &mut Scratch<T>, ready: bool) {
         let len = from.len();
-        match self.to.two_values() {
-            Some(_) => drop(to.bits_mut(len, self.to.columns())),
-            None if self.to.unit().n_states().is_some() => drop(to.codes_mut(len, self.to.sites())),
-            None => drop(to.numbers_mut(len, self.to.columns())),
+        let form = Form::of(self.to);
+        match form {
+            Form::Bits => drop(to.bits_mut(len, self.to.columns())),
+            Form::Codes => drop(to.codes_mut(len, self.to.sites())),
+            Form::Values | Form::Numbers => drop(to.numbers_mut(form, len, self.to.columns())),
         }
         for range in row_chunks(len) {
             let much = worth_threads(range.len(), self.from.columns(), self.to.columns());
             if !ready {
                 scratch.load(self.level, much, from, &range, self.from.unit().width(), &self.direction.panels);
             }
-            if self.to.two_values().is_some() {
+            if form == Form::Bits {
                 self.draw_bits(much, &range, to, scratch, ready);
             } else if self.to.unit().quadratic() && self.beta.is_none() {
                 self.draw_numbers(much, &range, to, scratch, ready);
@@ -74,7 +75,7 @@ impl<T: Real> Half<'_, T> {
                 self.draw_rows(much, &range, to, &scratch.inputs);
             }
         }
-        if self.to.two_values().is_some() {
+        if form == Form::Bits {
             to.bits_mut(len, self.to.columns()).trim();
         }
     }
@@ -107,14 +108,14 @@ impl<T: Real> Half<'_, T> {
             let spread = Spread::new(direction.eta.slice(s![.., panel * WIDTH..panel * WIDTH + out.ncols()]));
             normals::draw(self.level, x, &spread, Draw { key: self.key, panel, first: range.start }, out);
         };
-        let numbers = &mut to.numbers_mut(len, columns)[range.start * columns..range.end * columns];
+        let numbers = &mut to.numbers_mut(Form::Numbers, len, columns)[range.start * columns..range.end * columns];
         // The buffer has the shape by construction.
         let Ok(mut numbers) = ArrayViewMut2::from_shape((range.len(), columns), numbers) else { return };
         let panels = scratch.inputs.chunks_mut(range.len()).zip(numbers.axis_chunks_iter_mut(Axis(1), WIDTH));
         threads::each(much, panels.enumerate(), task);
     }
 
-    /// Draws row by row, for units that need several columns, and for numbers at other temperatures.
+    /// Draws row by row, for units with several columns or more than two values, and for numbers at other temperatures.
     fn draw_rows(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, inputs: &[Strip<T>]) {
         let (unit, columns, sites, len) = (self.to.unit(), self.to.columns(), self.to.sites(), to.len());
         let draw = |r: usize, buffer: &mut Buffer<T>, x: &mut [T]| {
@@ -134,8 +135,9 @@ impl<T: Real> Half<'_, T> {
             uniforms: vec![T::zero(); sites * unit.n_uniforms()],
             eta: Array2::zeros(self.direction.eta.dim()),
         };
-        if unit.n_states().is_none() {
-            let numbers = &mut to.numbers_mut(len, columns)[range.start * columns..range.end * columns];
+        let form = Form::of(self.to);
+        if form != Form::Codes {
+            let numbers = &mut to.numbers_mut(form, len, columns)[range.start * columns..range.end * columns];
             return threads::each(much, numbers.chunks_mut(ROWS * columns).enumerate(), |(block, rows)| {
                 let mut buffer = buffer();
                 for (r, x) in rows.chunks_mut(columns).enumerate() {

@@ -1,4 +1,4 @@
-//! Bars and stripes: on K × K pixels whole rows or whole columns are lit; 2·2ᴷ − 2 distinct patterns (MacKay 2003, ch. 43).
+//! Bars and stripes: whole rows or whole columns of K × K pixels are on; 2·2ᴷ − 2 distinct patterns (MacKay 2003, ch. 43).
 
 use super::Memory;
 use ndarray::Array2;
@@ -8,8 +8,8 @@ const MOST: usize = 12;
 
 /// Every pattern once, so that the entropy is log(2·2ᴷ − 2).
 ///
-/// First the patterns of lit rows in the order of their binary numbers, then those of lit columns that are not among
-/// them: all but the dark and the bright one.
+/// First the patterns of rows in the order of their binary numbers, then those of columns, without the two patterns that are
+/// both: all off and all on.
 pub fn make(argument: Option<&str>) -> Result<Memory, String> {
     let k = super::size(argument, 3, 1..=MOST)?;
     let codes = 1usize << k;

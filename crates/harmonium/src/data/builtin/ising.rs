@@ -1,8 +1,8 @@
 //! The Ising model at its critical point: E = −Σ sᵢsⱼ over neighbours on a torus of L × L spins, β = ½ log(1 + √2).
 //!
-//! Sampled by Swendsen and Wang's clusters (1987): equal neighbours are bound with probability 1 − e^(−2β), which at this
-//! β (Onsager 1944) is 2 − √2, and every cluster gets a random sign. Every row is the end of a chain of its own, so
-//! rows are independent of each other.
+//! Sampled by the cluster algorithm of Swendsen and Wang (1987): equal neighbours are bound with probability 1 − e^(−2β), which
+//! is 2 − √2 at this β (Onsager 1944), and every cluster gets a random sign. Every row is the end of its own chain, so rows are
+//! independent.
 
 use super::Memory;
 use crate::rng::Key;
@@ -32,7 +32,7 @@ pub fn make(argument: Option<&str>) -> Result<Memory, String> {
 /// The end of one chain; true is up.
 fn sample(key: Key, row: u64, l: usize) -> Vec<bool> {
     let sites = l * l;
-    // Per site: the bonds to the right and down, and the sign if the site stands for a cluster.
+    // Per site: the bonds to the right and down, and the sign if the site represents a cluster.
     let mut u = vec![0f32; 3 * sites];
     key.fill(row, &mut u);
     let mut up: Vec<bool> = u[..sites].iter().map(|u| *u < 0.5).collect();
@@ -56,13 +56,13 @@ fn sample(key: Key, row: u64, l: usize) -> Vec<bool> {
     up
 }
 
-/// Disjoint sets: every site points towards the one that stands for its cluster.
+/// Disjoint sets: every site points towards the representative of its cluster.
 struct Clusters(Vec<usize>);
 
 impl Clusters {
     fn find(&mut self, mut i: usize) -> usize {
         while self.0[i] != i {
-            // Halving the path keeps later walks short.
+            // Path halving keeps later searches short.
             self.0[i] = self.0[self.0[i]];
             i = self.0[i];
         }

@@ -1,4 +1,4 @@
-//! Built-in data: `builtin:NAME` or `builtin:NAME:ARGUMENT`, embedded or generated, always the same numbers.
+//! Built-in data: `builtin:NAME` or `builtin:NAME:ARGUMENT`, embedded or generated, always with the same numbers.
 //!
 //! **To add one: write its file, add its line to [`BUILTINS`].**
 
@@ -15,13 +15,13 @@ use std::ops::RangeInclusive;
 
 /// A data set that needs no file.
 pub struct Builtin {
-    /// Its name behind `builtin:`.
+    /// Its name after `builtin:`.
     pub name: &'static str,
     /// One line for help.
     pub about: &'static str,
-    /// The kind of visible unit it suits.
+    /// The kind of visible units for it.
     pub visible: &'static str,
-    /// Makes it; the argument stands behind the name and a colon. A refusal says what the argument may be.
+    /// Makes it. The argument follows the name and a colon; an error states what it may be.
     pub make: fn(argument: Option<&str>) -> std::result::Result<Memory, String>,
 }
 
@@ -41,7 +41,7 @@ pub const BUILTINS: &[Builtin] = &[
     },
     Builtin {
         name: "shifter",
-        about: "N bits, the same shifted cyclically, 3 bits that say how, each row once; shifter:N, default 8",
+        about: "N bits, the same bits shifted cyclically, 3 bits for the shift, each row once; shifter:N, default 8",
         visible: "bernoulli",
         make: shifter::make,
     },
@@ -53,7 +53,7 @@ pub const BUILTINS: &[Builtin] = &[
     },
     Builtin {
         name: "mixture",
-        about: "2000 points of four Gaussians at the corners of a square",
+        about: "2000 points from four Gaussians at the corners of a square",
         visible: "gaussian",
         make: planar::mixture,
     },
@@ -71,7 +71,7 @@ pub const BUILTINS: &[Builtin] = &[
     },
 ];
 
-/// The entry a data argument names and its argument, if it begins with `builtin:`.
+/// The entry and the argument that a data path names, if it starts with `builtin:`.
 pub fn find(spec: &str) -> Option<Result<(&'static Builtin, Option<&str>)>> {
     let rest = spec.strip_prefix("builtin:")?;
     let (name, argument) = rest.split_once(':').map_or((rest, None), |(name, argument)| (name, Some(argument)));
@@ -84,7 +84,7 @@ pub fn find(spec: &str) -> Option<Result<(&'static Builtin, Option<&str>)>> {
     }))
 }
 
-/// Makes built-in data.
+/// Opens built-in data.
 pub(super) fn open(spec: &str, builtin: &Builtin, argument: Option<&str>) -> Result<Box<dyn Source>> {
     match (builtin.make)(argument) {
         Ok(memory) => Ok(Box::new(memory)),
@@ -92,7 +92,7 @@ pub(super) fn open(spec: &str, builtin: &Builtin, argument: Option<&str>) -> Res
     }
 }
 
-/// The size an argument states, or `default`.
+/// The size in an argument, or `default`.
 fn size(argument: Option<&str>, default: usize, range: RangeInclusive<usize>) -> std::result::Result<usize, String> {
     let Some(text) = argument else { return Ok(default) };
     text.parse().ok().filter(|n| range.contains(n)).ok_or_else(|| {
@@ -101,12 +101,12 @@ fn size(argument: Option<&str>, default: usize, range: RangeInclusive<usize>) ->
     })
 }
 
-/// Refuses an argument where there is none to give.
+/// Refuses any argument.
 fn no_argument(argument: Option<&str>) -> std::result::Result<(), String> {
-    argument.map_or(Ok(()), |text| Err(format!("it takes no argument, but '{}' was given", shown(text))))
+    argument.map_or(Ok(()), |text| Err(format!("this data set takes no argument, but '{}' was given", shown(text))))
 }
 
-/// Random numbers of a generator's own, the same for everyone.
+/// The random numbers of one generator, always the same.
 fn key(generator: u64) -> Key {
     Key::root(0).of(Purpose::Builtin).step(generator)
 }

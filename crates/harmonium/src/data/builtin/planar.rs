@@ -1,4 +1,4 @@
-//! Points in the plane: curves and clusters with Gaussian noise, 2,000 of each, the groups taking turns.
+//! Points in the plane: curves and clusters with Gaussian noise, 2,000 points each, alternating between the groups.
 
 use super::Memory;
 use crate::rng::{self, Key};
@@ -7,7 +7,7 @@ use std::f64::consts::{PI, TAU};
 
 const ROWS: usize = 2000;
 
-/// Where the Gaussians of the mixture stand.
+/// The centres of the Gaussians of the mixture.
 const CORNERS: [[f64; 2]; 4] = [[2.0, 2.0], [-2.0, 2.0], [-2.0, -2.0], [2.0, -2.0]];
 
 /// Four Gaussians of standard deviation 0.5 at (±2, ±2), counter-clockwise.
@@ -32,7 +32,7 @@ pub fn rings(argument: Option<&str>) -> Result<Memory, String> {
     })
 }
 
-/// A point of `curve` by row and a uniform number, plus noise.
+/// Points of `curve`, a function of the row and a uniform number, plus noise.
 fn points(
     argument: Option<&str>,
     generator: u64,

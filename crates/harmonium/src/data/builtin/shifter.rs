@@ -1,7 +1,7 @@
-//! The shifter ensemble: N bits, the same bits shifted cyclically by −1, 0 or +1, and three bits of which one is lit.
+//! The shifter ensemble: N bits, the same bits shifted cyclically by −1, 0 or +1, and three bits of which one is on.
 //!
-//! Hinton and Sejnowski, *Learning and relearning in Boltzmann models*, 1986. A row is x₁…x_N, y₁…y_N, l₁l₂l₃ with
-//! y = x shifted left (yᵢ = xᵢ₊₁, l₁ lit), not shifted (l₂ lit), or shifted right (yᵢ = xᵢ₋₁, l₃ lit).
+//! Hinton and Sejnowski, *Learning and relearning in Boltzmann machines*, 1986. A row is x₁…x_N, y₁…y_N, l₁l₂l₃ with
+//! y = x shifted left (yᵢ = xᵢ₊₁, l₁ on), not shifted (l₂ on), or shifted right (yᵢ = xᵢ₋₁, l₃ on).
 
 use super::Memory;
 use ndarray::Array2;

@@ -1,4 +1,4 @@
-//! The number types of a .npy file, each read as f64: bool, u1 to u8, i1 to i8, f2, f4, f8 in either byte order.
+//! The number types of a .npy file, all read as f64: bool, u1 to u8, i1 to i8, f2, f4, f8 in either byte order.
 //!
 //! Integers beyond 2⁵³ are rounded to the nearest f64.
 
@@ -64,7 +64,7 @@ impl Dtype {
         }
     }
 
-    /// The numbers these bytes are.
+    /// The numbers in these bytes.
     pub fn decode(self, bytes: &[u8]) -> Vec<f64> {
         match self.kind {
             Kind::Bool => bytes.iter().map(|b| f64::from(u8::from(*b != 0))).collect(),

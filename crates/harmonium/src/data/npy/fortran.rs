@@ -1,4 +1,4 @@
-//! Arrays in Fortran order: every column stands together, so a block of rows is fetched from as many places as columns.
+//! Arrays in Fortran order: columns are contiguous, so a block of rows is read from as many positions as there are columns.
 
 use super::super::Source;
 use super::super::bytes::Bytes;
@@ -9,7 +9,7 @@ use ndarray::{Array2, ArrayView1};
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-/// Packed data cannot be read at any place and is unpacked into memory, up to this many bytes.
+/// Compressed data cannot be read at any position, so it is decompressed into memory, up to this many bytes.
 const MOST_UNPACKED: u64 = 1 << 30;
 
 trait Places: Read + Seek + Send {}
@@ -18,7 +18,7 @@ impl<R: Read + Seek + Send> Places for R {}
 struct Fortran {
     path: PathBuf,
     file: Box<dyn Places>,
-    /// Where the first number stands.
+    /// The position of the first number.
     start: u64,
     header: Header,
     extent: Extent,
@@ -38,7 +38,8 @@ pub(super) fn open(mut bytes: Bytes, header: Header, extent: Extent) -> Result<B
 fn unpack(mut bytes: Bytes, extent: Extent) -> Result<Vec<u8>> {
     let expected = extent.bytes;
     if expected > MOST_UNPACKED {
-        let problem = format!("the packed array in Fortran order has {expected} bytes, the limit is {MOST_UNPACKED}");
+        let problem =
+            format!("the compressed array in Fortran order has {expected} bytes, the limit is {MOST_UNPACKED}");
         return Err(bytes.refuse(problem + ": save it in C order"));
     }
     let mut raw = Vec::new();
@@ -49,7 +50,9 @@ fn unpack(mut bytes: Bytes, extent: Extent) -> Result<Vec<u8>> {
         std::cmp::Ordering::Less => {
             Err(bytes.refuse(format!("the header claims {expected} bytes of data, but {} bytes follow", raw.len())))
         }
-        std::cmp::Ordering::Greater => Err(bytes.refuse(format!("more data follows the {expected} bytes it claims"))),
+        std::cmp::Ordering::Greater => {
+            Err(bytes.refuse(format!("more data follows the {expected} bytes in the header")))
+        }
     }
 }
 
@@ -84,7 +87,7 @@ impl Source for Fortran {
 }
 
 impl Fortran {
-    /// `count` numbers from number `first` of the data on.
+    /// `count` numbers of the data, starting with number `first`.
     fn numbers(&mut self, first: u64, count: usize) -> Result<Vec<f64>> {
         let size = self.header.dtype.size();
         let mut bytes = vec![0; count * size];
@@ -95,8 +98,8 @@ impl Fortran {
     }
 }
 
-/// Where number `c` of a row (in C order) stands among the columns of a Fortran array: the digits of c in the mixed base
-/// `extents`, last digit first, become digits of which the first varies fastest.
+/// The column of a Fortran array that holds number `c` of a row in C order: the digits of c in the mixed base `extents`, last
+/// digit first, become digits of which the first varies fastest.
 fn fortran_place(mut c: u64, extents: &[u64]) -> u64 {
     let mut place = 0;
     let mut stride: u64 = extents.iter().product();

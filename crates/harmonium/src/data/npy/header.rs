@@ -1,13 +1,13 @@
 //! The header of a .npy file: magic, version, and a Python dict of `descr`, `fortran_order` and `shape`.
 //!
-//! The dict is read strictly from left to right, without recursion: a hostile one cannot exhaust the stack.
+//! The dict is parsed from left to right without recursion, so that a hostile one cannot exhaust the stack.
 
 use super::super::shown;
 use super::dtype::Dtype;
 use std::io::{self, Read};
 
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// NumPy itself refuses headers beyond 10,000 bytes unless told that the file is trusted.
+/// NumPy itself refuses headers above 10,000 bytes unless the file is declared as trusted.
 const MOST_HEADER: usize = 1 << 16;
 /// NumPy's own limit on dimensions is 64.
 const MOST_DIMENSIONS: usize = 64;
@@ -24,7 +24,7 @@ pub(super) struct Header {
     pub start: u64,
 }
 
-/// Why a header is refused: the file could not be read, or it says something wrong.
+/// Why a header is refused: the file could not be read, or its content is wrong.
 pub(super) enum Refusal {
     Io(io::Error),
     Problem(String),
@@ -81,7 +81,7 @@ pub(in super::super) fn to_bytes(shape: &[u64]) -> Vec<u8> {
     [MAGIC.as_slice(), &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
 }
 
-/// What is left of the dict.
+/// The part of the dict that is not parsed yet.
 struct Parser<'a> {
     text: &'a [u8],
 }
@@ -95,7 +95,7 @@ impl Parser<'_> {
             self.expect(b':')?;
             match key.as_str() {
                 "descr" if self.peek() == Some(b'[') => {
-                    return Err("structured arrays are not tables of numbers".into());
+                    return Err("the array is structured, expected numbers".into());
                 }
                 "descr" => dtype = Some(Dtype::parse(&self.string()?)?),
                 "fortran_order" => fortran = Some(self.boolean()?),
@@ -108,7 +108,7 @@ impl Parser<'_> {
             }
         }
         if self.peek().is_some() {
-            return Err("something follows the dict in the .npy header".into());
+            return Err("the .npy header has text after the dict".into());
         }
         let missing = |key| move || format!("the .npy header has no '{key}'");
         Ok((
@@ -132,14 +132,14 @@ impl Parser<'_> {
 
     fn expect(&mut self, byte: u8) -> Result<(), String> {
         let wanted = char::from(byte);
-        if self.take(byte) { Ok(()) } else { Err(format!("the .npy header is garbled: '{wanted}' was expected")) }
+        if self.take(byte) { Ok(()) } else { Err(format!("the .npy header is malformed: expected '{wanted}'")) }
     }
 
     fn string(&mut self) -> Result<String, String> {
         let quote = if self.peek() == Some(b'"') { b'"' } else { b'\'' };
         self.expect(quote)?;
         let end = self.text.iter().position(|b| *b == quote);
-        let end = end.ok_or_else(|| "the .npy header is garbled: a string does not end".to_string())?;
+        let end = end.ok_or_else(|| "the .npy header is malformed: a string does not end".to_string())?;
         let text = String::from_utf8_lossy(&self.text[..end]).into_owned();
         self.text = &self.text[end + 1..];
         Ok(text)
@@ -153,7 +153,7 @@ impl Parser<'_> {
                 return Ok(value);
             }
         }
-        Err("the .npy header is garbled: fortran_order is neither True nor False".into())
+        Err("the .npy header is malformed: fortran_order is neither True nor False".into())
     }
 
     fn shape(&mut self) -> Result<Vec<u64>, String> {
@@ -172,7 +172,7 @@ impl Parser<'_> {
         Ok(shape)
     }
 
-    /// One number of the shape; Python 2 wrote an L behind it.
+    /// One number of the shape; Python 2 wrote an L after it.
     fn extent(&mut self) -> Result<u64, String> {
         if self.peek() == Some(b'-') {
             return Err("the shape in the .npy header is negative".into());
@@ -180,8 +180,8 @@ impl Parser<'_> {
         let n = self.text.iter().take_while(|b| b.is_ascii_digit()).count();
         let digits = std::str::from_utf8(&self.text[..n]).unwrap_or_default();
         let number = digits.parse().map_err(|_| match n {
-            0 => "the .npy header is garbled: the shape is no tuple of numbers".to_string(),
-            _ => format!("the shape in the .npy header has the impossible extent {}", shown(digits)),
+            0 => "the .npy header is malformed: the shape is not a tuple of numbers".to_string(),
+            _ => format!("the shape in the .npy header has an impossible size {}", shown(digits)),
         })?;
         self.text = &self.text[n..];
         self.take(b'L');
@@ -206,17 +206,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_garbled_is_named() {
+    fn malformed_headers_are_refused_by_name() {
         for (text, message) in [
-            ("", "'{' was expected"),
+            ("", "expected '{'"),
             ("{'descr': [('a', '<f8')]", "structured"),
             ("{'descr': '<f8', 'fortran_order': False}", "no 'shape'"),
             ("{'descr': '<f8', 'fortran_order': 1}", "neither True nor False"),
             ("{'shape': (-1, 3)}", "negative"),
-            ("{'shape': (99999999999999999999, 3)}", "impossible extent 99999999999999999999"),
-            ("{'shape': 3}", "'(' was expected"),
-            ("{'shape': (a,)}", "no tuple"),
-            ("{'shape': (3,)} x", "something follows"),
+            ("{'shape': (99999999999999999999, 3)}", "impossible size 99999999999999999999"),
+            ("{'shape': 3}", "expected '('"),
+            ("{'shape': (a,)}", "not a tuple"),
+            ("{'shape': (3,)} x", "text after the dict"),
             ("{'color': 3}", "unknown key 'color'"),
             ("{'descr", "does not end"),
         ] {

@@ -1,7 +1,7 @@
-//! NumPy's .npy: a header that says type, order and shape, then the numbers; read in blocks, never mapped.
+//! NumPy's .npy: a header with type, order and shape, then the numbers; read in blocks, never memory-mapped.
 //!
 //! An array of shape (n, c) is n rows of c numbers; (n, h, w) and more dimensions are n rows, each flattened in C order,
-//! whatever the order in the file. The shape is checked against the length of the file before anything is allocated.
+//! whatever the order in the file. The shape is compared with the length of the file before anything is allocated.
 
 mod dtype;
 mod fortran;
@@ -18,7 +18,7 @@ use crate::error::Result;
 use header::{Header, Refusal};
 use std::path::Path;
 
-/// Whether a file that begins so can only be meant as .npy.
+/// Whether a file with these first bytes is .npy.
 pub(super) fn begins(head: &[u8]) -> bool {
     head.starts_with(header::MAGIC)
 }
@@ -29,7 +29,7 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>
     from_bytes(Bytes::open(path)?)
 }
 
-/// Opens an array wherever it stands.
+/// Opens an array in a file or an archive.
 pub(super) fn from_bytes(mut bytes: Bytes) -> Result<Box<dyn Source>> {
     let header = Header::read(&mut bytes.reader).map_err(|e| match e {
         Refusal::Io(e) => bytes.failed(e),
@@ -44,7 +44,7 @@ pub(super) fn from_bytes(mut bytes: Bytes) -> Result<Box<dyn Source>> {
     Ok(Box::new(Flat { bytes, dtype, extent, unit: 1.0, image: flat::image(shape), done: 0 }))
 }
 
-/// The shape of an array of numbers; none if this is no such array.
+/// The shape of an array of numbers; none if this is not one.
 pub(super) fn shape(bytes: &mut Bytes) -> Option<Vec<u64>> {
     Header::read(&mut bytes.reader).ok().map(|header| header.shape)
 }

@@ -1,9 +1,9 @@
-//! Writing .npy: an array of any number of dimensions, f64, C order, atomically; tables that grow go through
+//! Writing .npy: an array of any number of dimensions, f64, in C order, atomically. Tables that are written block by block use
 //! [`write_table`](super::super::write_table).
 
 use super::header;
+use crate::atomic;
 use crate::error::Result;
-use crate::file::atomic;
 use ndarray::{ArrayView, Dimension};
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! Cells of a line: split at the separator, without the white space and the quotes around them.
+//! The cells of a line: split at the separator, without surrounding white space and quotes.
 
-/// What stands between two cells.
+/// What separates two cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Separator {
     /// This byte.
@@ -9,20 +9,20 @@ pub(super) enum Separator {
     Space,
 }
 
-/// The separators a table can have; of equals the first is taken.
+/// The separators a table can have; the first wins a tie.
 const SEPARATORS: [Separator; 4] =
     [Separator::Byte(b','), Separator::Byte(b'\t'), Separator::Byte(b';'), Separator::Space];
-/// A line that is longer than this is judged by its beginning.
+/// Only this many bytes of a line are used to guess.
 const GUESS_BYTES: usize = 1 << 16;
 
 impl Separator {
-    /// The separator that makes the most numbers (or missing ones) of a row; between equals the line above decides.
+    /// The separator that splits a row into the most numbers (or missing ones); the line above decides a tie.
     pub fn guess(row: &[u8], above: &[u8]) -> Separator {
         let numbers = |s: Separator, line: &[u8]| {
             let line = &line[..line.len().min(GUESS_BYTES)];
             s.cells(line).filter(|cell| !matches!(number(cell), Cell::Text)).count()
         };
-        // The last of equals is what `max_by_key` returns.
+        // `max_by_key` returns the last of equal elements.
         let best = SEPARATORS.into_iter().rev().max_by_key(|s| (numbers(*s, row), numbers(*s, above)));
         best.unwrap_or(Separator::Space)
     }
@@ -49,7 +49,7 @@ impl Separator {
 #[derive(Clone)]
 pub(in super::super) struct Cells<'a> {
     separator: Separator,
-    /// What is left; none behind the last cell.
+    /// What is left; none after the last cell.
     rest: Option<&'a [u8]>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Iterator for Cells<'a> {
     }
 }
 
-/// Length of the text between the quote at the beginning and the one that closes it; two quotes stand for one.
+/// Length of the text between an opening quote and the one that closes it; a doubled quote is one quote.
 fn quoted(cell: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -86,23 +86,23 @@ fn quoted(cell: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where in a row the reading stands, for rows that go on in the next line because a quoted cell does.
+/// The position relative to quotes, for rows that continue on the next line inside a quoted cell.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Quotes {
-    /// Outside of quotes; whether a quote here would open a cell.
+    /// Outside quotes; whether a quote here would open a cell.
     Outside(bool),
-    /// Within a quoted cell.
+    /// Inside a quoted cell.
     Open,
-    /// Behind a quote that closes the cell, unless another one follows.
+    /// After a quote that closes the cell, unless another quote follows.
     Closing,
 }
 
 impl Quotes {
-    /// At the beginning of a row.
+    /// The start of a row.
     pub const START: Quotes = Quotes::Outside(true);
 
-    /// The state behind these bytes.
-    pub fn behind(self, bytes: &[u8]) -> Quotes {
+    /// The state after these bytes.
+    pub fn after(self, bytes: &[u8]) -> Quotes {
         bytes.iter().fold(self, |state, byte| match (state, byte) {
             (Quotes::Outside(true) | Quotes::Closing, b'"') | (Quotes::Open, 0..b'"' | b'#'..) => Quotes::Open,
             (Quotes::Open, b'"') => Quotes::Closing,
@@ -111,10 +111,10 @@ impl Quotes {
     }
 }
 
-/// Ways to write that a number is missing, in lower case.
+/// How a missing number is written, in lower case.
 const MISSING: [&str; 7] = ["", "nan", "na", "n/a", "null", "none", "?"];
 
-/// What a cell says.
+/// The content of a cell.
 pub(in super::super) enum Cell {
     Number(f64),
     Missing,
@@ -123,7 +123,7 @@ pub(in super::super) enum Cell {
 
 /// Reads a cell.
 pub(in super::super) fn number(cell: &[u8]) -> Cell {
-    // Half of the tables of this world are digits.
+    // A fast path: many tables are single digits.
     if let [digit @ b'0'..=b'9'] = cell {
         return Cell::Number(f64::from(digit - b'0'));
     }
@@ -131,7 +131,7 @@ pub(in super::super) fn number(cell: &[u8]) -> Cell {
     match text.parse::<f64>() {
         Ok(x) if !x.is_nan() => Cell::Number(x),
         _ if MISSING.iter().any(|m| text.eq_ignore_ascii_case(m)) => Cell::Missing,
-        // What parses and is no number, such as "-nan".
+        // It parses as a number that is NaN, such as "-nan".
         Ok(_) => Cell::Missing,
         Err(_) => Cell::Text,
     }
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn open_quotes_are_noticed() {
-        let open = |line: &str| Quotes::START.behind(line.as_bytes()) == Quotes::Open;
+        let open = |line: &str| Quotes::START.after(line.as_bytes()) == Quotes::Open;
         for line in ["\"", "1,\"a", "1 \"a\"\"", "\"a\", \"b", "\"\n"] {
             assert!(open(line), "{line}");
         }

@@ -1,9 +1,9 @@
-//! Which columns of a text table are data: those chosen, in the order of the choice, without the label.
+//! Which columns of a text table are data: the chosen ones, in the chosen order, without the label.
 
 use super::super::{MOST_COLUMNS, ReadOptions, shown};
 use std::ops::RangeInclusive;
 
-/// One part of a choice such as `1-4,7,height`.
+/// One item of a list of columns such as `1-4,7,height`.
 enum Item<'a> {
     /// Columns by number, counted from 1.
     Numbers(RangeInclusive<usize>),
@@ -11,7 +11,7 @@ enum Item<'a> {
     Name(&'a str),
 }
 
-/// What is not a number or a range is a name.
+/// Anything that is not a number or a range is a name.
 fn parse(text: &str) -> Item<'_> {
     let text = text.trim();
     let (first, last) = text.split_once('-').unwrap_or((text, text));
@@ -28,13 +28,13 @@ fn items(options: &ReadOptions) -> impl Iterator<Item = Item<'_>> {
 fn label(options: &ReadOptions) -> Option<Item<'_>> {
     options.label_column.as_deref().map(|text| match text {
         "first" => Item::Numbers(1..=1),
-        // Replaced by the number of columns where that is known.
+        // Replaced by the number of columns once that is known.
         "last" => Item::Numbers(usize::MAX..=usize::MAX),
         _ => parse(text),
     })
 }
 
-/// The names that the options mention.
+/// The column names in the options.
 pub(super) fn names(options: &ReadOptions) -> impl Iterator<Item = &str> {
     items(options).chain(label(options)).filter_map(|item| match item {
         Item::Name(name) => Some(name),
@@ -42,7 +42,7 @@ pub(super) fn names(options: &ReadOptions) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The largest column number that is chosen, as far as a table can be wide.
+/// The largest chosen column number, up to the limit of columns.
 pub(in super::super) fn largest(options: &ReadOptions) -> usize {
     let ends = items(options).filter_map(|item| match item {
         Item::Numbers(range) => Some((*range.end()).min(MOST_COLUMNS)),
@@ -51,7 +51,7 @@ pub(in super::super) fn largest(options: &ReadOptions) -> usize {
     ends.max().unwrap_or(0)
 }
 
-/// For every column of the file its place in a row of data, if it has one; none if all columns stay where they are.
+/// For every column of the file its column in a row of data, if it has one; none if all columns stay where they are.
 pub(in super::super) fn places<'a>(
     options: &ReadOptions,
     columns: usize,
@@ -81,10 +81,10 @@ pub(in super::super) fn places<'a>(
         }
         taken += 1;
     }
-    if taken == 0 { Err("no column is left to be read".into()) } else { Ok(Some(places)) }
+    if taken == 0 { Err("no column is left to read".into()) } else { Ok(Some(places)) }
 }
 
-/// The columns that a list such as `1-4,7` means in a table of so many, counted from 0.
+/// The columns, counted from 0, of a list such as `1-4,7` in a table of `columns` columns.
 pub fn column_list(list: &str, columns: usize) -> Result<Vec<usize>, String> {
     let no_header: Option<std::iter::Empty<&[u8]>> = None;
     let mut all = Vec::new();
@@ -94,7 +94,7 @@ pub fn column_list(list: &str, columns: usize) -> Result<Vec<usize>, String> {
     Ok(all)
 }
 
-/// What belongs to the columns of a file, in the places that [`places`] found for them.
+/// The elements of `all`, one per column of the file, arranged as [`places`] found.
 pub(in super::super) fn arranged<T: Clone>(all: Vec<T>, places: Option<&[Option<u32>]>) -> Vec<T> {
     let Some(places) = places else { return all };
     let mut chosen: Vec<(u32, T)> = places.iter().zip(all).filter_map(|(p, x)| Some(((*p)?, x))).collect();
@@ -102,7 +102,7 @@ pub(in super::super) fn arranged<T: Clone>(all: Vec<T>, places: Option<&[Option<
     chosen.into_iter().map(|c| c.1).collect()
 }
 
-/// The numbers of the columns that an item means.
+/// The column numbers of an item.
 fn numbers<'a>(
     item: Item,
     columns: usize,
@@ -110,7 +110,7 @@ fn numbers<'a>(
 ) -> Result<RangeInclusive<usize>, String> {
     let name = match item {
         Item::Numbers(range) if range.is_empty() => {
-            return Err(format!("the columns {}-{} run backwards", range.start(), range.end()));
+            return Err(format!("the range of columns {}-{} runs backwards", range.start(), range.end()));
         }
         Item::Numbers(range) => {
             let beyond = [*range.start(), *range.end()].into_iter().find(|c| !(1..=columns).contains(c));
@@ -118,10 +118,12 @@ fn numbers<'a>(
         }
         Item::Name(name) => name,
     };
-    let header = header.ok_or_else(|| format!("there is no header that could name the column '{}'", shown(name)))?;
+    let header = header.ok_or_else(|| {
+        format!("the table has no header, so there is no column '{}': choose columns by number", shown(name))
+    })?;
     let cells = header.clone().count();
     if cells != columns {
-        return Err(format!("the header has {cells} cells and the rows have {columns}, so columns go by number"));
+        return Err(format!("the header has {cells} cells but the rows have {columns}: choose columns by number"));
     }
     let mut found = header.enumerate().filter(|(_, cell)| *cell == name.as_bytes()).map(|(c, _)| c + 1);
     match (found.next(), found.next()) {

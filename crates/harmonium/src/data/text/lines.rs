@@ -1,19 +1,19 @@
-//! Lines of a text file that have something on them, each with its number; a quoted line end does not end a line.
+//! The non-empty lines of a text file with their numbers; a line end inside quotes does not end a line.
 
 use super::super::bytes::Bytes;
 use super::cells::Quotes;
 use crate::error::{Error, Result};
 use std::io::{BufRead, Read};
 
-/// Longest line in bytes: 2²⁴ cells of four bytes. A file without line ends cannot exhaust the memory.
+/// Longest line in bytes: 2²⁴ cells of four bytes. The limit keeps a file without line ends from filling the memory.
 const MOST_LINE: usize = 64 << 20;
 
 /// Lines being read.
 pub(in super::super) struct Lines {
     bytes: Bytes,
-    /// Number of the line read last, counted from 1.
+    /// Number of the last line that was read, counted from 1.
     number: u64,
-    /// Memory to use again.
+    /// A buffer to reuse.
     spare: Vec<u8>,
 }
 
@@ -23,7 +23,7 @@ impl Lines {
         Lines { bytes, number: 0, spare: Vec::new() }
     }
 
-    /// Passes over lines, whatever is on them.
+    /// Skips lines, also empty ones.
     pub fn skip(&mut self, lines: u64) -> Result<()> {
         let mut line = Vec::new();
         for _ in 0..lines {
@@ -47,21 +47,21 @@ impl Lines {
             if matches!(line.trim_ascii_start().first(), None | Some(b'#')) {
                 continue;
             }
-            // Most tables have no quotes at all, and this search is fast.
+            // Most tables have no quotes, and this search is fast.
             if line.contains(&b'"') {
                 self.close_quotes(&mut line)?;
             }
-            // Line ends only: spaces and tabs may be cells.
+            // Only line ends: spaces and tabs may be cells.
             while line.pop_if(|b| matches!(*b, b'\n' | b'\r')).is_some() {}
             return Ok(Some((number, line)));
         }
     }
 
-    /// Appends the lines into which a quoted cell goes on. Every byte is looked at once, however many lines these are.
+    /// Appends the lines on which a quoted cell continues. Every byte is scanned once, however many lines there are.
     fn close_quotes(&mut self, line: &mut Vec<u8>) -> Result<()> {
         let (number, mut state, mut seen) = (self.number, Quotes::START, 0);
         loop {
-            state = state.behind(&line[seen..]);
+            state = state.after(&line[seen..]);
             seen = line.len();
             if state != Quotes::Open {
                 return Ok(());
@@ -72,12 +72,12 @@ impl Lines {
         }
     }
 
-    /// Takes back the memory of a line.
+    /// Takes back the buffer of a line, to reuse it.
     pub fn give_back(&mut self, line: Vec<u8>) {
         self.spare = line;
     }
 
-    /// Appends one line with its end, whatever is on it; false at the end of the file.
+    /// Appends one line with its line end, also an empty one; false at the end of the file.
     pub fn append(&mut self, line: &mut Vec<u8>) -> Result<bool> {
         let before = line.len();
         let limit = (MOST_LINE - before.min(MOST_LINE)) as u64 + 1;
@@ -94,7 +94,7 @@ impl Lines {
         Ok(line.len() > before)
     }
 
-    /// The refusal of the file.
+    /// An error about the content of the file.
     pub fn refuse(&self, problem: String) -> Error {
         self.bytes.refuse(problem)
     }

@@ -1,9 +1,9 @@
 //! Text tables: numbers separated by commas, tabs, semicolons or white space, one row per line.
 //!
-//! The separator is the one that makes the most numbers of the first row. The first line is a header if it has text and no
-//! number, or text above a number, or text and another number of cells than the line below it. Cells may be quoted or
-//! padded; a byte-order mark and either line ending are fine; empty lines and lines that begin with `#` are skipped.
-//! Missing values are refused by row and column unless they are asked for.
+//! The separator is the one that splits the first row into the most numbers. The first line is a header if it has text and no
+//! number, or text above a number, or text and a different number of cells than the next line. Cells may be quoted or padded;
+//! a byte-order mark and either line ending are accepted; empty lines and lines that start with `#` are skipped. Missing
+//! values are errors unless [`ReadOptions::missing`] is set.
 
 mod cells;
 mod columns;
@@ -16,6 +16,7 @@ pub(super) use lines::Lines;
 
 use super::bytes::Bytes;
 use super::{MOST_COLUMNS, ReadOptions, Source};
+use crate::advice::Advice;
 use crate::error::{Error, Result};
 use cells::Separator;
 use ndarray::Array2;
@@ -30,40 +31,40 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
 pub(super) struct TextTable {
     lines: Lines,
     separator: Separator,
-    /// Lines read to learn about the table and not yet given out: number and text, the next one last.
+    /// Lines that were read to inspect the table and not returned yet: number and text, the next one last.
     pending: Vec<(u64, Vec<u8>)>,
     /// Cells per line.
     cells: usize,
-    /// For every cell its place in a row; none if every cell has its own.
+    /// For every cell its column in a row of data, if it has one; none if all cells stay where they are.
     places: Option<Vec<Option<u32>>>,
     columns: usize,
-    /// The header, if it names every column.
+    /// The column names, if the header has one for every column.
     names: Option<Vec<String>>,
-    /// Whether missing cells are NaN.
+    /// Whether missing cells are read as NaN.
     missing: bool,
     done: u64,
 }
 
 impl TextTable {
-    /// Reads two lines to learn the separator, whether there is a header, and the columns.
+    /// Reads two lines to find the separator, the header and the columns.
     pub fn new(mut lines: Lines, options: &ReadOptions) -> Result<TextTable> {
         lines.skip(options.skip_rows)?;
         let Some(first) = lines.next()? else {
             let left =
-                if options.skip_rows > 0 { "no line is left behind the skipped ones" } else { "the file is empty" };
+                if options.skip_rows > 0 { "no line is left after the skipped ones" } else { "the file is empty" };
             return Err(lines.refuse(left.into()));
         };
         let second = lines.next()?;
         let separator = Separator::guess(&second.as_ref().unwrap_or(&first).1, &first.1);
         let mut pending: Vec<_> = second.into_iter().chain([first]).collect();
         let header = is_header(separator, &pending, options).then(|| pending.pop()).flatten();
-        // The first row counts, not the header: some headers describe the file instead of naming its columns.
+        // Counted in the first row, not in the header: some headers describe the file instead of naming its columns.
         let Some((number, row)) = pending.last() else {
-            return Err(lines.refuse("there is only a header, no rows".into()));
+            return Err(lines.refuse("the file has only a header and no rows".into()));
         };
         let cells = separator.cells(row).take(MOST_COLUMNS + 1).count();
         if cells > MOST_COLUMNS {
-            return Err(lines.refuse(format!("line {number} has more than {MOST_COLUMNS} cells, the limit")));
+            return Err(lines.refuse(format!("line {number} has more than {MOST_COLUMNS} cells")));
         }
         let names = header.as_ref().map(|(_, line)| separator.cells(line));
         let places = places(options, cells, names).map_err(|problem| lines.refuse(problem))?;
@@ -85,13 +86,22 @@ impl TextTable {
             match number(cell) {
                 Cell::Number(x) => numbers[start + place as usize] = x,
                 Cell::Missing if self.missing => numbers[start + place as usize] = f64::NAN,
-                wrong => problem = Some(format!("{}, column {}: {}", at(), c + 1, complaint(wrong, cell))),
+                wrong => problem = Some(self.refuse_cell(&format!("{}, column {}", at(), c + 1), wrong, cell)),
             }
         }
         if found != self.cells {
-            problem = Some(format!("{} has {found} cells, expected {}", at(), self.cells));
+            problem = Some(self.refuse(format!("{} has {found} cells, expected {}", at(), self.cells)));
         }
-        problem.map_or(Ok(()), |problem| Err(self.refuse(problem)))
+        problem.map_or(Ok(()), Err)
+    }
+
+    /// The error for a cell that is not a number.
+    fn refuse_cell(&self, place: &str, found: Cell, cell: &[u8]) -> Error {
+        let cell = super::shown(&String::from_utf8_lossy(cell));
+        match found {
+            Cell::Missing => self.refuse(format!("{place}: the value is missing")).advise(&[Advice::MissingCells]),
+            _ => self.refuse(format!("{place}: '{cell}' is not a number")),
+        }
     }
 
     fn refuse(&self, problem: String) -> Error {
@@ -133,8 +143,8 @@ impl Source for TextTable {
     }
 }
 
-/// Whether the last of these lines (in reverse order) is a header, see the head of this file; or an option names one of
-/// its cells.
+/// Whether the last of these lines (in reverse order) is a header, by the rule at the top of this file, or because an option
+/// names one of its cells.
 fn is_header(separator: Separator, lines: &[(u64, Vec<u8>)], options: &ReadOptions) -> bool {
     let Some(((_, first), below)) = lines.split_last() else { return false };
     let cells = || separator.cells(first).map(|cell| (number(cell), cell));
@@ -151,17 +161,9 @@ fn is_header(separator: Separator, lines: &[(u64, Vec<u8>)], options: &ReadOptio
     cells().count() != separator.cells(second).count() || cells().zip(separator.cells(second)).any(text_above_number)
 }
 
-/// A cell of the header as a name; two quotes stand for one.
+/// A header cell as a name; a doubled quote is one quote.
 fn name(cell: &[u8]) -> String {
     String::from_utf8_lossy(cell).replace("\"\"", "\"")
-}
-
-/// What is wrong with a cell that is no number.
-fn complaint(what: Cell, cell: &[u8]) -> String {
-    match what {
-        Cell::Missing => "the value is missing (--missing takes it for unknown where a command has that)".into(),
-        _ => format!("'{}' is not a number", super::shown(&String::from_utf8_lossy(cell))),
-    }
 }
 
 #[cfg(test)]

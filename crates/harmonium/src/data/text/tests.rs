@@ -82,7 +82,7 @@ fn columns_are_chosen_by_number_and_name_without_the_label() {
         (unnamed, options(0, "", "last"), array![[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]),
         (unnamed, options(0, "3-3,1", ""), array![[3.0, 1.0], [7.0, 5.0]]),
         (described, options(0, "", "last"), array![[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]),
-        // Numbers as names above a column of text: only the option tells that this is a header.
+        // Numbers as names above a column of text: only the option shows that this is a header.
         ("0,1,kind\n5,6,a\n7,8,b\n", options(0, "", "kind"), array![[5.0, 6.0], [7.0, 8.0]]),
     ] {
         assert_eq!(read_with(text.as_bytes(), &options).unwrap(), expected, "{text} {options:?}");
@@ -96,7 +96,7 @@ fn choices_that_make_no_sense_are_refused() {
         (options(0, "5", ""), "column 5 is not among the columns 1 to 4"),
         (options(0, "0", ""), "column 0 is not among"),
         (options(0, "1-99999999999", ""), "column 99999999999 is not among"),
-        (options(0, "3-2", ""), "3-2 run backwards"),
+        (options(0, "3-2", ""), "3-2 runs backwards"),
         (options(0, "1-3,2", ""), "column 2 is chosen twice"),
         (options(0, "w", ""), "no column 'w'"),
         (options(0, "x", ""), "columns 2 and 4 are both named 'x'"),
@@ -104,13 +104,13 @@ fn choices_that_make_no_sense_are_refused() {
         (options(0, "2", "2"), "no column is left"),
         (options(0, "", "5"), "column 5 is not among"),
         (options(9, "", ""), "no line is left"),
-        (options(1, "id", ""), "no header that could name the column 'id'"),
+        (options(1, "id", ""), "no header, so there is no column 'id'"),
     ] {
         let found = read_with(text, &options).unwrap_err().to_string();
         assert!(found.contains(message), "{options:?}: {found}");
     }
     let found = read_with(b"a,b,c\n1,2\n", &options(0, "a", "")).unwrap_err().to_string();
-    assert!(found.contains("header has 3 cells and the rows have 2"), "{found}");
+    assert!(found.contains("header has 3 cells but the rows have 2"), "{found}");
 }
 
 #[test]

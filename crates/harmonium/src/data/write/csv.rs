@@ -1,4 +1,4 @@
-//! Text: numbers between commas, as short as they can be without loss; a header if the columns have names.
+//! Text: numbers separated by commas, as short as possible without loss; a header if the columns have names.
 
 use super::{Outcome, TableHead, Writer};
 use ndarray::ArrayView2;
@@ -7,7 +7,7 @@ use std::io::Write;
 pub(super) const WRITER: Writer = Writer {
     name: "text",
     extensions: &["csv"],
-    about: "numbers between commas, with a header if the columns have names",
+    about: "numbers separated by commas, with a header if the columns have names",
     counts_rows: false,
     check: |_| Ok(()),
     head,
@@ -21,11 +21,12 @@ fn head(table: &TableHead, _: u64, out: &mut Vec<u8>) -> Outcome {
     Ok(())
 }
 
-/// A name as a cell, in quotes if it would else be several.
+/// A name as a cell, in quotes if it contains a separator.
 fn cell(name: &str) -> String {
-    match name.contains([',', '"', '\n', '\r', ';', '\t', ' ']) {
-        true => format!("\"{}\"", name.replace('"', "\"\"")),
-        false => name.into(),
+    if name.contains([',', '"', '\n', '\r', ';', '\t', ' ']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.into()
     }
 }
 

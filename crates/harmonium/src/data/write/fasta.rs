@@ -1,4 +1,4 @@
-//! FASTA: every row a sequence, its codes as letters, called by its number.
+//! FASTA: every row is a sequence of letters, named by its number.
 
 use super::{Outcome, TableHead, Writer};
 use ndarray::ArrayView2;
@@ -16,7 +16,7 @@ pub(super) const WRITER: Writer = Writer {
 fn check(table: &TableHead) -> Outcome {
     match table.alphabet {
         Some(_) => Ok(()),
-        None => Err("only the codes of a model that was trained on sequences have letters; write .npy".into()),
+        None => Err("only models trained on sequences have letters for their codes; write .npy instead".into()),
     }
 }
 
@@ -26,7 +26,7 @@ fn rows(table: &TableHead, block: ArrayView2<f64>, first: u64, out: &mut Vec<u8>
         out.extend(format!(">{}\n", first + r as u64).bytes());
         for (c, &x) in row.iter().enumerate() {
             let letter = letters.get(x as usize).filter(|_| x >= 0.0 && x.fract() == 0.0);
-            let wrong = || format!("row {}, column {}: {x} is the code of no letter", first + r as u64, c + 1);
+            let wrong = || format!("row {}, column {}: {x} is not the code of a letter", first + r as u64, c + 1);
             out.push(*letter.ok_or_else(wrong)?);
         }
         out.push(b'\n');

@@ -1,4 +1,4 @@
-//! IDX, the format of MNIST: values from 0 to 1 as bytes from 0 to 255, images if the rows are.
+//! IDX, the format of MNIST: values from 0 to 1 as bytes from 0 to 255, as images if the rows are images.
 
 use super::{Outcome, TableHead, Writer};
 use ndarray::ArrayView2;
@@ -20,7 +20,7 @@ fn head(table: &TableHead, rows: u64, out: &mut Vec<u8>) -> Outcome {
     };
     out.extend([0, 0, 0x08, shape.len() as u8]);
     for n in shape {
-        let n = u32::try_from(n).map_err(|_| format!("an IDX file cannot count to {n}"))?;
+        let n = u32::try_from(n).map_err(|_| format!("{n} is too large for an IDX file"))?;
         out.extend(n.to_be_bytes());
     }
     Ok(())
@@ -29,7 +29,9 @@ fn head(table: &TableHead, rows: u64, out: &mut Vec<u8>) -> Outcome {
 fn rows(_: &TableHead, block: ArrayView2<f64>, first: u64, out: &mut Vec<u8>) -> Outcome {
     if let Some(((r, c), x)) = block.indexed_iter().find(|(_, x)| !(0.0..=1.0).contains(*x)) {
         let (row, column) = (first + r as u64, c + 1);
-        return Err(format!("row {row}, column {column}: {x} is not from 0 to 1, the range of IDX bytes; write .npy"));
+        return Err(format!(
+            "row {row}, column {column}: {x} is not from 0 to 1, the range of IDX bytes; write .npy instead"
+        ));
     }
     out.extend(block.iter().map(|x| (255.0 * x).round() as u8));
     Ok(())

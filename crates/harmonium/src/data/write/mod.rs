@@ -1,4 +1,4 @@
-//! Tables as files: the extension chooses the format, rows go to the file as they come, and half a file is never left.
+//! Writing tables: the extension determines the format, rows are written as they arrive, and no partial file is left.
 //!
 //! **To add a format: write its file, add its line to [`WRITERS`].**
 
@@ -8,20 +8,20 @@ mod idx;
 mod npy;
 
 use super::extension;
+use crate::atomic;
 use crate::error::{Error, Result};
-use crate::file::atomic;
 use ndarray::{Array2, ArrayView2};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What is known of a table before its rows are.
+/// What is known of a table before its rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TableHead<'a> {
     /// Numbers per row.
     pub columns: usize,
     /// Number of rows, if it is known.
     pub rows: Option<u64>,
-    /// Whether it is one number per row and not a table of one column, where a format knows the difference.
+    /// Whether it is a vector and not a table of one column, for formats that distinguish them.
     pub vector: bool,
     /// Names of the columns.
     pub names: Option<&'a [String]>,
@@ -35,31 +35,31 @@ pub struct TableHead<'a> {
 pub struct Writer {
     /// Name for messages and documentation.
     pub name: &'static str,
-    /// Endings of its files, in lower case, without the dot.
+    /// Its file extensions, in lower case, without the dot.
     pub extensions: &'static [&'static str],
     /// One line for help.
     pub about: &'static str,
-    /// Whether its head says how many rows there are.
+    /// Whether its header has the number of rows.
     counts_rows: bool,
-    /// Refuses tables that it cannot hold, before any row is made.
+    /// Refuses tables that the format cannot hold, before any row is computed.
     check: fn(&TableHead) -> Outcome,
-    /// What stands before the rows.
+    /// Writes what comes before the rows.
     head: fn(&TableHead, rows: u64, &mut Vec<u8>) -> Outcome,
     /// Appends rows; the first of them has this number, counted from 1.
     rows: fn(&TableHead, ArrayView2<f64>, first: u64, &mut Vec<u8>) -> Outcome,
 }
 
-/// A refusal is a sentence.
+/// An error is a sentence.
 type Outcome = std::result::Result<(), String>;
 
-/// The list; the first is for names without an extension.
+/// The list; the first format is for names without an extension.
 pub const WRITERS: &[Writer] = &[npy::WRITER, csv::WRITER, idx::WRITER, fasta::WRITER];
 
-/// What gives the blocks of a table one after the other, `None` at the end.
+/// Returns the blocks of a table one after the other, `None` at the end.
 pub type Blocks<'a> = &'a mut dyn FnMut() -> Result<Option<Array2<f64>>>;
 
 impl Writer {
-    /// The format that the name of a file asks for.
+    /// The format for the name of a file.
     pub fn of(path: &Path) -> Result<&'static Writer> {
         let extension = match path.extension() {
             None if extension(path).is_empty() => WRITERS[0].extensions[0].into(),
@@ -69,14 +69,17 @@ impl Writer {
         let found = WRITERS.iter().find(|w| w.extensions.contains(&extension.as_str()) && !packed);
         found.ok_or_else(|| {
             let known: Vec<String> = WRITERS.iter().map(|w| format!(".{}", w.extensions[0])).collect();
-            Error::Data { path: path.into(), problem: format!("tables are written as {}", known.join(", ")) }
+            Error::Data {
+                path: path.into(),
+                problem: format!("unknown extension: tables are written as {}", known.join(", ")),
+            }
         })
     }
 }
 
-/// Writes a table as `next` gives its blocks and returns the number of rows. If `next` fails, nothing is left.
+/// Writes the blocks that `next` returns and returns the number of rows. If `next` fails, no file is left.
 ///
-/// If the head of the file says how many rows there are and that is not known, they are kept in memory until the last.
+/// If the header needs the number of rows and it is not known, all rows are kept in memory until the last.
 pub fn write_table(path: &Path, table: &TableHead, next: Blocks) -> Result<u64> {
     let writer = Writer::of(path)?;
     (writer.check)(table).map_err(|problem| Error::Data { path: path.into(), problem })?;
@@ -89,7 +92,7 @@ pub fn write_table(path: &Path, table: &TableHead, next: Blocks) -> Result<u64> 
         let mut blocks = blocks.into_iter();
         return write_table(path, &TableHead { rows, ..*table }, &mut || Ok(blocks.next()));
     }
-    // The atomic writer knows only I/O errors: any other waits here while the file is thrown away.
+    // The atomic writer passes on I/O errors only; any other error is kept here while the file is removed.
     let (mut failure, mut done) = (None, 0);
     let written = atomic::write(path, |out| {
         Streamed { path, writer, table }.write(out, next, &mut done).map_err(|e| match e {
@@ -111,7 +114,7 @@ enum Failure {
     Other(Error),
 }
 
-/// A table on its way into a file.
+/// A table that is being written.
 struct Streamed<'a> {
     path: &'a Path,
     writer: &'static Writer,

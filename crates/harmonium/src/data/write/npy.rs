@@ -1,4 +1,4 @@
-//! NumPy's .npy: f64 in C order, to the bit.
+//! NumPy's .npy: f64 in C order, bit for bit.
 
 use super::{Outcome, TableHead, Writer};
 use crate::data::npy::header;

@@ -1,0 +1,81 @@
+//! The library's advice in words, with the names of the command's options.
+
+use harmonium::Advice;
+use harmonium::logz::LogZ;
+use std::borrow::Cow;
+
+/// Several pieces of advice as one phrase; empty for none.
+pub fn words(advice: &[Advice]) -> String {
+    let all: Vec<Cow<str>> = advice.iter().map(|a| phrase(*a)).collect();
+    match all.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.to_string(),
+        Some((last, rest)) => format!("{}, or {last}", rest.join(", ")),
+    }
+}
+
+/// A problem and what to do about it.
+pub fn sentence(problem: &str, advice: &[Advice]) -> String {
+    if advice.is_empty() { problem.into() } else { format!("{problem}; {}", words(advice)) }
+}
+
+/// The verdict on an estimate of log Z, why, and what to do; none if the verdict alone is all there is to report.
+pub fn explanation(z: &LogZ) -> Option<String> {
+    z.explanation().map(|text| sentence(&text, &z.advice))
+}
+
+fn phrase(advice: Advice) -> Cow<'static, str> {
+    let text = match advice {
+        Advice::LongerBurnIn => "increase --burn-in",
+        Advice::LargerThin => "increase --thin",
+        Advice::TemperedSampler => "use --sampler tempering",
+        Advice::MoreChains => "increase --chains",
+        Advice::MoreTemperatures => "increase --temperatures",
+        Advice::GiveData => "give rows like the training data with --data",
+        Advice::BothDirections => "use --method bar, which anneals in both directions",
+        Advice::SmallerRate => "use a smaller --lr",
+        Advice::CheckData => "check the data for outliers",
+        Advice::HoldOutRows => "give --valid or --valid-fraction",
+        Advice::LeaveOutColumn => "leave the column out with --label-column",
+        Advice::ChooseColumns => "choose the columns to read with --columns",
+        Advice::MissingCells => {
+            "use --missing (train, evaluate) to treat missing cells as unknown, or fill them with harmonium impute"
+        }
+        Advice::Binarize => "use --binarize threshold:T to turn values into 0 and 1",
+        Advice::VisibleKind(kind) => return format!("use --visible {kind} (fits this data)").into(),
+        Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
+        Advice::ConvertFile => "convert the file to .npy",
+        Advice::Resume => "continue with --resume",
+        Advice::OtherDirectory => "choose another directory",
+        Advice::StartFromModel => "start a new run from its model with --init",
+        Advice::OutputFile => "give -o FILE",
+        Advice::MeasureLikelihood => "train without --likelihood none",
+        Advice::StopEarly => "stop earlier with --early-stop 10",
+        Advice::WeightDecay => "use weight decay, such as --l2 0.001",
+        Advice::MoreRows => "train on more rows",
+        Advice::MoreUpdates => "train longer with --updates",
+        Advice::FewerHidden => "use fewer hidden units (--n-hidden)",
+        Advice::MoreHidden => "use more hidden units (--n-hidden)",
+        Advice::SparseHidden => "activate idle hidden units with --sparsity 0.1",
+        Advice::TemperedTraining => "train with --method pt",
+        Advice::MoreGibbsSteps => "increase --gibbs-steps",
+        _ => "",
+    };
+    text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_advice_has_words_and_several_make_one_phrase() {
+        for advice in Advice::ALL {
+            assert!(!words(&[*advice]).is_empty(), "{advice:?}");
+        }
+        let both = [Advice::LongerBurnIn, Advice::LargerThin, Advice::TemperedSampler];
+        assert_eq!(words(&both[..2]), "increase --burn-in, or increase --thin");
+        assert_eq!(words(&both), "increase --burn-in, increase --thin, or use --sampler tempering");
+        assert_eq!((words(&[]), sentence("why", &[])), (String::new(), "why".into()));
+    }
+}

@@ -1,0 +1,93 @@
+//! The command as the front end of a run: notes on stderr, progress bars for long work.
+
+use crate::advice;
+use crate::output::{one_line, say};
+use crate::progress::Meter;
+use harmonium::run::{Difference, Front, Note, Stage};
+use std::sync::{Mutex, PoisonError};
+
+/// Prints notes and shows one bar at a time.
+#[derive(Default)]
+pub struct Terminal {
+    meter: Mutex<Option<(Stage, Meter)>>,
+}
+
+impl Terminal {
+    /// Takes the bar away.
+    pub fn clear(&self) {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+impl Front for Terminal {
+    fn note(&self, note: &Note) {
+        let (kind, text) = words(note);
+        match self.meter.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some((_, meter)) => meter.suspend(|| say(kind, &text)),
+            None => say(kind, &text),
+        }
+    }
+
+    fn progress(&self, stage: Stage, done: u64, all: Option<u64>) {
+        // Another thread shows the bar: it need not be shown twice.
+        let Ok(mut shown) = self.meter.try_lock() else { return };
+        if shown.as_ref().is_none_or(|(of, _)| *of != stage) {
+            *shown = Some((stage, Meter::new(name(stage))));
+        }
+        if let Some((_, meter)) = shown.as_ref() {
+            meter.tell(done, all);
+        }
+    }
+}
+
+fn name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Rows => "rows",
+        Stage::Similarity => "similar rows",
+        Stage::LogZ => "log Z",
+        Stage::MissingCells => "missing cells",
+    }
+}
+
+/// The kind of a note and its text.
+fn words(note: &Note) -> (&'static str, String) {
+    let text = match note {
+        Note::Reading { path, text } => format!("{}: {text}", path.display()),
+        Note::Binarized { path, rule } => {
+            format!("{} has values between 0 and 1; they were binarised by {rule} (see --binarize)", path.display())
+        }
+        Note::Weighted { rows, weight, .. } => format!(
+            "{rows} sequences have an effective number of {weight:.0} after down-weighting similar ones \
+             (turn off: --weights none)"
+        ),
+        Note::Sequences { letters, name, states } => {
+            let name = name.map_or(String::new(), |name| format!(" ({name})"));
+            format!("the rows are sequences over {letters}{name}: the visible units are potts with {states} states")
+        }
+        Note::ConstantRate => {
+            "--lr given without --schedule: the rate stays constant (the default is a cosine decay)".into()
+        }
+        Note::Resumed { update, updates } => format!("continuing at update {update} of {updates}"),
+        Note::Differs(Difference::Data) => {
+            "the data, or the model to start from, are not those of the configuration: the result will differ".into()
+        }
+        Note::Differs(Difference::Kernel { found, recorded }) => {
+            format!("the kernel is {found}, but the configuration is from {recorded}: the result will differ")
+        }
+        Note::LargeOffsets(text) => return ("warning", text.clone()),
+        Note::WithoutData(why) => return ("warning", format!("drawn without the data: {why}")),
+        _ => String::new(),
+    };
+    ("note", text)
+}
+
+/// The error of a run with its advice, where `Resume` becomes the whole command.
+pub fn with_command(error: harmonium::Error, command: &str) -> anyhow::Error {
+    let advice: Vec<_> = error.advice().iter().copied().filter(|a| *a != harmonium::Advice::Resume).collect();
+    if advice.len() == error.advice().len() {
+        return error.into();
+    }
+    let problem = one_line(&anyhow::anyhow!("{}", error.plain()));
+    let rest = if advice.is_empty() { String::new() } else { format!("; or {}", advice::words(&advice)) };
+    anyhow::anyhow!("{problem}; continue with: {command}{rest}")
+}

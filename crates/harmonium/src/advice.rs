@@ -1,0 +1,92 @@
+//! What to do about an error or a doubtful result, as data. Each front end words it with the names of its own options.
+
+/// Makes the enum and [`Advice::ALL`] from one list; an example follows the variants with a value.
+macro_rules! advice {
+    ($($(#[$about:meta])* $name:ident $(($value:ty) = $example:literal)?,)*) => {
+        /// One thing to do.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Advice {
+            $($(#[$about])* $name $(($value))?,)*
+        }
+
+        impl Advice {
+            /// One of each, so that a front end can test that it has words for all.
+            pub const ALL: &[Advice] = &[$(Advice::$name $(($example))?,)*];
+        }
+    };
+}
+
+advice! {
+    /// Run more sweeps before the first row is taken.
+    LongerBurnIn,
+    /// Run more sweeps between two rows of a chain.
+    LargerThin,
+    /// Sample by parallel tempering.
+    TemperedSampler,
+    /// Run more chains.
+    MoreChains,
+    /// Use more temperatures.
+    MoreTemperatures,
+    /// Give rows like the training data to an estimate of log Z.
+    GiveData,
+    /// Estimate log Z by annealing in both directions.
+    BothDirections,
+    /// Train with a smaller learning rate.
+    SmallerRate,
+    /// Check the data for outliers and wrong values.
+    CheckData,
+    /// Hold out some rows.
+    HoldOutRows,
+    /// Leave this column out of the data.
+    LeaveOutColumn,
+    /// Choose the columns to read.
+    ChooseColumns,
+    /// Treat missing cells as unknown, or fill them first.
+    MissingCells,
+    /// Binarise the data.
+    Binarize,
+    /// Use visible units of this kind, which take every value of the data.
+    VisibleKind(&'static str) = "gaussian",
+    /// Build the program with this feature.
+    BuildWithFeature(&'static str) = "parquet",
+    /// Convert the file to `.npy`.
+    ConvertFile,
+    /// Continue an unfinished run.
+    Resume,
+    /// Choose another output directory.
+    OtherDirectory,
+    /// Start a new run from the model of this one.
+    StartFromModel,
+    /// Write to a file instead.
+    OutputFile,
+    /// Train with the likelihood measured.
+    MeasureLikelihood,
+    /// Stop when the held-out rows no longer improve.
+    StopEarly,
+    /// Use weight decay.
+    WeightDecay,
+    /// Train on more rows.
+    MoreRows,
+    /// Train for more updates.
+    MoreUpdates,
+    /// Use fewer hidden units.
+    FewerHidden,
+    /// Use more hidden units.
+    MoreHidden,
+    /// Pull the hidden units to a target activity.
+    SparseHidden,
+    /// Estimate the negative phase by parallel tempering.
+    TemperedTraining,
+    /// Run more Gibbs sweeps per update.
+    MoreGibbsSteps,
+}
+
+/// A result that should not be trusted: why, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Why, in one sentence.
+    pub problem: String,
+    /// What to do, the most useful first.
+    pub advice: Vec<Advice>,
+}

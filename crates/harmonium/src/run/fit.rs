@@ -1,0 +1,172 @@
+//! How well a model fits: mean log likelihood and pseudo-likelihood of all rows, beside a baseline of independent columns.
+
+use super::front::{Front, Stage};
+use crate::conditional::{self, Conditional};
+use crate::data::Preprocess;
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::exact::budget;
+use crate::logz::{self, LogZ};
+use crate::lowered::LoweredModel;
+use crate::measure::{Value, sampled_pseudo_log_likelihood};
+use crate::model::Rbm;
+use crate::rng::Key;
+use crate::states::Bits;
+use ndarray::Array2;
+use rayon::prelude::*;
+
+/// Rows that help an estimate of log Z, and the work it may take after a run: some ten seconds on two cores.
+const ROWS: usize = 1000;
+const BUDGET: f64 = 1e12;
+/// Rows whose pseudo-likelihood is measured at most: its standard error is then a few percent of the rows' spread.
+const PSEUDO_ROWS: usize = 1000;
+/// Exponentials that the pseudo-likelihood may take, about half a second; of large models some columns of every row must do.
+const PSEUDO_TERMS: f64 = 2e8;
+/// Rows that one thread takes at a time; fixed, so that sums do not depend on the number of threads.
+const CHUNK: usize = 256;
+/// Rows whose missing cells are summed over at a time.
+const PIECE: usize = 100;
+
+/// How well a model fits some rows, in nats per row, in the units of the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowsFit {
+    /// Number of rows.
+    pub rows: usize,
+    /// Sum of the weights of the rows.
+    pub weight: f64,
+    /// Mean log likelihood of the known cells, if log Z was computed.
+    pub log_likelihood: Option<f64>,
+    /// Standard error from summing over missing cells, without that of log Z; 0 if there are none or the sums are exact.
+    pub std_err: f64,
+    /// How missing cells were summed over, if there are any.
+    pub missing: Option<Summed>,
+    /// Standard error of that mean over the rows; log Z has its own.
+    pub rows_std_err: f64,
+    /// Mean log pseudo-likelihood, if no cell is missing.
+    pub pseudo_log_likelihood: Option<f64>,
+    /// Its standard error.
+    pub pseudo_std_err: f64,
+    /// Mean log likelihood under independent columns fitted to the training rows.
+    pub baseline: f64,
+}
+
+/// How missing cells were summed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summed {
+    /// Rows summed over exactly; the others were annealed.
+    pub exact: usize,
+    /// Rows looked at.
+    pub of: usize,
+    /// Rows in all.
+    pub rows: usize,
+}
+
+/// Measures how well a model fits rows.
+pub struct Fitness<'a> {
+    wide: LoweredModel<f64>,
+    /// The same in the number type of packed rows.
+    narrow: LoweredModel<f32>,
+    /// Natural parameters of independent units fitted to the training rows.
+    independent: Array2<f64>,
+    preprocess: &'a Preprocess,
+    rbm: &'a Rbm<f32>,
+    log_z: Option<&'a LogZ>,
+    front: &'a dyn Front,
+}
+
+/// log Z of a model, exact where that is affordable.
+pub fn log_z(rbm: &Rbm<f32>, train: &Dataset<f32>, seed: u64, front: &dyn Front) -> Result<LogZ> {
+    let some_rows = train.select(&evenly(train.len(), ROWS));
+    let rows = some_rows.states().columns(rbm.lower().visible().unit(), 0, some_rows.len()).mapv(f64::from);
+    let settings = logz::LogZOptions { seed, data: Some(&rows), budget: BUDGET, ..Default::default() };
+    logz::log_z(&rbm.cast::<f64>(), "auto", settings, &|done, all| front.progress(Stage::LogZ, done, Some(all)))
+}
+
+/// Numbers of at most `most` rows, spread evenly over the data: the first ones of a sorted file are all alike.
+fn evenly(rows: usize, most: usize) -> Vec<usize> {
+    let n = rows.min(most);
+    (0..n).map(|k| k * rows / n.max(1)).collect()
+}
+
+impl<'a> Fitness<'a> {
+    /// Of a model with its log Z, if that was computed; `train` fits the baseline.
+    pub fn new(
+        rbm: &'a Rbm<f32>,
+        preprocess: &'a Preprocess,
+        train: &Dataset<f32>,
+        log_z: Option<&'a LogZ>,
+        front: &'a dyn Front,
+    ) -> Fitness<'a> {
+        let narrow = rbm.lower();
+        let independent = train.moments(narrow.visible()).fitted(rbm.visible().kind());
+        Fitness { wide: rbm.cast::<f64>().lower(), narrow, independent, preprocess, rbm, log_z, front }
+    }
+
+    /// How well it fits some rows.
+    pub fn fit(&self, rows: &Dataset<f32>) -> Result<RowsFit> {
+        let moments = rows.moments(self.narrow.visible());
+        let kind = self.rbm.visible().kind();
+        let jacobian = self.preprocess.mean_log_jacobian(kind, &moments.known);
+        let (energy, std_err, missing) = match (self.log_z, rows.known()) {
+            (Some(_), Some(known)) => self.energy_of_known(rows, known)?,
+            _ => (self.free_energy(rows), 0.0, None),
+        };
+        let pseudo = rows.known().is_none().then(|| self.pseudo(rows, jacobian)).flatten();
+        Ok(RowsFit {
+            rows: rows.len(),
+            weight: weights(rows).iter().sum(),
+            log_likelihood: self.log_z.map(|z| jacobian - z.value - energy.value),
+            rows_std_err: energy.std_err.unwrap_or(0.0),
+            std_err,
+            missing,
+            pseudo_log_likelihood: pseudo.map(|p| p.value),
+            pseudo_std_err: pseudo.and_then(|p| p.std_err).unwrap_or(0.0),
+            baseline: moments.log_likelihood(kind, &self.independent) + jacobian,
+        })
+    }
+
+    /// −⟨log p*(v_B)⟩ of some rows, the error from summing over missing cells, and how that was done.
+    fn energy_of_known(&self, rows: &Dataset<f32>, known: &Bits) -> Result<(Value, f64, Option<Summed>)> {
+        let mut ask = Conditional::new(&self.rbm.cast::<f64>(), conditional::ConditionalOptions::default())?;
+        let all_rows = budget::ALL_ROWS.allows(ask.cost(known));
+        let which = evenly(rows.len(), if all_rows { rows.len() } else { ROWS });
+        let (mut all, mut exact) = (Vec::new(), 0);
+        for some in which.chunks(PIECE) {
+            let some_rows = rows.select(some);
+            let x = some_rows.states().columns(self.narrow.visible().unit(), 0, some_rows.len()).mapv(f64::from);
+            let scores = ask.scores(x.view(), &known.select(some), some[0] as u64)?;
+            exact += scores.exact;
+            all.extend(scores.rows);
+            self.front.progress(Stage::MissingCells, all.len() as u64, Some(which.len() as u64));
+        }
+        let how = Summed { exact, of: which.len(), rows: rows.len() };
+        let weights = weights(&rows.select(&which));
+        let squares: f64 = all.iter().zip(&weights).map(|(s, w)| (w * s.std_err).powi(2)).sum();
+        let energy = Value::mean("free_energy", all.iter().map(|s| -s.value), &weights);
+        Ok((energy, squares.sqrt() / weights.iter().sum::<f64>(), Some(how)))
+    }
+
+    /// ⟨F⟩ and its standard error over the rows.
+    fn free_energy(&self, rows: &Dataset<f32>) -> Value {
+        let (up, unit) = (self.wide.up(), self.narrow.visible().unit());
+        let starts: Vec<usize> = (0..rows.len()).step_by(CHUNK).collect();
+        let chunk = |&a: &usize| {
+            let x = rows.states().columns(unit, a, (a + CHUNK).min(rows.len())).mapv(f64::from);
+            up.free_energy(x.view()).to_vec()
+        };
+        let each: Vec<Vec<f64>> = starts.par_iter().map(chunk).collect();
+        Value::mean("free_energy", each.iter().flatten().copied(), &weights(rows))
+    }
+
+    fn pseudo(&self, rows: &Dataset<f32>, jacobian: f64) -> Option<Value> {
+        let some_rows = rows.select(&evenly(rows.len(), PSEUDO_ROWS));
+        let x = some_rows.states().columns(self.narrow.visible().unit(), 0, some_rows.len()).mapv(f64::from);
+        let each = sampled_pseudo_log_likelihood(&self.wide, x.view(), PSEUDO_TERMS, Key::root(0))? + jacobian;
+        Some(Value::mean("pseudo_log_likelihood", each.iter().copied(), &weights(&some_rows)))
+            .filter(|p| p.value.is_finite())
+    }
+}
+
+fn weights(rows: &Dataset<f32>) -> Vec<f64> {
+    rows.weights().iter().map(|w| f64::from(*w)).collect()
+}

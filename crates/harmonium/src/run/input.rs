@@ -1,0 +1,263 @@
+//! From tables to rows packed for the units: one pass to survey them where that is needed, one to pack them.
+
+use super::front::{Front, Note, Stage, Tables};
+use super::spec::{RowWeights, Spec};
+use crate::advice::Advice;
+use crate::data::{Binarize, PreparedRows, Preprocess, ReadOptions, similarity_weights, takes_probabilities};
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::lowered::{LoweredLayer, LoweredModel};
+use crate::model::Rbm;
+use crate::units::{Kind, Options};
+use ndarray::Array1;
+use std::path::Path;
+
+/// Rows that a survey reads at a time.
+const SURVEY_ROWS: usize = 4096;
+/// Number of states up to which Potts units are suggested.
+const MOST_SUGGESTED_STATES: f64 = 256.0;
+/// Side of the smallest square that rows are taken for an image of.
+const SMALLEST_SQUARE: usize = 8;
+/// Standard deviation over |mean| below which a column is constant but for rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// The rows of a run.
+pub struct Input {
+    /// Training rows.
+    pub train: Dataset<f32>,
+    /// Held-out rows.
+    pub valid: Option<Dataset<f32>>,
+}
+
+/// Reads tables for a run.
+pub struct Reader<'a> {
+    /// Where tables are opened.
+    pub tables: &'a dyn Tables,
+    /// Who is informed.
+    pub front: &'a dyn Front,
+}
+
+/// The visible layer in both precisions, of a model made only to encode rows.
+pub struct Encoder {
+    wide: LoweredModel<f64>,
+    narrow: LoweredModel<f32>,
+}
+
+impl Encoder {
+    /// For rows of `columns` units of a kind.
+    pub fn new(visible: &Kind, columns: usize) -> Result<Encoder> {
+        let hidden = Kind::new("bernoulli", &Options::new())?;
+        let rbm: Rbm<f64> = Rbm::new(visible.clone(), columns, hidden, 1)?;
+        Ok(Encoder { wide: rbm.lower(), narrow: rbm.cast::<f32>().lower() })
+    }
+}
+
+impl Reader<'_> {
+    /// Packs the rows of a run. A binarisation that the data cause is added to `preprocess`.
+    pub fn read(&self, spec: &Spec, visible: &Kind, columns: usize, preprocess: &mut Preprocess) -> Result<Input> {
+        let (data, seed) = (&spec.data, spec.train.seed);
+        let encoder = Encoder::new(visible, columns)?;
+        preprocess.binarize = data.binarize()?.or(preprocess.binarize);
+        let (mut train, decided) = self.pack(&encoder, &data.source, &data.options(), preprocess, seed)?;
+        preprocess.binarize = preprocess.binarize.or(decided);
+        self.weigh(&mut train, &data.weights()?, false)?;
+        let (train, valid) = match (&data.valid, data.valid_fraction) {
+            (Some(valid), _) => {
+                let mut valid = self.pack(&encoder, valid, &data.options(), preprocess, seed)?.0;
+                self.weigh(&mut valid, &data.weights()?, true)?;
+                (train, Some(valid))
+            }
+            (None, Some(fraction)) => {
+                let (train, valid) = train.split(fraction, seed)?;
+                (train, Some(valid))
+            }
+            (None, None) => (train, None),
+        };
+        Ok(Input { train, valid })
+    }
+
+    /// The rows of a table, packed, and the binarisation that they caused.
+    pub fn pack(
+        &self,
+        encoder: &Encoder,
+        name: &str,
+        options: &ReadOptions,
+        preprocess: &Preprocess,
+        seed: u64,
+    ) -> Result<(Dataset<f32>, Option<Binarize>)> {
+        let (wide, narrow, path) = (encoder.wide.visible(), encoder.narrow.visible(), Path::new(name));
+        let source = self.tables.open(name, options)?;
+        if let Some(text) = source.note() {
+            self.front.note(&Note::Reading { path: path.into(), text });
+        }
+        let located = |e: Error| self.located(name, options, wide, e);
+        let rows = PreparedRows::new(source, wide, preprocess, preprocess.binarize, seed).map_err(located)?;
+        let mut rows = rows.with_missing(options.missing);
+        let (mut packed, mut noted) = (Dataset::new(narrow), false);
+        while let Some(block) = rows.read().map_err(located)? {
+            if let Some(rule) = rows.decided_by_data().filter(|_| !noted) {
+                noted = true;
+                self.front.note(&Note::Binarized { path: path.into(), rule });
+            }
+            packed.push_block(narrow, &block).map_err(|e| e.in_file(path))?;
+            self.front.progress(Stage::Rows, rows.done(), rows.rows());
+        }
+        Ok((packed, rows.decided_by_data()))
+    }
+
+    /// Names the table in errors that know only a row or a number of columns; a value that does not fit gets advice.
+    fn located(&self, name: &str, options: &ReadOptions, side: &LoweredLayer<f64>, error: Error) -> Error {
+        let advice = match error.plain() {
+            Error::Domain { value, .. } if value.is_nan() => vec![Advice::MissingCells],
+            Error::Domain { value, .. } if value.is_finite() => {
+                let binarize = takes_probabilities(side.unit()).then_some(Advice::Binarize);
+                self.kinds_that_fit(name, options, side).into_iter().chain(binarize).collect()
+            }
+            Error::Columns { .. } | Error::Domain { .. } => Vec::new(),
+            _ => return error,
+        };
+        Error::Data { path: name.into(), problem: error.to_string() }.advise(&advice)
+    }
+
+    /// Surveys a whole table: mean and variance of every column by Welford's update, and the largest number.
+    pub fn survey(&self, name: &str, options: &ReadOptions) -> Result<Survey> {
+        let mut table = self.tables.open(name, options)?;
+        let mut mean = Array1::<f64>::zeros(table.columns());
+        let mut square = mean.clone();
+        let mut known = mean.clone();
+        let (mut rows, mut largest) = (0u64, f64::NEG_INFINITY);
+        while let Some(block) = table.read(SURVEY_ROWS)? {
+            for row in block.rows() {
+                rows += 1;
+                for (c, &x) in row.iter().enumerate() {
+                    if options.missing && x.is_nan() {
+                        continue;
+                    }
+                    if !x.is_finite() {
+                        let problem = format!("data row {rows}, column {}: {x} is not a finite number", c + 1);
+                        return Err(Error::Data { path: name.into(), problem });
+                    }
+                    let before = x - mean[c];
+                    known[c] += 1.0;
+                    mean[c] += before / known[c];
+                    square[c] += before * (x - mean[c]);
+                    largest = largest.max(x);
+                }
+            }
+        }
+        let deviation = square.iter().zip(&mean).zip(&known).map(|((s, m), known): ((&f64, &f64), &f64)| {
+            let deviation = (s / known).sqrt();
+            if deviation > ROUNDING * m.abs() && deviation.is_finite() { deviation } else { 1.0 }
+        });
+        Ok(Survey { largest, deviation: deviation.collect(), mean })
+    }
+
+    /// The kinds of visible units that would take every value of a table.
+    fn kinds_that_fit(&self, name: &str, options: &ReadOptions, side: &LoweredLayer<f64>) -> Vec<Advice> {
+        let Ok(found) = self.survey(name, options) else { return Vec::new() };
+        let states = if found.largest < MOST_SUGGESTED_STATES { (found.largest as u64 + 1).max(2) } else { 2 };
+        let with_states: Options = [("states".to_string(), states.to_string())].into();
+        let make = |name: &str| Kind::new(name, &Options::new()).or_else(|_| Kind::new(name, &with_states)).ok();
+        let mut kinds: Vec<(&'static str, Kind)> = Kind::LIST.iter().filter_map(|k| Some((k.0, make(k.0)?))).collect();
+        kinds.retain(|k| k.0 != side.kind().name());
+        let Ok(mut table) = self.tables.open(name, options) else { return Vec::new() };
+        while let Ok(Some(block)) = table.read(SURVEY_ROWS) {
+            kinds.retain(|(_, kind)| {
+                let unit = kind.unit::<f64>();
+                let mut site = vec![0.0; unit.width()];
+                block.iter().all(|x| (options.missing && x.is_nan()) || unit.encode(*x, &mut site))
+            });
+        }
+        kinds.iter().map(|k| Advice::VisibleKind(k.0)).collect()
+    }
+
+    /// Sets the weights of rows. A table of weights is for the training rows; similarity is for any rows.
+    fn weigh(&self, rows: &mut Dataset<f32>, weights: &RowWeights, held_out: bool) -> Result<()> {
+        match weights {
+            RowWeights::None => Ok(()),
+            RowWeights::Table(_) if held_out => Ok(()),
+            RowWeights::Table(name) => {
+                rows.set_weights(&self.one_column(name)?).map_err(|e| e.in_file(Path::new(name)))
+            }
+            RowWeights::Similarity(identity) => {
+                let Some(codes) = rows.states().codes() else {
+                    let problem = "similarity needs rows of codes, but these rows are numbers".into();
+                    return Err(Error::Config { key: "data.weights", problem });
+                };
+                let progress = |done, all| self.front.progress(Stage::Similarity, done, Some(all));
+                rows.set_weights(&similarity_weights(codes.view(), *identity, &progress)?)
+            }
+        }
+    }
+
+    /// The numbers of a table of one column, or of one row.
+    fn one_column(&self, name: &str) -> Result<Vec<f64>> {
+        let mut table = self.tables.open(name, &ReadOptions::default())?;
+        let columns = table.columns();
+        let mut numbers = Vec::new();
+        while let Some(block) = table.read(SURVEY_ROWS)? {
+            numbers.extend(block);
+        }
+        if columns != 1 && numbers.len() != columns {
+            let problem = format!("row weights must be one column of numbers, but this table has {columns} columns");
+            return Err(Error::Data { path: name.into(), problem });
+        }
+        Ok(numbers)
+    }
+
+    /// What a table says about itself before its rows are read.
+    pub fn shape(&self, name: &str, options: &ReadOptions) -> Result<Shape> {
+        let table = self.tables.open(name, options)?;
+        let (alphabet, names) = (table.alphabet().map(String::from), table.names().map(<[String]>::to_vec));
+        Ok(Shape { columns: table.columns(), image: table.image(), alphabet, names })
+    }
+
+    /// (x − mean)/deviation for every column; only where numbers have units.
+    pub fn standardization(&self, spec: &Spec, visible: &Kind) -> Result<Preprocess> {
+        if !spec.data.standardize {
+            return Ok(Preprocess::default());
+        }
+        if visible.unit::<f64>().n_states().is_some() {
+            let problem = format!("needs continuous visible units such as gaussian, but these are {visible}");
+            return Err(Error::Config { key: "data.standardize", problem });
+        }
+        let found = self.survey(&spec.data.source, &spec.data.options())?;
+        // In the precision of the model file, so that what it stores is what was done, to the bit.
+        let shift = found.mean.mapv(|x| f64::from(x as f32));
+        let scale = found.deviation.mapv(|x| f64::from((x as f32).clamp(f32::MIN_POSITIVE, f32::MAX)));
+        Ok(Preprocess { binarize: None, shift: Some(shift), scale: Some(scale) })
+    }
+}
+
+/// Facts about a table before it is packed.
+pub struct Survey {
+    /// The largest number.
+    pub largest: f64,
+    mean: Array1<f64>,
+    /// Standard deviation; 1 for constant columns.
+    deviation: Array1<f64>,
+}
+
+/// What a table says about itself before its rows are read.
+pub struct Shape {
+    pub columns: usize,
+    /// Height and width, if the rows are images.
+    pub image: Option<(usize, usize)>,
+    /// The letters of the codes, if the rows are sequences.
+    pub alphabet: Option<String>,
+    pub names: Option<Vec<String>>,
+}
+
+/// Height and width of the rows: as asked, as the table says, or a square that is large enough to be no accident.
+pub fn image(spec: &Spec, columns: usize, own: Option<(usize, usize)>) -> Result<Option<(usize, usize)>> {
+    if let Some((h, w)) = spec.data.image()? {
+        if h.checked_mul(w) != Some(columns) {
+            let problem = format!("{h}x{w} has {} pixels, but the data has {columns} columns", h.saturating_mul(w));
+            return Err(Error::Config { key: "data.image", problem });
+        }
+        return Ok(Some((h, w)));
+    }
+    let side = columns.isqrt();
+    let square = (side >= SMALLEST_SQUARE && side * side == columns).then_some((side, side));
+    Ok(own.filter(|(h, w)| h.checked_mul(*w) == Some(columns)).or(square))
+}

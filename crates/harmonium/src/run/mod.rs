@@ -1,0 +1,35 @@
+//! A training run from what is asked for to a model on disk: settings, rows, updates, verdict. Front ends call this and
+//! nothing else: the command and the Python package differ only in how they ask and in the words they print.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `spec` | what is asked for; the keys of config.toml |
+//! | `prepare`, `input` | the data read, the defaults that depend on it, the first model |
+//! | `training` | the run itself: opened, resumed, trained, finished |
+//! | `directory`, `config_file`, `log` | a run on disk |
+//! | `fit`, `mixing`, `judge`, `conclude` | what became of it, as data |
+//! | `front` | what a front end provides |
+
+mod conclude;
+pub mod config_file;
+mod directory;
+mod fit;
+mod front;
+mod input;
+mod judge;
+mod log;
+mod mixing;
+mod prepare;
+mod spec;
+mod training;
+
+pub use conclude::{Conclusion, Facts, Recorded};
+pub use directory::{CHECKPOINT, CONFIG, Content, EVENTS, MODEL, REPORT, RunDir, SUMMARY};
+pub use fit::{RowsFit, Summed};
+pub use front::{Difference, Files, Front, MEMORY, Note, Stage, Tables};
+pub use input::{Encoder, Input, Reader};
+pub use judge::{APART, Evidence, Fall, Fit, Outcome, SURE, Verdict, WORTH, is_doubtful, judge};
+pub use mixing::{Mixing, RECORDED, some_rows};
+pub use prepare::{Prepared, complete_method, prepare};
+pub use spec::{DataSpec, Found, ModelSpec, RowWeights, SIMILAR, Spec, lookup, put};
+pub use training::{Drawn, Opened, Request, Run};

@@ -1,0 +1,186 @@
+//! Where a run starts: settings completed from the data, rows packed, the first model made.
+
+use super::front::{Front, Note, Tables};
+use super::input::{self, Input, Reader};
+use super::spec::{ModelSpec, SIMILAR, Spec, lookup};
+use crate::data::{Alphabet, Preprocess, find_builtin};
+use crate::error::{Error, Result};
+use crate::exact::{Exact, budget};
+use crate::file::{ColumnNotes, ModelFile};
+use crate::model::Rbm;
+use crate::states::States;
+use crate::train::{TrainConfig, adopted_model, default_hidden, default_updates, initial_model};
+use sha2::{Digest, Sha256};
+use toml::Table;
+
+/// Everything a run starts with.
+pub struct Prepared {
+    /// The packed rows.
+    pub input: Input,
+    /// The first model.
+    pub rbm: Rbm<f32>,
+    /// What was done to the data.
+    pub preprocess: Preprocess,
+    /// Names of columns, letters of states, size of images.
+    pub notes: ColumnNotes,
+    /// Columns of the data.
+    pub columns: usize,
+    /// Digest of the rows, their weights and the first model.
+    pub digest: String,
+}
+
+/// Reads the data and completes the settings; `asked` holds those that were asked for.
+pub fn prepare(
+    spec: &mut Spec,
+    asked: &Table,
+    epochs: Option<f64>,
+    tables: &dyn Tables,
+    front: &dyn Front,
+) -> Result<Prepared> {
+    let reader = Reader { tables, front };
+    if spec.data.source.is_empty() {
+        let problem = "there is none; give a file, or builtin:NAME".into();
+        return Err(Error::Config { key: "data.source", problem });
+    }
+    let init = spec.model.init.clone().map(ModelFile::read).transpose()?;
+    let letters = init.as_ref().and_then(|file| ColumnNotes::read(file).alphabet);
+    spec.data.alphabet = spec.data.alphabet.take().or(letters);
+    let shape = reader.shape(&spec.data.source, &spec.data.options())?;
+    let columns = shape.columns;
+    let image = input::image(spec, columns, shape.image)?;
+    // Sequences of a family are related: nobody who works with them counts them all.
+    let related = shape.alphabet.is_some() && spec.data.weights.is_none();
+    spec.data.weights = spec.data.weights.take().or(related.then(|| format!("similarity:{SIMILAR}")));
+    spec.data.alphabet = spec.data.alphabet.take().or(shape.alphabet);
+    match &init {
+        Some(file) => take_over(spec, asked, &file.rbm, columns)?,
+        None => complete_model(spec, asked, columns, &reader)?,
+    }
+    let (visible, hidden) = spec.model.kinds()?;
+    let mut preprocess = match &init {
+        Some(file) => file.preprocess.clone(),
+        None => reader.standardization(spec, &visible)?,
+    };
+    let input = reader.read(spec, &visible, columns, &mut preprocess)?;
+    if related {
+        let weight = input.train.weights().iter().map(|w| f64::from(*w)).sum::<f64>();
+        front.note(&Note::Weighted { identity: SIMILAR, rows: input.train.len(), weight });
+    }
+    complete_training(&mut spec.train, asked, epochs, &input)?;
+    let (config, n_hidden) = (&spec.train, spec.model.n_hidden);
+    let rbm = match init {
+        Some(file) => adopted_model(&file.rbm.cast(), &input.train, config.centering)?,
+        None => initial_model(&visible, &hidden, n_hidden, &input.train, config.centering, config.seed)?,
+    };
+    complete_method(&mut spec.train, asked, &rbm);
+    let digest = digest(&input, &rbm);
+    let alphabet = spec.data.alphabet.clone().filter(|_| spec.model.visible == "potts");
+    let notes = ColumnNotes { alphabet, names: shape.names, image };
+    Ok(Prepared { input, rbm, preprocess, notes, columns, digest })
+}
+
+/// The number of updates, now that the rows are counted.
+fn complete_training(config: &mut TrainConfig, asked: &Table, epochs: Option<f64>, input: &Input) -> Result<()> {
+    let rows = input.train.len();
+    if let Some(epochs) = epochs {
+        config.updates = (epochs * config.updates_per_epoch(rows) as f64).ceil() as u64;
+    } else if lookup(asked, "train.updates").is_none() {
+        config.updates = default_updates(rows, config.batch_size);
+    }
+    config.check(rows, input.valid.as_ref().is_some_and(|v| !v.is_empty()))
+}
+
+/// Chooses the method, now that the model is known.
+pub fn complete_method(config: &mut TrainConfig, asked: &Table, rbm: &Rbm<f32>) {
+    if lookup(asked, "train.method").is_none() && budget::GRADIENT.allows(Exact::cost(&rbm.lower())) {
+        config.method = "exact".into();
+    }
+}
+
+/// Completes a model from the data: built-in data know their units, codes their number of states.
+fn complete_model(spec: &mut Spec, asked: &Table, columns: usize, reader: &Reader) -> Result<()> {
+    let (data, model) = (&spec.data, &mut spec.model);
+    let has = |key| lookup(asked, key).is_some();
+    if let Some(found) = find_builtin(&data.source).filter(|_| !has("model.visible")) {
+        model.visible = found?.0.visible.into();
+    }
+    if let Some(alphabet) = data.letters()?.filter(|_| !has("model.visible") || model.visible == "potts") {
+        complete_for_letters(model, &alphabet, has("model.visible"), reader.front)?;
+    }
+    // Only Potts units need the number of states, so only for them the data is read once more.
+    if model.visible == "potts" && model.states.is_none() {
+        let found = reader.survey(&data.source, &data.options())?;
+        model.states = Some((found.largest.max(0.0) as u64).saturating_add(1).max(2));
+    }
+    let (visible, hidden) = model.kinds()?;
+    if !has("model.n_hidden") {
+        model.n_hidden = default_hidden(columns, visible.unit::<f32>().n_states().is_none());
+    }
+    model.set_kinds(&visible, &hidden);
+    Ok(())
+}
+
+/// Sequences are codes: Potts units with a state for every letter.
+fn complete_for_letters(model: &mut ModelSpec, alphabet: &Alphabet, asked: bool, front: &dyn Front) -> Result<()> {
+    let (letters, states) = (alphabet.letters(), alphabet.letters().len() as u64);
+    if let Some(q) = model.states.filter(|q| *q != states) {
+        let problem = format!("is {q}, but the alphabet {letters} has {states} letters");
+        return Err(Error::Config { key: "model.states", problem });
+    }
+    (model.visible, model.states) = ("potts".into(), Some(states));
+    if !asked {
+        front.note(&Note::Sequences { letters: letters.into(), name: alphabet.name(), states });
+    }
+    Ok(())
+}
+
+/// Settings from the model to start from; what was asked for besides must agree with it.
+fn take_over(spec: &mut Spec, asked: &Table, rbm: &Rbm<f64>, columns: usize) -> Result<()> {
+    let (model, expected) = (&mut spec.model, rbm.visible().sites());
+    if columns != expected {
+        return Err(Error::Columns { expected, found: columns }.in_file(spec.data.source.as_ref()));
+    }
+    model.set_kinds(rbm.visible().kind(), rbm.hidden().kind());
+    model.n_hidden = rbm.hidden().sites();
+    let found = Table::try_from(&*model).map_err(|e| Error::Settings { path: None, problem: e.to_string() })?;
+    for (key, value) in lookup(asked, "model").and_then(|m| m.as_table()).into_iter().flatten() {
+        if found.get(key) != Some(value) {
+            let is = found.get(key).map_or("none".to_string(), ToString::to_string);
+            let problem = format!("model.{key}: is {value}, but the model to start from has {is}");
+            return Err(Error::Settings { path: None, problem });
+        }
+    }
+    Ok(())
+}
+
+/// SHA-256 of all rows, their weights and the first model: two runs with equal digests and settings are the same run.
+fn digest(input: &Input, rbm: &Rbm<f32>) -> String {
+    let mut hash = hash(input);
+    hash.update(ModelFile::new(rbm).to_bytes());
+    in_hex(hash)
+}
+
+/// SHA-256 of all rows and their weights: likelihoods of runs with equal ones can be compared.
+pub fn digest_of_rows(input: &Input) -> String {
+    in_hex(hash(input))
+}
+
+fn hash(input: &Input) -> Sha256 {
+    let mut hash = Sha256::new();
+    for part in [Some(&input.train), input.valid.as_ref()].into_iter().flatten() {
+        hash.update((part.len() as u64).to_le_bytes());
+        match part.states() {
+            States::Bits(b) => b.words().iter().for_each(|w| hash.update(w.to_le_bytes())),
+            States::Codes(c) => c.iter().for_each(|c| hash.update(c.to_le_bytes())),
+            States::Real(x) => x.iter().for_each(|x| hash.update(x.to_le_bytes())),
+        }
+        part.weights().iter().for_each(|w| hash.update(w.to_le_bytes()));
+        part.known().iter().flat_map(|k| k.words()).for_each(|w| hash.update(w.to_le_bytes()));
+    }
+    hash
+}
+
+fn in_hex(hash: Sha256) -> String {
+    let hex: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
+    format!("sha256:{hex}")
+}

@@ -1,0 +1,325 @@
+//! What a run is asked to do: data, model, training. The fields are the keys of config.toml.
+
+use crate::data::{Alphabet, Binarize, ReadOptions};
+use crate::error::{Error, Result};
+use crate::file::image_size;
+use crate::settings;
+use crate::train::{DEFAULT_HIDDEN, TrainConfig};
+use crate::units::{Kind, Options};
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+/// Everything that decides a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Updates between checkpoints; the result does not depend on it.
+    pub checkpoint_every: u64,
+    /// Made by the demo, which may replace it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub demo: bool,
+    /// Where rows come from and what is done to them.
+    pub data: DataSpec,
+    /// The model.
+    pub model: ModelSpec,
+    /// The training.
+    pub train: TrainConfig,
+    /// Facts of the run, which a resumed or repeated run is compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
+}
+
+/// Where rows come from and what is done to them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // the table of settings has a sentence for each
+pub struct DataSpec {
+    pub source: String,
+    pub skip_rows: u64,
+    pub columns: Option<String>,
+    pub label_column: Option<String>,
+    pub alphabet: Option<String>,
+    pub weights: Option<String>,
+    pub valid: Option<String>,
+    pub valid_fraction: Option<f64>,
+    pub binarize: String,
+    pub standardize: bool,
+    pub missing: bool,
+    pub image: Option<String>,
+}
+
+/// The model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // as above
+pub struct ModelSpec {
+    pub visible: String,
+    pub coupling: Option<String>,
+    pub states: Option<u64>,
+    pub hidden: String,
+    pub hidden_coupling: Option<String>,
+    pub hidden_states: Option<u64>,
+    pub n_hidden: usize,
+    pub init: Option<String>,
+}
+
+/// Facts of a run that its settings do not contain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Found {
+    /// Version of the program that started the run.
+    pub version: String,
+    /// The backend that computed it.
+    pub kernel: String,
+    /// Training rows.
+    pub rows: u64,
+    /// Held-out rows.
+    pub valid_rows: u64,
+    /// Columns of the data.
+    pub columns: u64,
+    /// Digest of the rows, their weights and the first model.
+    pub digest: String,
+    /// Digest of the rows and their weights; runs before 0.2 have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        let data = DataSpec {
+            source: String::new(),
+            skip_rows: 0,
+            columns: None,
+            label_column: None,
+            alphabet: None,
+            weights: None,
+            valid: None,
+            valid_fraction: None,
+            binarize: "auto".into(),
+            standardize: false,
+            missing: false,
+            image: None,
+        };
+        let model = ModelSpec {
+            visible: "bernoulli".into(),
+            coupling: None,
+            states: None,
+            hidden: "bernoulli".into(),
+            hidden_coupling: None,
+            hidden_states: None,
+            n_hidden: DEFAULT_HIDDEN,
+            init: None,
+        };
+        Spec { checkpoint_every: 1000, demo: false, data, model, train: TrainConfig::default(), found: None }
+    }
+}
+
+impl Spec {
+    /// The defaults with `asked` over them; a key that does not exist is refused by name.
+    pub fn from_table(asked: &Table) -> Result<Spec> {
+        let unreadable = |problem: String| Error::Settings { path: None, problem };
+        let mut all = Table::try_from(Spec::default()).map_err(|e| unreadable(e.to_string()))?;
+        lay_over(&mut all, asked);
+        let spec: Spec = serde_path_to_error::deserialize(Value::Table(all)).map_err(|e| {
+            let (path, problem) = (e.path().to_string(), e.inner().message().to_string());
+            unreadable(if path == "." { problem } else { format!("{path}: {problem}") })
+        })?;
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// The default of a setting as text, if it is a value.
+    pub fn default_of(key: &str) -> Option<Value> {
+        lookup(&Table::try_from(Spec::default()).ok()?, key).cloned()
+    }
+
+    /// Refuses what can be refused before any data is read.
+    fn check(&self) -> Result<()> {
+        let (data, model) = (&self.data, &self.model);
+        settings::check_all(&[
+            ("checkpoint_every", Some(self.checkpoint_every as f64)),
+            ("data.skip_rows", Some(data.skip_rows as f64)),
+            ("data.valid_fraction", data.valid_fraction),
+            ("model.n_hidden", Some(model.n_hidden as f64)),
+            ("model.states", model.states.map(|q| q as f64)),
+            ("model.hidden_states", model.hidden_states.map(|q| q as f64)),
+        ])?;
+        if data.valid.is_some() && data.valid_fraction.is_some() {
+            let problem = "cannot be used together with a file of held-out rows".into();
+            return Err(Error::Config { key: "data.valid_fraction", problem });
+        }
+        data.binarize()?;
+        data.letters()?;
+        data.weights()?;
+        data.image()?;
+        // Training is checked once more with the real number of rows; a wrong setting should not wait for the data.
+        self.train.check(1, data.valid.is_some() || data.valid_fraction.is_some())
+    }
+}
+
+impl DataSpec {
+    /// The binarisation asked for; none for `auto`.
+    pub fn binarize(&self) -> Result<Option<Binarize>> {
+        if self.binarize == "auto" {
+            return Ok(None);
+        }
+        let problem = |_| format!("'{}' is not auto, none, threshold, threshold:NUMBER or sample", self.binarize);
+        Binarize::parse(&self.binarize)
+            .map(Some)
+            .map_err(|e| Error::Config { key: "data.binarize", problem: problem(e) })
+    }
+
+    /// The weights of its rows.
+    pub fn weights(&self) -> Result<RowWeights> {
+        let asked = self.weights.as_deref().map_or(Ok(RowWeights::None), RowWeights::parse);
+        asked.map_err(|problem| Error::Config { key: "data.weights", problem })
+    }
+
+    /// The letters of the codes, if they are set.
+    pub fn letters(&self) -> Result<Option<Alphabet>> {
+        let alphabet = self.alphabet.as_deref().map(Alphabet::new).transpose();
+        alphabet.map_err(|problem| Error::Config { key: "data.alphabet", problem })
+    }
+
+    /// Height and width of the rows, if they are set.
+    pub fn image(&self) -> Result<Option<(usize, usize)>> {
+        let Some(text) = &self.image else { return Ok(None) };
+        let problem = || format!("'{text}' is not HEIGHTxWIDTH, such as 28x28");
+        image_size(text).map(Some).ok_or_else(|| Error::Config { key: "data.image", problem: problem() })
+    }
+
+    /// How its tables are read.
+    pub fn options(&self) -> ReadOptions {
+        ReadOptions {
+            skip_rows: self.skip_rows,
+            columns: self.columns.clone(),
+            label_column: self.label_column.clone(),
+            alphabet: self.alphabet.clone(),
+            missing: self.missing,
+        }
+    }
+}
+
+/// Weights of the rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RowWeights {
+    /// Every row counts once.
+    None,
+    /// A row with n rows, itself included, that share this fraction of its sites counts 1/n.
+    Similarity(f64),
+    /// A table has one number per row.
+    Table(String),
+}
+
+/// Identity from which sequences count as related, unless asked otherwise.
+pub const SIMILAR: f64 = 0.8;
+
+impl RowWeights {
+    /// From a file's name, `similarity`, `similarity:F` or `none`.
+    pub fn parse(text: &str) -> std::result::Result<RowWeights, String> {
+        let identity = match text.split_once(':') {
+            None if text == "similarity" => SIMILAR,
+            Some(("similarity", number)) => number.parse().unwrap_or(f64::NAN),
+            _ if text == "none" => return Ok(RowWeights::None),
+            _ => return Ok(RowWeights::Table(text.into())),
+        };
+        if identity > 0.0 && identity <= 1.0 {
+            return Ok(RowWeights::Similarity(identity));
+        }
+        Err(format!("'{text}' must end with a fraction above 0 and at most 1, such as similarity:0.8"))
+    }
+}
+
+impl ModelSpec {
+    /// The visible and the hidden kind.
+    pub fn kinds(&self) -> Result<(Kind, Kind)> {
+        let options = |coupling: &Option<String>, states: Option<u64>| -> Options {
+            let coupling = coupling.clone().map(|c| ("coupling".to_string(), c));
+            coupling.into_iter().chain(states.map(|q| ("states".to_string(), q.to_string()))).collect()
+        };
+        let named = |key| move |e: Error| Error::Config { key, problem: e.to_string() };
+        let visible = Kind::new(&self.visible, &options(&self.coupling, self.states));
+        let hidden = Kind::new(&self.hidden, &options(&self.hidden_coupling, self.hidden_states));
+        Ok((visible.map_err(named("model.visible"))?, hidden.map_err(named("model.hidden"))?))
+    }
+
+    /// Sets the kinds and their options.
+    pub fn set_kinds(&mut self, visible: &Kind, hidden: &Kind) {
+        let get = |kind: &Kind, name: &str| kind.options().remove(name);
+        let states = |kind: &Kind| get(kind, "states").and_then(|q| q.parse().ok());
+        (self.visible, self.hidden) = (visible.name().into(), hidden.name().into());
+        (self.coupling, self.hidden_coupling) = (get(visible, "coupling"), get(hidden, "coupling"));
+        (self.states, self.hidden_states) = (states(visible), states(hidden));
+    }
+}
+
+/// Puts every value of `upper` into `lower`, table by table.
+fn lay_over(lower: &mut Table, upper: &Table) {
+    for (key, value) in upper {
+        match (lower.get_mut(key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => lay_over(below, above),
+            _ => {
+                lower.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// The value at `a.b.c`.
+pub fn lookup<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
+    match key.split_once('.') {
+        None => table.get(key),
+        Some((first, rest)) => lookup(table.get(first)?.as_table()?, rest),
+    }
+}
+
+/// Puts a value at `a.b.c`.
+pub fn put(table: &mut Table, key: &str, value: Value) {
+    match key.split_once('.') {
+        None => {
+            table.insert(key.into(), value);
+        }
+        Some((first, rest)) => {
+            let below = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(below) = below {
+                put(below, rest, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_keys_are_refused_by_name() {
+        for (text, key) in [("speed = 1", "speed"), ("[train]\nrate = 1", "rate"), ("[train.penalty]\nl3 = 1", "l3")] {
+            let refused = Spec::from_table(&text.parse().unwrap()).unwrap_err().to_string();
+            assert!(refused.contains(&format!("`{key}`")), "{refused}");
+        }
+        let refused = Spec::from_table(&"[train]\nlr = 'much'".parse().unwrap()).unwrap_err().to_string();
+        assert!(refused.contains("train.lr"), "{refused}");
+    }
+
+    #[test]
+    fn every_number_of_the_table_is_checked_whatever_it_came_from() {
+        use crate::settings::{SETTINGS, Takes};
+        for setting in SETTINGS.iter().filter(|s| s.key != "epochs") {
+            let bad = match setting.takes {
+                Takes::Whole(least, _) | Takes::WholeOr(least, ..) => Value::Integer(least - 1),
+                Takes::Number(_) => Value::Float(f64::INFINITY),
+                Takes::Choice(_) => Value::String("nonsense".into()),
+                _ => continue,
+            };
+            let mut table = Table::new();
+            put(&mut table, setting.key, bad.clone());
+            if setting.key == "train.early_stop" {
+                put(&mut table, "data.valid", "x".into());
+            }
+            let spec = Spec::from_table(&table);
+            let refused = spec.and_then(|s| s.model.kinds()).err().unwrap_or_else(|| panic!("{} {bad}", setting.key));
+            assert!(refused.to_string().contains(setting.name()), "{}: {refused}", setting.key);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! One table of settings: name, type, range, one sentence. Flags, config.toml, Python's signature and all checks follow it.
+//!
+//! **To add a setting: add its field to the configuration and its row to [`SETTINGS`].** Its default is the one of
+//! [`Spec::default`](crate::run::Spec); a default that depends on the data is described in the row.
+
+use crate::error::{Error, Result};
+use crate::estimate::estimators;
+use crate::optimize::{Schedule, optimizers};
+use crate::units::Kind;
+use crate::units::gaussian::Coupling;
+
+/// A setting of a training run.
+#[derive(Clone, Copy)]
+pub struct Setting {
+    /// Its key in config.toml, such as `train.lr`.
+    pub key: &'static str,
+    /// Its option on the command line, without dashes; `DATA` is the argument. None if it has no option.
+    pub flag: Option<&'static str>,
+    /// Its parameter in Python; none if Python has no use for it.
+    pub python: Option<&'static str>,
+    /// Where it stands in help.
+    pub group: Group,
+    /// What it may be.
+    pub takes: Takes,
+    /// What it is, in a phrase without a full stop.
+    pub about: &'static str,
+    /// What else there is to know; may be empty.
+    pub more: &'static str,
+    /// Its default in words, where that depends on the data or is not a value; may be empty.
+    pub usual: &'static str,
+    /// The training methods it belongs to; empty means all.
+    pub methods: &'static [&'static str],
+}
+
+/// The groups of settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Where rows come from and what is done to them.
+    Data,
+    /// What is trained.
+    Model,
+    /// How it is trained.
+    Learning,
+    /// Penalties on the parameters.
+    Penalties,
+    /// What is measured and written during the run.
+    Run,
+}
+
+impl Group {
+    /// Every group with its heading, in order.
+    pub const LIST: [(Group, &'static str); 5] = [
+        (Group::Data, "Data"),
+        (Group::Model, "Model"),
+        (Group::Learning, "Learning"),
+        (Group::Penalties, "Penalties (none by default)"),
+        (Group::Run, "Run"),
+    ];
+}
+
+/// Names with a description each.
+pub type Choices = Vec<(&'static str, &'static str)>;
+
+/// What a setting may be.
+#[derive(Clone, Copy)]
+pub enum Takes {
+    /// Text; the word stands for it in help.
+    Text(&'static str),
+    /// One of some names.
+    Choice(fn() -> Choices),
+    /// A whole number in a range.
+    Whole(i64, i64),
+    /// A whole number in a range; the option without a number means the third.
+    WholeOr(i64, i64, &'static str),
+    /// A number.
+    Number(Range),
+    /// Yes or no; the option sets this.
+    Switch(bool),
+    /// Yes or no; the option takes `auto` (yes) or `none` (no).
+    Auto,
+}
+
+/// A range of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// Above 0.
+    Positive,
+    /// 0 or more.
+    NotNegative,
+    /// Above 0 and below 1.
+    Inside,
+    /// At least 0 and below 1.
+    BelowOne,
+    /// Any finite number.
+    Finite,
+}
+
+impl Range {
+    fn holds(self, x: f64) -> bool {
+        x.is_finite()
+            && match self {
+                Range::Positive => x > 0.0,
+                Range::NotNegative => x >= 0.0,
+                Range::Inside => x > 0.0 && x < 1.0,
+                Range::BelowOne => (0.0..1.0).contains(&x),
+                Range::Finite => true,
+            }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Range::Positive => "a number above 0",
+            Range::NotNegative => "0 or more",
+            Range::Inside => "above 0 and below 1",
+            Range::BelowOne => "at least 0 and below 1",
+            Range::Finite => "a finite number",
+        }
+    }
+}
+
+impl Setting {
+    /// Its name in config.toml without the section: `lr`.
+    pub fn name(&self) -> &'static str {
+        self.key.rsplit('.').next().unwrap_or(self.key)
+    }
+
+    /// Refuses a number outside its range.
+    pub fn check(&self, x: f64) -> Result<()> {
+        let (holds, words) = match self.takes {
+            Takes::Whole(least, most) | Takes::WholeOr(least, most, _) => {
+                let words = if most == i64::MAX { format!("at least {least}") } else { format!("{least} to {most}") };
+                (x.fract() == 0.0 && x >= least as f64 && x <= most as f64, words)
+            }
+            Takes::Number(range) => (range.holds(x), range.words().to_string()),
+            _ => return Ok(()),
+        };
+        if holds {
+            return Ok(());
+        }
+        Err(Error::Config { key: self.key, problem: format!("is {x}, but must be {words}") })
+    }
+
+    /// Refuses a name that is not one of its choices.
+    pub fn check_choice(&self, name: &str) -> Result<()> {
+        let Takes::Choice(list) = self.takes else { return Ok(()) };
+        let known: Vec<&str> = list().iter().map(|c| c.0).collect();
+        if known.contains(&name) {
+            return Ok(());
+        }
+        Err(Error::Config { key: self.key, problem: format!("'{name}' is not one of {}", known.join(", ")) })
+    }
+}
+
+/// The setting with this key.
+pub fn find(key: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|s| s.key == key)
+}
+
+/// Refuses numbers outside the ranges of their settings.
+pub(crate) fn check_all(values: &[(&str, Option<f64>)]) -> Result<()> {
+    values.iter().try_for_each(|(key, x)| match (find(key), x) {
+        (Some(setting), Some(x)) => setting.check(*x),
+        _ => Ok(()),
+    })
+}
+
+fn kinds() -> Choices {
+    Kind::LIST.to_vec()
+}
+
+fn couplings() -> Choices {
+    Coupling::LIST.iter().map(|c| (c.0, "")).collect()
+}
+
+/// Hidden Gaussian units take no Goodfellow coupling.
+fn hidden_couplings() -> Choices {
+    couplings().into_iter().filter(|c| c.0 != "goodfellow").collect()
+}
+
+fn methods() -> Choices {
+    estimators::<f32>().map(|e| (e.name, e.about)).to_vec()
+}
+
+fn optimizer_names() -> Choices {
+    optimizers::<f32>().map(|o| (o.name, o.about)).to_vec()
+}
+
+fn schedules() -> Choices {
+    Schedule::LIST.iter().map(|s| (s.0, "")).collect()
+}
+
+/// A row with what most rows have.
+const fn row(key: &'static str, flag: &'static str, group: Group, takes: Takes, about: &'static str) -> Setting {
+    let python = if flag.is_empty() { None } else { Some(flag) };
+    Setting { key, flag: python, python, group, takes, about, more: "", usual: "", methods: &[] }
+}
+
+impl Setting {
+    const fn python(self, name: &'static str) -> Setting {
+        Setting { python: if name.is_empty() { None } else { Some(name) }, ..self }
+    }
+    const fn usual(self, usual: &'static str) -> Setting {
+        Setting { usual, ..self }
+    }
+    const fn more(self, more: &'static str) -> Setting {
+        Setting { more, ..self }
+    }
+    const fn only(self, methods: &'static [&'static str]) -> Setting {
+        Setting { methods, ..self }
+    }
+}
+
+const MANY: i64 = i64::MAX;
+/// Chains, rows of a batch or hidden units beyond this are a mistake.
+const MOST_UNITS: i64 = 1 << 24;
+
+/// The table, in the order of help and of config.toml.
+#[rustfmt::skip] // one setting per row
+pub const SETTINGS: &[Setting] = &[
+    row("data.source", "DATA", Group::Data, Takes::Text("DATA"), "Data: a file, or builtin:NAME").python(""),
+    row("data.skip_rows", "skip-rows", Group::Data, Takes::Whole(0, MANY), "Lines to skip at the top of a text file").python(""),
+    row("data.columns", "columns", Group::Data, Takes::Text("LIST"), "Columns to use: numbers and ranges from 1, or names").python("")
+        .usual("all").more("For text and Parquet files, such as 1-4,7."),
+    row("data.label_column", "label-column", Group::Data, Takes::Text("COLUMN"), "Column to leave out").python("")
+        .usual("none").more("first, last, a number from 1, or a name; for text and Parquet files."),
+    row("data.alphabet", "alphabet", Group::Data, Takes::Text("LETTERS"), "Letters of the codes: protein, rna, dna, or a list").python("")
+        .usual("that of a FASTA file"),
+    row("data.weights", "weights", Group::Data, Takes::Text("FILE|HOW"), "Row weights: a file of one column, similarity:F, or none").python("")
+        .usual("none; similarity:0.8 for FASTA files")
+        .more("similarity:0.8 gives a row the weight 1/n if n rows, itself included, share 80 % of its sites."),
+    row("data.valid", "valid", Group::Data, Takes::Text("FILE"), "File of held-out rows").python("").usual("none"),
+    row("data.valid_fraction", "valid-fraction", Group::Data, Takes::Number(Range::Inside), "Fraction of the rows to hold out, chosen by the seed")
+        .python("validation_fraction").usual("none"),
+    row("data.binarize", "binarize", Group::Data, Takes::Text("HOW"), "How values between 0 and 1 become 0 or 1")
+        .more("auto: as the model file says; otherwise, for Bernoulli units, threshold:0.5 if there is a value between 0 and 1. \
+               none: values are probabilities of a 1. threshold:T: 1 above T. sample: 1 with the value as its probability."),
+    row("data.standardize", "standardize", Group::Data, Takes::Switch(true), "Give every column mean 0 and standard deviation 1")
+        .more("For continuous units. The model file stores it, and output is in the units of the data."),
+    row("data.missing", "missing", Group::Data, Takes::Switch(true), "Treat cells that are empty or not numbers as missing")
+        .more("The likelihood sums over missing cells. Without this option they are an error."),
+    row("data.image", "image", Group::Data, Takes::Text("HxW"), "Height and width of the rows as images, for the report")
+        .usual("a square of 8 x 8 or more"),
+    row("model.visible", "visible", Group::Model, Takes::Choice(kinds), "Kind of visible units")
+        .usual("bernoulli; potts for sequences; built-in data know theirs"),
+    row("model.coupling", "coupling", Group::Model, Takes::Choice(couplings), "Coupling of Gaussian visible units").usual("cho"),
+    row("model.states", "states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts visible units")
+        .usual("letters of the alphabet, or the largest code + 1"),
+    row("model.hidden", "hidden", Group::Model, Takes::Choice(kinds), "Kind of hidden units (for their number see n-hidden)"),
+    row("model.hidden_coupling", "hidden-coupling", Group::Model, Takes::Choice(hidden_couplings), "Coupling of Gaussian hidden units")
+        .python("hidden_coupling").usual("cho"),
+    row("model.hidden_states", "hidden-states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts hidden units")
+        .python("hidden_states").usual("none"),
+    row("model.n_hidden", "n-hidden", Group::Model, Takes::Whole(1, MOST_UNITS), "Number of hidden units").python("n_hidden")
+        .usual("4 per column, 1 for continuous data; 16 to 256"),
+    row("model.init", "init", Group::Model, Takes::Text("MODEL"), "Model file to start from").usual("none")
+        .more("The model has its own kinds, sizes and preprocessing; options for these cannot be given beside it."),
+    row("train.seed", "", Group::Run, Takes::Whole(0, MANY), "Seed of all random numbers").python("random_state"),
+    row("train.method", "method", Group::Learning, Takes::Choice(methods), "How the negative phase is estimated")
+        .usual("pcd; exact for very small models"),
+    row("train.gibbs_steps", "gibbs-steps", Group::Learning, Takes::Whole(1, MANY), "Gibbs sweeps per update")
+        .python("gibbs_steps").only(&["pcd", "cd", "pt"]),
+    row("train.chains", "chains", Group::Learning, Takes::Whole(1, MOST_UNITS), "Number of persistent chains")
+        .python("n_chains").only(&["pcd", "pt"]),
+    row("train.temperatures", "temperatures", Group::Learning, Takes::Whole(2, 1000), "Number of temperatures of parallel tempering")
+        .python("n_temperatures").only(&["pt"]),
+    row("train.batch_size", "batch-size", Group::Learning, Takes::Whole(1, MOST_UNITS), "Rows per update").python("batch_size"),
+    row("epochs", "epochs", Group::Learning, Takes::Number(Range::NotNegative), "Passes through the data, instead of updates")
+        .usual("10, and at least 10,000 updates"),
+    row("train.updates", "updates", Group::Learning, Takes::Whole(0, MANY), "Number of updates").python("updates")
+        .usual("10 passes through the data, and at least 10,000"),
+    row("train.lr", "lr", Group::Learning, Takes::Number(Range::Positive), "Learning rate").python("learning_rate")
+        .more("It multiplies the gradient of the mean log likelihood, and is constant unless a schedule is given."),
+    row("train.schedule", "schedule", Group::Learning, Takes::Choice(schedules), "How the learning rate falls")
+        .usual("cosine; constant if a learning rate is given"),
+    row("train.optimizer.name", "optimizer", Group::Learning, Takes::Choice(optimizer_names), "Optimizer"),
+    row("train.optimizer.momentum", "momentum", Group::Learning, Takes::Number(Range::BelowOne), "Momentum"),
+    row("train.optimizer.nesterov", "nesterov", Group::Learning, Takes::Switch(true), "Nesterov momentum (sgd)"),
+    row("train.variance_rate", "variance-rate", Group::Learning, Takes::Number(Range::NotNegative), "Factor of the learning rate for log-variances")
+        .python("variance_rate"),
+    row("train.centering", "no-centering", Group::Learning, Takes::Switch(false), "Centering (offsets that follow the means of the units)")
+        .python("centering"),
+    row("train.offset_rate", "", Group::Learning, Takes::Number(Range::BelowOne), "How fast the offsets follow the means"),
+    row("train.early_stop", "early-stop", Group::Learning, Takes::WholeOr(1, MANY, "10"), "Stop after N measurements without improvement on held-out rows")
+        .python("early_stopping").usual("off").more("The best model is kept. Needs held-out rows."),
+    row("train.penalty.l1", "l1", Group::Penalties, Takes::Number(Range::NotNegative), "L1 penalty: weight of the sum of |W|"),
+    row("train.penalty.l2", "l2", Group::Penalties, Takes::Number(Range::NotNegative), "Weight decay: weight of half the sum of W²"),
+    row("train.penalty.max_norm", "max-norm", Group::Penalties, Takes::Number(Range::Positive), "Largest norm of a hidden unit's weights")
+        .python("max_norm").usual("none"),
+    row("train.penalty.sparsity", "sparsity", Group::Penalties, Takes::Number(Range::Finite), "Target for the mean activity of hidden units").usual("none"),
+    row("train.penalty.sparsity_cost", "sparsity-cost", Group::Penalties, Takes::Number(Range::NotNegative), "Weight of the sparsity penalty")
+        .python("sparsity_cost").usual("0.1 with a sparsity target, else 0"),
+    row("train.penalty.clip", "clip", Group::Penalties, Takes::Number(Range::Positive), "Clip the gradient to this norm").usual("none"),
+    row("train.likelihood", "likelihood", Group::Run, Takes::Auto, "Whether to measure the likelihood, exactly where that is cheap"),
+    row("train.report_every", "report-every", Group::Run, Takes::Whole(1, MANY), "Updates between measurements").python("report_every"),
+    row("checkpoint_every", "checkpoint-every", Group::Run, Takes::Whole(1, MANY), "Updates between checkpoints (does not change the result)")
+        .python("checkpoint_every"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_help_lines_are_short() {
+        for (k, setting) in SETTINGS.iter().enumerate() {
+            let same = |other: &Setting| {
+                other.key == setting.key
+                    || (other.flag.is_some() && other.flag == setting.flag)
+                    || (other.python.is_some() && other.python == setting.python)
+            };
+            assert!(!SETTINGS[..k].iter().any(same), "{} is there twice", setting.key);
+            assert!(setting.about.chars().count() <= 70, "{}: {}", setting.key, setting.about);
+            let known: Vec<&str> = methods().iter().map(|m| m.0).collect();
+            assert!(setting.methods.iter().all(|m| known.contains(m)), "{}", setting.key);
+            assert!(setting.python.is_none_or(|p| !p.contains('-')), "{}", setting.key);
+        }
+    }
+
+    #[test]
+    fn numbers_outside_a_range_are_refused_by_name() {
+        let refused = |key, x| find(key).unwrap().check(x).unwrap_err().to_string();
+        assert_eq!(refused("train.lr", -1.0), "lr: is -1, but must be a number above 0");
+        assert_eq!(refused("train.temperatures", 1.0), "temperatures: is 1, but must be 2 to 1000");
+        assert_eq!(refused("train.batch_size", 0.0), "batch_size: is 0, but must be 1 to 16777216");
+        assert!(refused("train.penalty.clip", f64::NAN).contains("is NaN"));
+        assert!(find("train.penalty.sparsity").unwrap().check(0.1).is_ok());
+    }
+}
