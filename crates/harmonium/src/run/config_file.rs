@@ -14,9 +14,8 @@ const MOST_BYTES: u64 = 1 << 24;
 const OLD_MODEL: &str = "machine";
 
 const HEAD: &str = "\
-# A training run of harmonium. To repeat it, to the bit on the same kernel:
-#   harmonium train --config config.toml -o DIRECTORY
-# Options given beside --config override what is written here.
+# The settings of a training run of harmonium, complete. `harmonium train` repeats the run from this file, to the bit on
+# the same kernel (its option `config`); options that are given as well override what is written here.
 ";
 
 /// Keys that are no settings, and what they are.
