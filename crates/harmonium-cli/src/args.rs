@@ -6,8 +6,7 @@ use clap::{Args, CommandFactory, Parser};
 use harmonium::data::{self, Binarize, ReadOptions, Source, Writer};
 use harmonium::units::Kind;
 use harmonium::units::gaussian::{Coupling, Gaussian};
-use harmonium::{Error, logz, sample};
-use std::io::ErrorKind;
+use harmonium::{logz, sample};
 use std::path::PathBuf;
 
 /// Train, judge and use Restricted Boltzmann Machines
@@ -134,20 +133,8 @@ impl DataOptions {
     pub fn open(&self, spec: &str) -> harmonium::Result<Box<dyn Source>> {
         let DataOptions { columns, label_column, alphabet, .. } = self.clone();
         let (skip_rows, missing) = (self.skip_rows.unwrap_or(0), self.missing);
-        let opened = data::open_with(spec, &ReadOptions { skip_rows, columns, label_column, alphabet, missing });
-        opened.map_err(|error| perhaps_builtin(spec, error))
+        data::open_with(spec, &ReadOptions { skip_rows, columns, label_column, alphabet, missing })
     }
-}
-
-/// A file that does not exist but has the name of built-in data gets a hint.
-fn perhaps_builtin(spec: &str, error: Error) -> Error {
-    let missing = matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::NotFound);
-    let name = spec.split(':').next().unwrap_or_default();
-    if missing && data::BUILTINS.iter().any(|b| b.name == name) {
-        let problem = format!("no such file; did you mean builtin:{spec}?");
-        return Error::Data { path: spec.into(), problem };
-    }
-    error
 }
 
 /// The binarisation that was asked for; none for `auto`.

@@ -61,16 +61,22 @@ fn an_unfinished_run_lends_the_model_of_its_checkpoint() {
     assert_eq!(fails(&folder, "inspect empty"), "error: empty is a directory without model.safetensors\n");
 }
 
-/// A checkpoint does not have the means and deviations of standardised columns: a wrong answer would be worse than none.
+/// A checkpoint does not have the means and deviations of standardised columns: they are computed again from the data. Without
+/// the data a wrong answer would be worse than none.
 #[test]
-fn an_unfinished_run_on_standardised_data_is_refused() {
+fn an_unfinished_run_on_standardised_data_needs_its_data() {
     let folder = Folder::new();
-    let line = "train builtin:mixture -o run --n-hidden 3 --updates 50 --checkpoint-every 20 --standardize";
+    folder.file("x.csv", b"1,20\n2,10\n3,40\n2.5,30\n");
+    let line = "train x.csv -o run --visible gaussian --n-hidden 3 --updates 50 --checkpoint-every 20 --standardize";
     assert_eq!(folder.run(line).code, 0);
-    folder.json("inspect run");
+    let whole = folder.json("evaluate run");
     unfinish(&folder, "run");
+    let json = folder.json("evaluate run");
+    let likelihood = |json: &serde_json::Value| json["mean_log_likelihood"].as_f64().unwrap();
+    assert!((likelihood(&json) - likelihood(&whole)).abs() < 1e-5, "{json} {whole}");
+    fs::remove_file(folder.path("x.csv")).unwrap();
     let found = fails(&folder, "inspect run");
-    assert!(found.contains("run is unfinished, and standardises its data"), "{found}");
+    assert!(found.contains("standardises its data, which cannot be read"), "{found}");
 }
 
 #[test]

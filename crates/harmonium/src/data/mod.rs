@@ -221,7 +221,7 @@ fn open_path(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
             }
         });
     }
-    let head = head(path)?;
+    let head = head(path).map_err(|error| builtin::hinted(path, error))?;
     match FORMATS.iter().find(|f| (f.begins)(&head)) {
         Some(format) => (format.open)(path, options),
         None => Err(refuse(format!(

@@ -11,7 +11,9 @@ mod shifter;
 use super::{Memory, Source, shown};
 use crate::error::{Error, Result, nearest};
 use crate::rng::{Key, Purpose};
+use std::io::ErrorKind;
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 /// A data set that needs no file.
 pub struct Builtin {
@@ -84,6 +86,17 @@ pub fn find(spec: &str) -> Option<Result<(&'static Builtin, Option<&str>)>> {
     }))
 }
 
+/// The error, with a hint if it is about a file that does not exist and has the name of built-in data.
+pub(super) fn hinted(path: &Path, error: Error) -> Error {
+    let missing = matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::NotFound);
+    let spec = path.display().to_string();
+    let name = spec.split(':').next().unwrap_or_default();
+    if !missing || !BUILTINS.iter().any(|b| b.name == name) {
+        return error;
+    }
+    Error::Data { path: path.into(), problem: format!("no such file; did you mean builtin:{spec}?") }
+}
+
 /// Opens built-in data.
 pub(super) fn open(spec: &str, builtin: &Builtin, argument: Option<&str>) -> Result<Box<dyn Source>> {
     match (builtin.make)(argument) {
@@ -144,5 +157,7 @@ mod tests {
             assert!(found.starts_with(spec) && found.contains(message), "{found}");
         }
         assert!(find("digits").is_none());
+        let found = super::super::open_with("bars:3", &Default::default()).err().unwrap().to_string();
+        assert_eq!(found, "bars:3: no such file; did you mean builtin:bars:3?");
     }
 }
