@@ -58,14 +58,14 @@ fn caption(report: &ReportData, activity: ArrayView1<f32>, means: &Array2<f32>, 
     // With a single row every unit is constant.
     let constant = match means.nrows() {
         1 => String::new(),
-        _ => format!(" {constant} are nearly constant over the {rows}."),
+        _ => format!(", nearly constant over the {rows}: {constant}"),
     };
     let units = if report.rbm.hidden().kind().unit::<f32>().width() == 1 { "hidden unit" } else { "hidden column" };
     let all = count(activity.len(), units);
     match report.rbm.hidden().kind().unit::<f32>().n_states() {
         Some(_) => format!(
-            "Of {all}, {} are nearly always off and {} nearly always on (mean within {:.0} % of that end).{constant} \
-             Units at either end carry little information.",
+            "{all} by mean activation. Nearly always off: {}, nearly always on: {} (mean within {:.0} % of that end){constant}. \
+             Such units carry little information.",
             near(lo),
             near(hi),
             100.0 * TOLERANCE

@@ -25,7 +25,7 @@ pub struct Axis {
 /// A tick of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// Where it stands, as a value.
+    /// The value at which it is drawn.
     pub value: f64,
     /// Its label.
     pub label: String,

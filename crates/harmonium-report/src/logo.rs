@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_stack_is_as_high_as_its_information() {
-        // Site 1 always has state 0: log₂2 = 1 bit. Site 2 has both alike: 0 bits.
+        // Site 1 always has state 0: log₂2 = 1 bit. Site 2 has both equally often: 0 bits.
         let bits = information(&array![[1., 0., 1., 0.], [1., 0., 0., 1.]], 2);
         assert_eq!(bits, array![[1., 0.], [0., 0.]]);
         // ¾ and ¼: 1 − H = 0.18872 bits.

@@ -353,7 +353,7 @@ fn runs_are_compared_on_one_page() {
         compare(&Comparison { title, notes: vec!["A note.".into()], header: &["run", "fit"], table: &table, runs });
     well_formed(&page.html);
     assert!(page.html.contains("<td>&lt;one&gt;</td><td>−1.5</td>") && page.html.contains("A note."));
-    assert!(page.html.contains("two −0.5128"), "a curve's last value stands in its legend");
+    assert!(page.html.contains("two −0.5128"), "the legend shows the last value of a curve");
     assert_eq!(page.html.matches("<image").count(), 1);
     let runs = (0..14).map(|k| run(&format!("run {k}"), one, &png)).collect();
     well_formed(&compare(&Comparison { title: "many".into(), notes: Vec::new(), header: &[], table: &[], runs }).html);
