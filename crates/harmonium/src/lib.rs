@@ -5,7 +5,7 @@
 //! symbols, `ARCHITECTURE.md` the modules.
 
 pub mod advice;
-pub mod atomic;
+mod atomic;
 mod averages;
 pub mod backend;
 mod centering;
@@ -25,7 +25,7 @@ pub mod math;
 pub mod measure;
 mod model;
 pub mod optimize;
-pub mod real;
+mod real;
 pub mod rng;
 pub mod sample;
 mod scaled_weights;
@@ -36,7 +36,6 @@ pub mod train;
 pub mod units;
 
 pub use advice::Advice;
-pub use centering::LARGE_OFFSET;
 pub use dataset::{Dataset, Moments};
 pub use error::{Error, Result};
 pub use exact::Exact;

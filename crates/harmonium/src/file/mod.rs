@@ -4,6 +4,10 @@ pub(crate) mod digest;
 mod model;
 pub(crate) mod tensors;
 
-pub use crate::atomic;
+/// The atomic writer of files.
+pub mod atomic {
+    pub use crate::atomic::write;
+}
+
 pub use model::{ModelFile, Precision, Tensor};
 pub use tensors::MOST_BYTES;
