@@ -77,11 +77,16 @@ pub fn say(kind: &str, text: &str) {
 /// The chain of causes on one line, without repetitions, and the library's advice on what to do.
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string) {
+    for cause in error.chain() {
+        let words = cause.to_string();
         if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
-            let _ = write!(text, ": {cause}");
+            text = words;
+        } else if !text.contains(&words) {
+            let _ = write!(text, ": {words}");
+        }
+        // A message of the library has its cause in it already.
+        if cause.is::<harmonium::Error>() {
+            break;
         }
     }
     let advice = error.chain().filter_map(|e| e.downcast_ref::<harmonium::Error>()).flat_map(|e| e.advice());
