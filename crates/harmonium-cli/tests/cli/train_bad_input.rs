@@ -68,7 +68,7 @@ fn settings_that_make_no_sense() {
         ("--early-stop 5", "--valid or --valid-fraction"),
         ("--valid-fraction 0.001", "holds out 0"),
         ("--valid narrow.npy", "4 columns, but the model has 6"),
-        ("--weights weights.npy", "there are 2 for 20 rows"),
+        ("--weights weights.npy", "there are 2 weights for 20 rows"),
         ("--weights pairs.npy", "one column"),
         ("--weights negative.npy", "weight 1 is -1"),
         ("--weights missing.npy", "missing.npy"),
