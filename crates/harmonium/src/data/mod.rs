@@ -29,7 +29,8 @@ mod write;
 
 pub use alphabet::Alphabet;
 pub use binarize::Binarize;
-use binarize::{Binarizer, takes_probabilities};
+pub(crate) use binarize::takes_probabilities;
+use binarize::Binarizer;
 pub use builtin::{BUILTINS, Builtin, find as find_builtin};
 pub use entropy::RowCounts;
 use memory::Memory;
