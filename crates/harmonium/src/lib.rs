@@ -5,7 +5,7 @@
 //! symbols, `ARCHITECTURE.md` the modules.
 
 pub mod advice;
-mod atomic;
+pub mod atomic;
 mod averages;
 pub mod backend;
 mod centering;

@@ -29,11 +29,11 @@ mod write;
 
 pub use alphabet::Alphabet;
 pub use binarize::Binarize;
-pub(crate) use binarize::takes_probabilities;
 use binarize::Binarizer;
+pub(crate) use binarize::takes_probabilities;
 pub use builtin::{BUILTINS, Builtin, find as find_builtin};
 pub use entropy::RowCounts;
-use memory::Memory;
+pub use memory::Memory;
 pub use options::ReadOptions;
 pub use prepare::Preprocess;
 pub use rows::{Block, PreparedRows};
