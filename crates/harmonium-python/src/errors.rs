@@ -1,4 +1,4 @@
-//! The library's errors as Python's: OSError for files, ArithmeticError for runs that went wrong, ValueError for the rest.
+//! Conversion of the library's errors: OSError for files, ArithmeticError for failed runs, ValueError for the rest.
 
 use harmonium::{Advice, Error, settings};
 use pyo3::PyErr;

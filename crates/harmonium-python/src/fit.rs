@@ -1,4 +1,4 @@
-//! Training: one call of the library's run, and a trainer that `partial_fit` keeps.
+//! Training: `fit` runs the library's training, and `partial_fit` keeps a trainer between calls.
 
 use crate::errors::{exception, words};
 use crate::model::Model;

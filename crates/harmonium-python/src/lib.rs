@@ -1,6 +1,6 @@
-//! The Python module `harmonium._harmonium`: every function is one call of the library, with the interpreter's lock released.
+//! The Python module `harmonium._harmonium`: each function calls the library once, with the GIL released.
 //!
-//! What users see is in `python/harmonium`; here are no defaults and no mathematics.
+//! The interface for users is in `python/harmonium`. This crate has no defaults and no mathematics.
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +15,7 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// What `harmonium` is made of; see there.
+/// Functions and classes behind the package `harmonium`.
 #[pymodule]
 mod _harmonium {
     use pyo3::prelude::*;

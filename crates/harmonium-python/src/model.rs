@@ -1,4 +1,4 @@
-//! A model as Python holds it: what stands in a model file, never changed; and its log Z.
+//! A trained model in Python: the content of a model file, immutable, and its log Z.
 
 use crate::errors::{exception, sentence};
 use crate::table::{ArrayTable, vector};

@@ -1,7 +1,7 @@
-//! scikit-learn's update of its BernoulliRBM: θ ← θ + (lr/n)(Σ_batch − Σ_chains), n rows of the batch, chains kept.
+//! The update of scikit-learn's BernoulliRBM: θ ← θ + (lr/n)(Σ_batch − Σ_chains), for a batch of n rows and persistent chains.
 //!
-//! It differs from the library's `pcd` in that both phases are divided by the rows of the batch and rows are taken in their
-//! order, so it stands here. The sums themselves are the library's backend's.
+//! Unlike the library's `pcd` it divides both phases by the batch size and takes rows in order. The library's backend
+//! computes the sums.
 
 use crate::errors::exception;
 use crate::table::ArrayTable;

@@ -1,4 +1,4 @@
-//! What a model says about rows: hidden means, reconstructions, free energies, pseudo-likelihoods, gradients.
+//! Functions of rows: hidden means, reconstructions, free energies, pseudo-likelihoods, gradients.
 
 use crate::errors::exception;
 use crate::model::Model;

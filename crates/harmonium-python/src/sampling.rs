@@ -1,4 +1,4 @@
-//! Rows drawn from a model, and unknown cells filled.
+//! Sampling rows from a model, and filling missing cells.
 
 use crate::errors::{exception, sentence};
 use crate::model::{Model, columns};

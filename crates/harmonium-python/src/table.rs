@@ -1,4 +1,4 @@
-//! Rows that Python has, read block by block: an array of any type and order, or a sparse matrix, never copied as a whole.
+//! Python arrays and sparse matrices as tables that are read block by block, never copied as a whole.
 
 use crate::errors::exception;
 use harmonium::data::{Binarize, PreparedRows, Preprocess, Source};

@@ -1,4 +1,4 @@
-//! Work on threads of its own, while Python's thread waits, lets other Python threads run, and listens for Ctrl-C.
+//! A thread pool for the library's work. Meanwhile the calling Python thread releases the GIL and handles Ctrl-C.
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

@@ -1,33 +1,33 @@
-//! Colours: maps from [0, 1] whose steps look equally large, because their lightness L* is even.
+//! Colour maps from [0, 1] whose steps look equal, because their lightness L* is linear.
 
 /// A colour map.
-pub type Map = fn(f64) -> [u8; 3];
+pub type ColourMap = fn(f64) -> [u8; 3];
 
-/// What stands where there is no number.
-const NOTHING: [u8; 3] = [128, 128, 128];
+/// Colour of a missing value.
+const MISSING: [u8; 3] = [128, 128, 128];
 
 /// Black to white, for images.
 pub fn grey(t: f64) -> [u8; 3] {
-    if t.is_nan() { NOTHING } else { [(255.0 * t.clamp(0.0, 1.0)).round() as u8; 3] }
+    if t.is_nan() { MISSING } else { [(255.0 * t.clamp(0.0, 1.0)).round() as u8; 3] }
 }
 
 /// Dark to light, for densities.
 pub fn magma(t: f64) -> [u8; 3] {
-    if t.is_nan() { NOTHING } else { colorous::MAGMA.eval_continuous(t.clamp(0.0, 1.0)).as_array() }
+    if t.is_nan() { MISSING } else { colorous::MAGMA.eval_continuous(t.clamp(0.0, 1.0)).as_array() }
 }
 
 /// Dark to light, for means.
 pub fn viridis(t: f64) -> [u8; 3] {
-    if t.is_nan() { NOTHING } else { colorous::VIRIDIS.eval_continuous(t.clamp(0.0, 1.0)).as_array() }
+    if t.is_nan() { MISSING } else { colorous::VIRIDIS.eval_continuous(t.clamp(0.0, 1.0)).as_array() }
 }
 
-/// Blue over white (at ½) to red, for signed numbers.
+/// Blue through white (at ½) to red, for signed numbers.
 ///
-/// Both arms lose lightness and gain chroma linearly in CIELAB, so equal sizes look equally strong; the end points
-/// (L* 35, chroma 54, hues 286° and 33°) are about as strong as sRGB can show on both sides.
+/// On both sides lightness falls and chroma grows linearly in CIELAB, so equal magnitudes look equally strong. The ends
+/// (L* 35, chroma 54, hues 286° and 33°) are about as strong as sRGB can show for both hues.
 pub fn diverging(t: f64) -> [u8; 3] {
     if t.is_nan() {
-        return NOTHING;
+        return MISSING;
     }
     let x = 2.0 * t.clamp(0.0, 1.0) - 1.0;
     let hue = if x < 0.0 { 286f64 } else { 33f64 }.to_radians();
@@ -36,7 +36,7 @@ pub fn diverging(t: f64) -> [u8; 3] {
         .map(|c| (255.0 * c.clamp(0.0, 1.0)).round() as u8)
 }
 
-/// The white of CIELAB in sRGB: D65.
+/// The white point of sRGB, D65, for CIELAB.
 const WHITE: [f64; 3] = [0.95047, 1.0, 1.08883];
 
 /// CIELAB to sRGB in [0, 1]; outside it if the colour cannot be shown.
@@ -57,19 +57,18 @@ fn srgb([l, a, b]: [f64; 3]) -> [f64; 3] {
 mod tests {
     use super::*;
 
-    /// L* of an sRGB colour: from its relative luminance alone.
+    /// L* of an sRGB colour, from its relative luminance.
     fn lightness(colour: [u8; 3]) -> f64 {
-        let linear = colour.map(|c| f64::from(c) / 255.0).map(|c| match c <= 0.04045 {
-            true => c / 12.92,
-            false => ((c + 0.055) / 1.055).powf(2.4),
-        });
+        let linear = colour
+            .map(|c| f64::from(c) / 255.0)
+            .map(|c| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
         let y = 0.2126729 * linear[0] + 0.7151522 * linear[1] + 0.072175 * linear[2];
         if y > 216.0 / 24389.0 { 116.0 * y.cbrt() - 16.0 } else { y * 24389.0 / 27.0 }
     }
 
     #[test]
     fn sequential_maps_only_get_lighter_and_evenly() {
-        for map in [grey as Map, magma, viridis] {
+        for map in [grey as ColourMap, magma, viridis] {
             let l: Vec<f64> = (0..=64).map(|i| lightness(map(f64::from(i) / 64.0))).collect();
             let mean = (l[64] - l[0]) / 64.0;
             for pair in l.windows(2) {
@@ -92,9 +91,9 @@ mod tests {
     }
 
     #[test]
-    fn no_number_is_grey_and_nothing_overflows() {
-        for map in [grey as Map, magma, viridis, diverging] {
-            assert_eq!(map(f64::NAN), NOTHING);
+    fn missing_values_are_grey_and_nothing_overflows() {
+        for map in [grey as ColourMap, magma, viridis, diverging] {
+            assert_eq!(map(f64::NAN), MISSING);
             assert_eq!(map(f64::INFINITY), map(1.0));
             assert_eq!(map(-7.0), map(0.0));
         }

@@ -1,47 +1,51 @@
-//! Data and samples as columns of numbers: a Potts site has one per state, others are as they were in the data.
+//! Data and samples as columns of numbers, in the units of the data; a Potts site has one column per state.
 
 use crate::ReportData;
-use crate::values::rows_between;
+use crate::values::{rows_between, two_values};
 use ndarray::{Array2, ArrayView2};
 
-/// Rows of each table at most.
-const MOST_ROWS: usize = 10_000;
+/// Rows used at most, of data and of samples.
+const MAX_ROWS: usize = 10_000;
 
-/// Data and samples in columns, and what the columns are called.
-pub struct Tables {
-    /// Rows of the data.
+/// Columns of data and samples, and their names.
+pub struct ColumnValues {
+    /// Data, rows × columns.
     pub data: Array2<f64>,
-    /// Rows of the model.
+    /// Samples of the model, rows × columns.
     pub samples: Array2<f64>,
     /// Names of the columns.
     pub names: Vec<String>,
-    /// Columns of a site.
+    /// Columns per site.
     pub width: usize,
+    /// The two values that a column can take, such as 0 and 1, in the units of the data; `None` if it can take others.
+    pub two_values: Option<Vec<(f64, f64)>>,
 }
 
-impl Tables {
-    /// `None` if one of them has no rows, or rows that the units do not have.
-    pub fn new(report: &ReportData) -> Option<Tables> {
+impl ColumnValues {
+    /// The columns of a report; `None` if data or samples have no rows, or values that the units cannot take.
+    pub fn new(report: &ReportData) -> Option<ColumnValues> {
         if !report.fits(report.data) || !report.fits(report.samples) {
             return None;
         }
         let lowered = report.rbm.lower();
-        let side = lowered.visible();
-        let width = side.unit().width();
-        let (shift, scale): (Vec<f64>, Vec<f64>) = (0..side.sites()).map(|i| report.unprepared(i)).unzip();
+        let layer = lowered.visible();
+        let width = layer.unit().width();
+        let (shift, scale): (Vec<f64>, Vec<f64>) = (0..layer.sites()).map(|i| report.shift_and_scale(i)).unzip();
+        let original = |column: usize, x: f64| if width == 1 { x * scale[column] + shift[column] } else { x };
         let columns = |rows: ArrayView2<f32>| -> Option<Array2<f64>> {
-            let rows = rows_between(rows, 0, rows.nrows().min(MOST_ROWS));
-            let mut x = side.encode(rows, 1).ok()?.mapv(f64::from);
-            if width == 1 {
-                x.indexed_iter_mut().for_each(|((_, i), x)| *x = *x * scale[i] + shift[i]);
-            }
+            let rows = rows_between(rows, 0, rows.nrows().min(MAX_ROWS));
+            let mut x = layer.encode(rows, 1).ok()?.mapv(f64::from);
+            x.indexed_iter_mut().for_each(|((_, column), x)| *x = original(column, *x));
             Some(x)
         };
         let name = |c: usize| match width {
             1 => report.column(c),
             q => format!("{} = {}", report.column(c / q), report.state(c % q)),
         };
-        let names = (0..side.columns()).map(name).collect();
-        Some(Tables { data: columns(report.data)?, samples: columns(report.samples)?, names, width })
+        let names = (0..layer.columns()).map(name).collect();
+        let (data, samples) = (columns(report.data)?, columns(report.samples)?);
+        let two_values = two_values(report.rbm.visible().kind())
+            .map(|(lo, hi)| (0..layer.columns()).map(|c| (original(c, lo), original(c, hi))).collect());
+        Some(ColumnValues { data, samples, names, width, two_values })
     }
 }

@@ -1,37 +1,37 @@
-//! Several runs on one page: a table, their learning curves on common axes, their pictures side by side.
+//! A page that compares runs: a table, learning curves on common axes, pictures side by side.
 
 use crate::curves::overlaid;
 use crate::figure::{Figure, Section};
 use crate::page::{document, paragraphs, section};
-use crate::text::escape;
+use crate::text::{capital, escape};
 use crate::{Picture, Rendered};
 use harmonium::events::Event;
 
-/// Runs to be compared.
+/// The content of a comparison.
 pub struct Comparison<'a> {
     /// Heading of the page.
     pub title: String,
-    /// Sentences under it.
+    /// Sentences under the heading.
     pub notes: Vec<String>,
-    /// What the columns of the table are.
+    /// Column titles of the table.
     pub header: &'a [&'a str],
-    /// The table, one row for every run.
+    /// The table, one row per run.
     pub table: &'a [Vec<String>],
     /// The runs.
     pub runs: Vec<Compared<'a>>,
 }
 
-/// One of them.
+/// One of the runs.
 pub struct Compared<'a> {
-    /// What it is called.
+    /// Name of the run.
     pub name: String,
-    /// What happened.
+    /// Events of the run, in order.
     pub events: &'a [Event],
-    /// Pictures of pixels: what each shows, and its PNG bytes.
+    /// PNG pictures: what each shows, and its bytes.
     pub pictures: Vec<(String, Vec<u8>)>,
 }
 
-/// The page and its drawings.
+/// Renders the page and its pictures.
 pub fn compare(comparison: &Comparison) -> Rendered {
     let runs: Vec<(&str, &[Event])> = comparison.runs.iter().map(|r| (r.name.as_str(), r.events)).collect();
     let mut sections = vec![("Learning", overlaid(&runs))];
@@ -57,7 +57,7 @@ fn table(comparison: &Comparison) -> String {
     format!("<div class=\"table\"><table>\n<tr>{head}</tr>\n{rows}</table></div>\n")
 }
 
-/// Pictures of all runs that show the same stand together.
+/// The pictures of all runs, grouped by what they show.
 fn pictures(runs: &[Compared]) -> Vec<Figure> {
     let mut shown: Vec<&str> = Vec::new();
     for (what, _) in runs.iter().flat_map(|r| &r.pictures) {
@@ -69,7 +69,12 @@ fn pictures(runs: &[Compared]) -> Vec<Figure> {
         let each = runs.iter().enumerate().filter_map(move |(k, run)| {
             let png = &run.pictures.iter().find(|p| p.0 == what)?.1;
             let name = format!("{}-{}", what.replace(' ', "-"), k + 1);
-            Figure::of_png(&name, &format!("{}: {what}", run.name), png, format!("{what} of {}.", run.name))
+            Figure::from_png(
+                &name,
+                &format!("{}: {what}", run.name),
+                png,
+                format!("{} of run {}.", capital(what), run.name),
+            )
         });
         each.collect::<Vec<_>>()
     };

@@ -1,4 +1,4 @@
-//! Free energies: F(v) of training rows, held-out rows and samples on one axis. Where the model is right they agree.
+//! Histograms of the free energy F(v) of training rows, held-out rows and samples on one axis.
 
 use crate::ReportData;
 use crate::axis::{Axis, range};
@@ -8,10 +8,14 @@ use crate::text::{fixed, number};
 use crate::values::histogram;
 use ndarray::ArrayView2;
 
-/// Parts of the axis.
-const BARS: usize = 40;
-/// Quartile ranges beyond the quartiles after which a row is an outlier, which would squeeze all others together.
+/// Bins of the histogram.
+const BINS: usize = 40;
+/// A row is an outlier if it lies this many interquartile ranges beyond a quartile. Outliers do not stretch the axis.
 const OUTLIER: f64 = 4.0;
+
+/// Names of the rows, in legend and caption.
+const HELD_OUT: &str = "held-out rows";
+const SAMPLES: &str = "samples";
 
 /// Free energies of one kind of rows.
 struct Energies {
@@ -20,24 +24,25 @@ struct Energies {
     sorted: Vec<f64>,
 }
 
-/// The histogram, if there are rows of at least one kind.
+/// The histograms, if there are rows of at least one kind.
 pub fn figure(report: &ReportData) -> Option<Figure> {
     let kinds = [
         ("line one", "training rows", report.data),
-        ("line two", "held-out rows", report.held_out),
-        ("line three", "samples", report.samples),
+        ("line two", HELD_OUT, report.held_out),
+        ("line three", SAMPLES, report.samples),
     ];
     outlines(&kinds.into_iter().filter_map(|kind| Energies::new(report, kind)).collect::<Vec<_>>())
 }
 
+/// The histograms as outlines.
 fn outlines(all: &[Energies]) -> Option<Figure> {
-    let (lo, hi) = range(all.iter().flat_map(Energies::usual))?;
+    let (lo, hi) = range(all.iter().flat_map(Energies::range_without_outliers))?;
     let around = Axis::around([lo, hi], "F(v), nats")?;
-    let bars: Vec<Vec<f64>> = all.iter().map(|e| e.parts(around.lo, around.hi)).collect();
-    let most = bars.iter().flatten().copied().fold(0.0, f64::max);
+    let bars: Vec<Vec<f64>> = all.iter().map(|e| e.percentages(around.lo, around.hi)).collect();
+    let highest = bars.iter().flatten().copied().fold(0.0, f64::max);
     let (lo, hi) = (around.lo, around.hi);
-    let mut layout = Layout::new("Free energies", "% of the rows", around, Axis::between(0.0, 1.05 * most, ""));
-    layout.legend = all.iter().map(|e| Key { class: e.class, label: e.in_words() }).collect();
+    let mut layout = Layout::new("Free energies", "% of the rows", around, Axis::between(0.0, 1.05 * highest, ""));
+    layout.legend = all.iter().map(|e| Key { class: e.class, label: e.label() }).collect();
     let mut plot = layout.plot();
     for (energies, bars) in all.iter().zip(&bars) {
         plot.line(&outline(bars, lo, hi), energies.class);
@@ -45,18 +50,26 @@ fn outlines(all: &[Energies]) -> Option<Figure> {
     let beyond: usize = all.iter().map(|e| e.sorted.iter().filter(|f| **f < lo || **f > hi).count()).sum();
     let outliers = match beyond {
         0 => String::new(),
-        n => format!(" {n} of them lie beyond an end of the axis and are counted there."),
+        1 => " 1 outlier is counted at an end of the axis.".into(),
+        n => format!(" {n} outliers are counted at the ends of the axis."),
     };
-    let caption = format!(
-        "Free energies of {}; log p(v) = −F(v) − log Z, so what is likely is at the left. Held-out rows to the right of training rows: \
-         overfitting. Samples elsewhere than rows: the lowered makes what the data do not have, or the chains have not \
-         mixed.{outliers}",
-        all.iter().map(|e| format!("{} {}", e.sorted.len(), e.name)).collect::<Vec<_>>().join(", ")
+    let has = |name: &str| all.iter().any(|e| e.name == name);
+    let counts: Vec<String> = all.iter().map(|e| format!("{} {}", fixed(e.sorted.len() as f64, 0), e.name)).collect();
+    let mut caption = format!(
+        "Free energies of {}. log p(v) = −F(v) − log Z, so likely rows are on the left. All curves should overlap.",
+        counts.join(", ")
     );
+    if has(HELD_OUT) {
+        caption += " Held-out rows to the right of training rows: overfitting.";
+    }
+    if has(SAMPLES) {
+        caption += " Samples away from the data: the model generates what the data do not contain, or sampling has not converged.";
+    }
+    caption += &outliers;
     Some(Figure { name: "free-energies".into(), caption, svg: plot.finish(), png: None })
 }
 
-/// The upper edge of bars, down to 0 at both ends.
+/// The outline of a histogram.
 fn outline(bars: &[f64], lo: f64, hi: f64) -> Vec<(f64, f64)> {
     let edge = |i: usize| lo + (hi - lo) * i as f64 / bars.len() as f64;
     let steps = bars.iter().enumerate().flat_map(|(i, y)| [(edge(i), *y), (edge(i + 1), *y)]);
@@ -78,32 +91,31 @@ impl Energies {
         (!sorted.is_empty()).then_some(Energies { class, name, sorted })
     }
 
-    /// The smallest and the largest that are no outliers.
-    fn usual(&self) -> [f64; 2] {
+    /// The smallest and the largest value that are not outliers.
+    fn range_without_outliers(&self) -> [f64; 2] {
         let n = self.sorted.len();
         let at = |part: usize| self.sorted[(part * (n - 1) + 2) / 4];
         let reach = OUTLIER * (at(3) - at(1));
         [self.sorted[0].max(at(1) - reach), self.sorted[n - 1].min(at(3) + reach)]
     }
 
-    /// Per cent of the rows in every part of the axis.
-    fn parts(&self, lo: f64, hi: f64) -> Vec<f64> {
-        let counts = histogram(self.sorted.iter().copied(), lo, hi, BARS);
+    /// Percentage of the rows in every bin.
+    fn percentages(&self, lo: f64, hi: f64) -> Vec<f64> {
+        let counts = histogram(self.sorted.iter().copied(), lo, hi, BINS);
         counts.into_iter().map(|n| 100.0 * n as f64 / self.sorted.len() as f64).collect()
     }
 
-    /// The mean with its standard error, to as many digits as that allows.
-    fn in_words(&self) -> String {
+    /// The name with the mean and its standard error, to as many digits as the error allows.
+    fn label(&self) -> String {
         let n = self.sorted.len() as f64;
         let mean = self.sorted.iter().sum::<f64>() / n;
         let variance = self.sorted.iter().map(|f| (f - mean).powi(2)).sum::<f64>() / (n - 1.0);
         let error = (variance / n).sqrt();
-        match error.is_finite() && error > 0.0 {
-            true => {
-                let decimals = (1.0 - error.log10().floor()).clamp(0.0, 6.0) as usize;
-                format!("{} {} ± {}", self.name, fixed(mean, decimals), fixed(error, decimals))
-            }
-            false => format!("{} {}", self.name, number(mean)),
+        if error.is_finite() && error > 0.0 {
+            let decimals = (1.0 - error.log10().floor()).clamp(0.0, 6.0) as usize;
+            format!("{} {} ± {}", self.name, fixed(mean, decimals), fixed(error, decimals))
+        } else {
+            format!("{} {}", self.name, number(mean))
         }
     }
 }
@@ -120,18 +132,19 @@ mod tests {
     fn an_outlier_does_not_squeeze_the_rest() {
         let mut all: Vec<f64> = (0..100).map(f64::from).collect();
         all.push(1e9);
-        assert_eq!(energies(all.clone()).usual()[0], 0.0);
-        assert!(energies(all.clone()).usual()[1] < 400.0);
+        assert_eq!(energies(all.clone()).range_without_outliers()[0], 0.0);
+        assert!(energies(all.clone()).range_without_outliers()[1] < 400.0);
         let figure = outlines(&[energies(all)]).unwrap();
-        assert!(figure.caption.contains("1 of them lie beyond"));
+        assert!(figure.caption.contains("1 outlier is counted"));
+        assert!(!figure.caption.contains("eld-out"), "there are no held-out rows");
     }
 
     #[test]
-    fn the_parts_add_up_and_the_mean_has_its_error() {
+    fn the_percentages_add_up_and_the_mean_has_its_error() {
         let two = energies(vec![1.0, 3.0]);
-        assert!((two.parts(0.0, 4.0).iter().sum::<f64>() - 100.0).abs() < 1e-9);
+        assert!((two.percentages(0.0, 4.0).iter().sum::<f64>() - 100.0).abs() < 1e-9);
         // Deviation √2, by √2 rows.
-        assert_eq!(two.in_words(), "rows 2.0 ± 1.0");
-        assert_eq!(energies(vec![5.0]).in_words(), "rows 5");
+        assert_eq!(two.label(), "rows 2.0 ± 1.0");
+        assert_eq!(energies(vec![5.0]).label(), "rows 5");
     }
 }

@@ -1,23 +1,23 @@
-//! A figure: a drawing with its caption, which stands in the page and as a file beside it.
+//! A figure: an SVG drawing with its caption, shown in the page and written as a file beside it.
 
 use crate::Picture;
-use crate::colour::Map;
-use crate::raster::{MOST_PIXELS, Raster, data_uri};
+use crate::colour::ColourMap;
+use crate::raster::{MAX_PIXELS, Raster, data_uri};
 use crate::text::escape;
 use std::fmt::Write as _;
 
-/// Colours of drawings in light and in dark surroundings, for pages and for drawings that stand alone.
+/// Style sheet of drawings, light and dark, for the page and for files of their own.
 pub const STYLE: &str = include_str!("drawing.css");
-/// Width of a usual drawing: that of a phone, so that its text is as large there as on a laptop.
+/// Width of a usual drawing: that of a phone, so that text has the same size there as on a laptop.
 pub const WIDTH: f64 = 360.0;
 /// Width of a wide drawing.
 pub const WIDE: f64 = 560.0;
 
-/// Some figures under one heading.
+/// Figures under one heading.
 pub struct Section {
     /// The heading.
     pub heading: &'static str,
-    /// Whether it is folded until someone asks.
+    /// Whether it is folded at first.
     pub folded: bool,
     /// Sentences under the heading.
     pub notes: Vec<String>,
@@ -27,48 +27,48 @@ pub struct Section {
 
 /// A drawing with its caption.
 pub struct Figure {
-    /// File name without its ending.
+    /// File name without its extension.
     pub name: String,
-    /// What is seen, in a sentence; for those who do not see it, too.
+    /// What the figure shows, and what is good; also the text for screen readers.
     pub caption: String,
     /// The drawing.
     pub svg: Svg,
-    /// Its pixels alone, if it is made of pixels.
+    /// The image as PNG, if it is made of pixels.
     pub png: Option<Vec<u8>>,
 }
 
-/// A drawing.
+/// An SVG drawing.
 pub struct Svg {
-    /// Width in its own units, which are pixels on a phone.
+    /// Width, in pixels on a phone.
     pub width: f64,
-    /// Height likewise.
+    /// Height, likewise.
     pub height: f64,
-    /// The elements inside.
+    /// The elements inside `<svg>`.
     pub body: String,
 }
 
-/// How colours stand for numbers.
-pub struct Bar {
-    /// The colours.
-    pub map: Map,
-    /// What the first colour means.
+/// A colour bar: which colour means which number.
+pub struct ColourBar {
+    /// The colour map.
+    pub map: ColourMap,
+    /// Label of the first colour.
     pub lo: String,
-    /// What the last colour means.
+    /// Label of the last colour.
     pub hi: String,
     /// What the numbers are, with their unit.
     pub label: String,
 }
 
 impl Svg {
-    /// The element for a page whose style knows [`STYLE`].
+    /// The element for a page that includes [`STYLE`].
     pub fn inline(&self, label: &str) -> String {
         self.element(label, "", 0.0, "")
     }
 
-    /// The file that stands alone, with a margin and a ground of its own.
-    pub fn alone(&self, label: &str) -> String {
-        let ground = "<rect x=\"-50%\" y=\"-50%\" width=\"200%\" height=\"200%\" class=\"ground\"/>";
-        let style = format!("<style>{STYLE}</style>\n{ground}");
+    /// The content of an SVG file, with its own style, margin and background.
+    pub fn standalone(&self, label: &str) -> String {
+        let background = "<rect x=\"-50%\" y=\"-50%\" width=\"200%\" height=\"200%\" class=\"ground\"/>";
+        let style = format!("<style>{STYLE}</style>\n{background}");
         self.element(label, " xmlns=\"http://www.w3.org/2000/svg\"", 12.0, &style) + "\n"
     }
 
@@ -85,18 +85,19 @@ impl Svg {
 }
 
 impl Figure {
-    /// The files: the drawing, and its pixels if there are some.
+    /// The files: the SVG, and the PNG if there is one.
     pub fn pictures(&self) -> Vec<Picture> {
-        let svg = Picture { name: format!("{}.svg", self.name), bytes: self.svg.alone(&self.caption).into_bytes() };
+        let svg =
+            Picture { name: format!("{}.svg", self.name), bytes: self.svg.standalone(&self.caption).into_bytes() };
         let png = self.png.clone().map(|bytes| Picture { name: format!("{}.png", self.name), bytes });
         [Some(svg), png].into_iter().flatten().collect()
     }
 
-    /// A picture that is there already, as wide as the drawing; `None` if these are not the bytes of a small PNG.
-    pub fn of_png(name: &str, title: &str, png: &[u8], caption: String) -> Option<Figure> {
+    /// A figure from an existing PNG; `None` if the bytes are not a PNG or the image is too large.
+    pub fn from_png(name: &str, title: &str, png: &[u8], caption: String) -> Option<Figure> {
         let info = png::Decoder::new(std::io::Cursor::new(png)).read_info().ok()?.info().size();
         let (width, height) = (f64::from(info.0), f64::from(info.1));
-        if width * height > MOST_PIXELS as f64 {
+        if width * height > MAX_PIXELS as f64 {
             return None;
         }
         let scale = (WIDTH / width).min(WIDTH / height).min(1.4);
@@ -106,17 +107,17 @@ impl Figure {
         Some(Figure { name: name.into(), caption, svg: Svg { width: WIDTH, height: h + 24.0, body }, png: None })
     }
 
-    /// A picture made of pixels, with a title above and what the colours mean below; wide ones are larger.
-    pub fn of_pixels(
+    /// A figure of pixels, with a title above and a colour bar below.
+    pub fn from_raster(
         name: &str,
         title: &str,
         raster: &Raster,
-        bar: Option<&Bar>,
+        bar: Option<&ColourBar>,
         wide: bool,
         caption: String,
     ) -> Figure {
         let (width, line) = if wide { (WIDE, 18.0) } else { (WIDTH, 16.0) };
-        // Small grids of large pixels may grow, but not to posters.
+        // Small grids are enlarged, but not without limit.
         let scale = (width / raster.width as f64).min(width / raster.height as f64).min(1.4);
         let (w, h) = (scale * raster.width as f64, scale * raster.height as f64);
         let png = raster.png(&caption);
@@ -125,14 +126,14 @@ impl Figure {
         let _ = writeln!(body, "{}", image(&png, [0.0, top, w, h]));
         let mut height = top + h + 4.0;
         if let Some(bar) = bar {
-            body += &bar.across([0.0, height, w.max(200.0), line]);
+            body += &bar.horizontal([0.0, height, w.max(200.0), line]);
             height += 2.2 * line;
         }
         Figure { name: name.into(), caption, svg: Svg { width, height, body }, png: Some(png) }
     }
 }
 
-/// Pixels in a drawing, at [x, y, width, height].
+/// A PNG inside a drawing, at [x, y, width, height].
 pub fn image(png: &[u8], [x, y, w, h]: [f64; 4]) -> String {
     format!(
         "<image x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" preserveAspectRatio=\"none\" href=\"{}\"/>",
@@ -140,9 +141,9 @@ pub fn image(png: &[u8], [x, y, w, h]: [f64; 4]) -> String {
     )
 }
 
-impl Bar {
-    /// From left to right: colours, and below them what they mean.
-    fn across(&self, [x, y, w, line]: [f64; 4]) -> String {
+impl ColourBar {
+    /// A bar from left to right, with its labels below.
+    fn horizontal(&self, [x, y, w, line]: [f64; 4]) -> String {
         let colours = Raster::new(1, 128, |_, i| (self.map)(i as f64 / 127.0)).png("");
         let mut body = image(&colours, [x, y + 2.0, w, 0.6 * line]);
         let below = y + 1.6 * line + 2.0;
@@ -158,8 +159,8 @@ impl Bar {
         body + "\n"
     }
 
-    /// From bottom to top, at [x, y, width, height] with its meaning at the right.
-    pub fn upright(&self, [x, y, w, h]: [f64; 4]) -> String {
+    /// A bar from bottom to top at [x, y, width, height], with its labels on the right.
+    pub fn vertical(&self, [x, y, w, h]: [f64; 4]) -> String {
         let colours = Raster::new(128, 1, |i, _| (self.map)(1.0 - i as f64 / 127.0)).png("");
         let mut body = image(&colours, [x, y, w, h]);
         for (y, text) in [(y + 8.0, &self.hi), (y + h, &self.lo)] {

@@ -1,7 +1,7 @@
-//! A training run as a page: curves, weights, samples beside data, densities, in one file that needs nothing else.
+//! The report of a training run: one self-contained HTML page with curves, weights, densities, and samples beside data.
 //!
-//! Plain data go in, text and bytes come out: nothing is trained, read or written here, and the same input gives the
-//! same bytes. **To add a figure: write a function `fn(&Report) -> Option<Section>`, add its line to `SECTIONS`.**
+//! The crate turns plain data into text and bytes. It does not train, read or write files, and the same input gives the
+//! same bytes. **To add a figure: write a function `fn(&ReportData) -> Option<Section>` and add it to `SECTIONS`.**
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ mod axis;
 mod colour;
 mod columns;
 mod compare;
+mod curve_list;
 mod curves;
 mod energies;
 mod figure;
@@ -39,61 +40,61 @@ use harmonium::data::Preprocess;
 use harmonium::events::Event;
 use ndarray::ArrayView2;
 
-/// What a report tells about.
+/// The content of a report.
 pub struct ReportData<'a> {
     /// Heading of the page.
     pub title: String,
-    /// What became of the run, in words, at the top.
+    /// The verdict on the run, shown at the top.
     pub verdict: Option<&'a Words>,
-    /// What could not be shown and why, below it.
+    /// What could not be shown and why, shown below the verdict.
     pub notes: &'a [String],
-    /// The table at the top: name, value with its unit.
+    /// The table at the top: names, and values with their units.
     pub facts: Vec<(String, String)>,
-    /// What happened, in order.
+    /// The events of the run, in order.
     pub events: &'a [Event],
     /// The complete configuration.
     pub config_toml: &'a str,
     /// The trained model.
     pub rbm: &'a Rbm<f32>,
-    /// Some rows of data values, as the units get them.
+    /// Some rows of the training data, preprocessed.
     pub data: ArrayView2<'a, f32>,
-    /// Some held-out rows, likewise.
+    /// Some held-out rows, preprocessed.
     pub held_out: ArrayView2<'a, f32>,
-    /// Rows sampled from the model, likewise.
+    /// Rows sampled from the model.
     pub samples: ArrayView2<'a, f32>,
     /// Reconstructions of the first rows of `data`, in the same order.
     pub reconstructions: ArrayView2<'a, f32>,
     /// Height and width, when rows are images.
     pub image: Option<(usize, usize)>,
-    /// Names of the columns; those that are missing are called by their number.
+    /// Names of the columns; columns without a name are numbered.
     pub columns: &'a [String],
-    /// One letter for every state of a site; states without one are called by their number.
+    /// One letter for every state of a site; states without a letter are numbered.
     pub alphabet: &'a str,
-    /// Chains that were watched.
+    /// Free energies of chains that were recorded.
     pub mixing: Option<ChainTraces<'a>>,
-    /// What happened to the data before they met the units: axes show numbers as they were before.
+    /// The preprocessing of the data; axes show the numbers before it.
     pub preprocess: &'a Preprocess,
 }
 
-/// A file that stands beside the report.
+/// An image file written beside the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// Name of the file, such as `filters.png`.
     pub name: String,
-    /// Its content.
+    /// Content of the file.
     pub bytes: Vec<u8>,
 }
 
 /// A report and its pictures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
-    /// The page: styles, drawings and pictures are inside it, and it runs no script.
+    /// The page; styles and images are inside it, and it runs no script.
     pub html: String,
-    /// Its drawings (SVG) and pictures (PNG) as files of their own.
+    /// The images of the page as separate files, SVG and PNG.
     pub pictures: Vec<Picture>,
 }
 
-/// The sections of the page, in order; each is left out when there is nothing to show.
+/// The sections of the page, in order; a section with nothing to show is left out.
 const SECTIONS: &[fn(&ReportData) -> Option<Section>] = &[
     curves::section,
     plane::section,
@@ -105,51 +106,51 @@ const SECTIONS: &[fn(&ReportData) -> Option<Section>] = &[
     curves::measures,
 ];
 
-/// How likely rows and samples are, and whether chains get to where they are.
+/// Free energies of rows and samples, and traces of chains.
 fn free_energies(report: &ReportData) -> Option<Section> {
-    together("Free energy and mixing", vec![energies::figure(report), mixing::figure(report)])
+    section_of("Free energy and mixing", vec![energies::figure(report), mixing::figure(report)])
 }
 
-/// Whether samples have the moments of the data, and lie where the data lie.
+/// Comparison of samples with the data: principal components and moments.
 fn statistics(report: &ReportData) -> Option<Section> {
-    let tables = columns::Tables::new(report)?;
+    let tables = columns::ColumnValues::new(report)?;
     let figures = principal::figures(report, &tables).into_iter().chain(moments::figures(report, &tables));
-    together("Data against samples", figures.map(Some).collect())
+    section_of("Data against samples", figures.map(Some).collect())
 }
 
-/// What the hidden units look for, how that grew, and how often they find it.
+/// Weights, their singular values, and how often hidden units are on.
 fn hidden_units(report: &ReportData) -> Option<Section> {
-    together(
+    section_of(
         "Weights and hidden units",
         vec![weights::figure(report), curves::spectrum(report), activity::figure(report)],
     )
 }
 
-/// A section of the figures that there are.
-fn together(heading: &'static str, figures: Vec<Option<Figure>>) -> Option<Section> {
+/// A section with the figures that exist; `None` if there are none.
+fn section_of(heading: &'static str, figures: Vec<Option<Figure>>) -> Option<Section> {
     let figures: Vec<Figure> = figures.into_iter().flatten().collect();
     (!figures.is_empty()).then(|| Section { heading, folded: false, notes: Vec::new(), figures })
 }
 
-/// The page and its pictures.
+/// Renders the page and its pictures.
 pub fn render(report: &ReportData) -> Rendered {
     let sections: Vec<Section> = SECTIONS.iter().filter_map(|section| section(report)).collect();
     let pictures = sections.iter().flat_map(|s| &s.figures).flat_map(figure::Figure::pictures).collect();
     Rendered { html: page::html(report, &sections), pictures }
 }
 
-/// The page alone.
+/// Renders only the page.
 pub fn html(report: &ReportData) -> String {
     render(report).html
 }
 
-/// The pictures alone.
+/// Renders only the pictures.
 pub fn pictures(report: &ReportData) -> Vec<Picture> {
     render(report).pictures
 }
 
 impl ReportData<'_> {
-    /// Height and width, if rows really are images of that size.
+    /// Height and width, if rows have that many columns.
     fn image(&self) -> Option<(usize, usize)> {
         self.image.filter(|(h, w)| *h > 0 && h.checked_mul(*w) == Some(self.rbm.visible().sites()))
     }
@@ -162,10 +163,10 @@ impl ReportData<'_> {
         }
     }
 
-    /// Letter of a state; without a letter its number, from 10 on the letters A, B, ….
+    /// Letter of a state; without an alphabet 0 to 9, then A to Z, then numbers.
     fn state(&self, state: usize) -> String {
-        let plain = |c: &char| c.is_ascii_graphic() || c.is_alphanumeric();
-        match self.alphabet.chars().nth(state).filter(plain) {
+        let printable = |c: &char| c.is_ascii_graphic() || c.is_alphanumeric();
+        match self.alphabet.chars().nth(state).filter(printable) {
             Some(letter) => letter.into(),
             None if state < 10 => state.to_string(),
             None if state < 36 => char::from(b'A' + (state - 10) as u8).into(),
@@ -173,14 +174,14 @@ impl ReportData<'_> {
         }
     }
 
-    /// (shift, scale) of a site: a unit's value x stood for x·scale + shift in the data.
-    fn unprepared(&self, site: usize) -> (f64, f64) {
+    /// (shift, scale) of a site: a preprocessed value x is x·scale + shift in the units of the data.
+    fn shift_and_scale(&self, site: usize) -> (f64, f64) {
         let get =
             |a: &Option<ndarray::Array1<f64>>, none| a.as_ref().and_then(|a| a.get(site).copied()).unwrap_or(none);
         (get(&self.preprocess.shift, 0.0), get(&self.preprocess.scale, 1.0))
     }
 
-    /// Whether rows of such a table are rows of the visible layer.
+    /// Whether there are rows, and they have one column per visible site.
     fn fits(&self, rows: ArrayView2<f32>) -> bool {
         rows.nrows() > 0 && rows.ncols() == self.rbm.visible().sites()
     }

@@ -1,49 +1,55 @@
-//! Sequence logos: letters as high as they tell something, for sites of several states.
+//! Sequence logos for Potts units: the height of a letter shows how informative it is.
 //!
-//! A site's stack is log₂q − H bits high, and a letter has its part of it (Schneider and Stephens, *Sequence logos: a new way
-//! to display consensus sequences*, 1990). A hidden unit's letters are as high as its weights, after their mean over the states
-//! of the site is taken away: what it looks for stands above the line, what it is against below (Tubiana, Cocco and Monasson,
-//! *Learning protein constitutive motifs from sequence data*, 2019).
+//! The stack of a site is log₂q − H bits high, and each letter takes its frequency as a share (Schneider and Stephens,
+//! *Sequence logos: a new way to display consensus sequences*, 1990). In the logo of a hidden unit the heights are its weights,
+//! minus their mean over the states of the site: letters above the line activate the unit, letters below inhibit it (Tubiana,
+//! Cocco and Monasson, *Learning protein constitutive motifs from sequence data*, 2019).
 
 use crate::ReportData;
-use crate::columns::Tables;
+use crate::columns::ColumnValues;
 use crate::figure::{Figure, Section, Svg};
-use crate::text::{escape, number};
+use crate::text::{count, escape, number};
 use crate::weights::{shown_of, strongest};
 use ndarray::{Array2, Axis};
 use std::fmt::Write as _;
 
-/// Width of a logo, which may have a line of the page for itself.
+/// Width of a logo: a full row of the page.
 const WIDE: f64 = 760.0;
-/// Letters side by side, and lines of them at most.
+/// Sites per line, and lines at most.
 const ACROSS: usize = 40;
-const MOST_LINES: usize = 5;
+const MAX_LINES: usize = 5;
 /// Hidden units shown at most, and lines of each.
-const MOST_UNITS: usize = 6;
+const MAX_UNITS: usize = 6;
 const UNIT_LINES: usize = 2;
-/// Room at the left, for the scale.
+/// Left margin, for the scale.
 const LEFT: f64 = 66.0;
-/// Height of a line of letters, and of the numbers below it.
+/// Height of a line of letters, and of the site numbers below it.
 const HEIGHT: f64 = 72.0;
 const BELOW: f64 = 22.0;
-/// Height of a capital letter as a part of the font size; most fonts without serifs have 0.70 to 0.73.
+/// Height of a capital letter as a fraction of the font size; most sans-serif fonts have 0.70 to 0.73.
 const CAPITAL: f64 = 0.72;
-/// A letter lower than this is not seen.
-const LOWEST: f64 = 0.8;
-/// States beyond which letters cannot be told apart.
-pub const MOST_STATES: usize = 36;
+/// Lower letters are not drawn.
+const MIN_HEIGHT: f64 = 0.8;
+/// States at most; with more, letters cannot be distinguished.
+pub const MAX_STATES: usize = 36;
 
-/// Logos of data, samples and hidden units, if sites have several states.
+/// Logos of data, samples and hidden units, if visible units are Potts units.
 pub fn section(report: &ReportData) -> Option<Section> {
     let q = report.rbm.visible().kind().unit::<f32>().width();
-    if !(2..=MOST_STATES).contains(&q) {
+    if !(2..=MAX_STATES).contains(&q) {
         return None;
     }
     let mut figures = Vec::new();
-    if let Some(tables) = Tables::new(report) {
-        let rows = |n: usize, of: &str| format!("{n} {of}: the higher a letter, the more it is preferred at its site.");
-        let data = rows(tables.data.nrows(), "rows of the data");
-        let samples = rows(tables.samples.nrows(), "samples of the model; it should look like that of the data");
+    if let Some(tables) = ColumnValues::new(report) {
+        let data = format!(
+            "{} of the data. The height of a stack is the information at its site in bits, and each letter takes its \
+             frequency as a share.",
+            count(tables.data.nrows(), "row")
+        );
+        let samples = format!(
+            "{} of the model. The logo should look like that of the data.",
+            count(tables.samples.nrows(), "sample")
+        );
         figures.push(of_rows(report, "logo-data", "Data", &information(&tables.data, q), &data));
         figures.push(of_rows(report, "logo-samples", "Samples", &information(&tables.samples, q), &samples));
     }
@@ -51,7 +57,7 @@ pub fn section(report: &ReportData) -> Option<Section> {
     Some(Section { heading: "Sequence logos", folded: false, notes: Vec::new(), figures })
 }
 
-/// Bits of every state of every site, sites × states: f·(log₂q − H).
+/// Heights in bits, sites × states: f·(log₂q − H) for a state of frequency f.
 fn information(table: &Array2<f64>, q: usize) -> Array2<f64> {
     let parts = table.mean_axis(Axis(0)).unwrap_or_default();
     let site = |i: usize| {
@@ -63,16 +69,16 @@ fn information(table: &Array2<f64>, q: usize) -> Array2<f64> {
 }
 
 fn of_rows(report: &ReportData, name: &str, title: &str, bits: &Array2<f64>, about: &str) -> Figure {
-    let most = (bits.ncols() as f64).log2();
+    let max = (bits.ncols() as f64).log2();
     let mut logo = Logo::new(report, title);
-    logo.lines(bits, (0.0, most), MOST_LINES, "bits");
-    logo.figure(name, format!("{about}{}", left_out(bits.nrows(), MOST_LINES)))
+    logo.lines(bits, (0.0, max), MAX_LINES, "bits");
+    logo.figure(name, format!("{about}{}", truncation(bits.nrows(), MAX_LINES)))
 }
 
-/// The strongest hidden units, one below the other, each on its own scale.
+/// Logos of the strongest hidden units, each on its own scale.
 fn of_units(report: &ReportData, q: usize) -> Option<Figure> {
     let order = strongest(report.rbm);
-    let shown = &order[..order.len().min(MOST_UNITS)];
+    let shown = &order[..order.len().min(MAX_UNITS)];
     let motifs: Vec<Array2<f64>> = shown.iter().map(|j| motif(report, *j, q)).collect();
     let end = |m: &Array2<f64>, sign: f64| {
         m.rows().into_iter().map(|r| r.iter().map(|w| (sign * w).max(0.0)).sum::<f64>()).fold(0.0, f64::max)
@@ -85,15 +91,16 @@ fn of_units(report: &ReportData, q: usize) -> Option<Figure> {
     motifs.iter().zip(&ends).for_each(|(m, ends)| logo.lines(m, *ends, UNIT_LINES, "weight"));
     let sites = report.rbm.visible().sites();
     let caption = format!(
-        "Weights of {}, in the order of their length, each on its own scale: letters above the line turn a unit on, letters below turn it off.{}",
+        "Weights of {}, strongest first, each on its own scale. Letters above the line activate the unit, letters below \
+         inhibit it.{}",
         shown_of(shown.len(), order.len()),
-        left_out(sites, UNIT_LINES)
+        truncation(sites, UNIT_LINES)
     );
     Some(logo.figure("logo-units", caption))
 }
 
-/// Weights of a hidden column, sites × states, with mean 0 at every site: adding a number to all states changes nothing but
-/// the unit's bias.
+/// Weights of a hidden column, sites × states, with mean 0 at every site: a constant added to all states of a site only
+/// changes the unit's bias.
 fn motif(report: &ReportData, hidden: usize, q: usize) -> Array2<f64> {
     let column = report.rbm.weights();
     let w = |i: usize, k: usize| f64::from(column[[i * q + k, hidden]]);
@@ -101,15 +108,13 @@ fn motif(report: &ReportData, hidden: usize, q: usize) -> Array2<f64> {
     Array2::from_shape_fn((report.rbm.visible().sites(), q), |(i, k)| w(i, k) - mean(i))
 }
 
-/// A sentence, if not all sites have room.
-fn left_out(sites: usize, lines: usize) -> String {
-    match sites > lines * ACROSS {
-        true => format!(" The first {} of {sites} sites.", lines * ACROSS),
-        false => String::new(),
-    }
+/// A sentence for the caption if not all sites are shown.
+fn truncation(sites: usize, lines: usize) -> String {
+    let shown = lines * ACROSS;
+    if sites > shown { format!(" Only the first {shown} of {sites} sites are shown.") } else { String::new() }
 }
 
-/// Lines of letters that are being drawn.
+/// A logo that is being drawn.
 struct Logo<'a, 'b> {
     report: &'a ReportData<'b>,
     body: String,
@@ -127,11 +132,11 @@ impl<'a, 'b> Logo<'a, 'b> {
         Figure { name: name.into(), caption, svg, png: None }
     }
 
-    /// All sites that have room, in lines; heights of the letters are sites × states, between `ends`.
-    fn lines(&mut self, heights: &Array2<f64>, ends: (f64, f64), most: usize, unit: &str) {
-        let sites = heights.nrows().min(most * ACROSS);
+    /// Draws the sites in at most `max` lines; heights of letters are sites × states, between `ends`.
+    fn lines(&mut self, heights: &Array2<f64>, ends: (f64, f64), max: usize, unit: &str) {
+        let sites = heights.nrows().min(max * ACROSS);
         let across = sites.clamp(1, ACROSS);
-        // Few sites need not be wider than they are high.
+        // A limit, so that a few sites do not become very wide.
         let cell = ((WIDE - LEFT) / across as f64).min(26.0);
         for first in (0..sites).step_by(ACROSS) {
             self.scale(ends, unit, cell * across as f64);
@@ -144,7 +149,7 @@ impl<'a, 'b> Logo<'a, 'b> {
         }
     }
 
-    /// Where a height is drawn on the line that is being drawn.
+    /// The y coordinate of a height in the current line.
     fn y(&self, height: f64, (lo, hi): (f64, f64)) -> f64 {
         self.height + HEIGHT * (hi - height) / (hi - lo)
     }
@@ -166,7 +171,7 @@ impl<'a, 'b> Logo<'a, 'b> {
         let _ = writeln!(self.body, "<path d=\"M{LEFT:.1} {zero:.1}h{width:.1}\" class=\"frame\"/>");
     }
 
-    /// Every fifth site has its number below.
+    /// Writes the number below every fifth site.
     fn position(&mut self, site: usize, x: f64) {
         if (site + 1).is_multiple_of(5) || site == 0 {
             let y = self.height + HEIGHT + 14.0;
@@ -178,7 +183,7 @@ impl<'a, 'b> Logo<'a, 'b> {
         }
     }
 
-    /// The letters of a site: those above the line with the largest at the top, those below with the largest at the bottom.
+    /// Draws the letters of a site: the largest positive one at the top, the largest negative one at the bottom.
     fn stack(&mut self, heights: &[f64], ends: (f64, f64), x: f64, cell: f64) {
         let mut order: Vec<usize> = (0..heights.len()).filter(|k| heights[*k].is_finite()).collect();
         order.sort_by(|a, b| heights[*a].abs().total_cmp(&heights[*b].abs()).then(b.cmp(a)));
@@ -192,13 +197,13 @@ impl<'a, 'b> Logo<'a, 'b> {
             } else {
                 down += height
             }
-            if tall >= LOWEST {
+            if tall >= MIN_HEIGHT {
                 self.letter(state, [x, y, cell, tall]);
             }
         }
     }
 
-    /// A letter that fills [left, bottom, width, height].
+    /// Draws a letter that fills [left, bottom, width, height].
     fn letter(&mut self, state: usize, [x, y, w, h]: [f64; 4]) {
         let letter = self.report.state(state);
         let (size, wide) = (20.0, w - 0.6);
@@ -214,7 +219,7 @@ impl<'a, 'b> Logo<'a, 'b> {
     }
 }
 
-/// The colour of a letter: by the chemistry of amino acids, or by its number if it is no letter.
+/// The colour of a letter: by the chemistry of amino acids, or by the number of the state.
 fn class(letter: &str, state: usize) -> &'static str {
     const NUMBERED: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
     match letter {
@@ -235,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_stack_is_as_high_as_its_information() {
-        // Site 1 always has state 0: log₂2 = 1 bit. Site 2 has both alike: 0 bits.
+        // Site 1 always has state 0: log₂2 = 1 bit. Site 2 has both equally often: 0 bits.
         let bits = information(&array![[1., 0., 1., 0.], [1., 0., 0., 1.]], 2);
         assert_eq!(bits, array![[1., 0.], [0., 0.]]);
         // ¾ and ¼: 1 − H = 0.18872 bits.

@@ -1,71 +1,94 @@
-//! Moments: means, standard deviations and covariances of the columns, of the data against samples.
+//! Moments of data against samples: means, standard deviations and covariances of the columns.
 
 use crate::ReportData;
 use crate::axis::{Axis, range};
-use crate::columns::Tables;
+use crate::columns::ColumnValues;
 use crate::figure::Figure;
 use crate::plot::{Key, Layout};
-use crate::text::{short, shortened};
+use crate::text::{capital, fixed, short, shortened};
+use crate::values::fraction;
 use ndarray::{Array2, ArrayView1};
 
-/// Columns of a dot plot at most; more are drawn as one point each, data against samples.
-const MOST_NAMES: usize = 32;
-/// Pairs of columns whose correlation is drawn at most.
-const MOST_PAIRS: usize = 2000;
-/// Fewer pairs than this are no cloud.
-const FEWEST_PAIRS: usize = 3;
+/// Columns of a dot plot at most; more are drawn as a scatter plot, one point each.
+const MAX_NAMES: usize = 32;
+/// Pairs of columns drawn at most.
+const MAX_PAIRS: usize = 2000;
+/// Pairs needed for a scatter plot.
+const MIN_PAIRS: usize = 3;
 /// Columns drawn at most.
-const MOST_COLUMNS: usize = 2000;
+const MAX_COLUMNS: usize = 2000;
+/// Standard errors of a 95 % interval.
+const Z: f64 = 1.96;
 
 /// Plots of the moments.
-pub fn figures(report: &ReportData, tables: &Tables) -> Vec<Figure> {
-    // A finite unit's deviation follows from its mean, nearly; numbers in units of their own are compared by correlations.
+pub fn figures(report: &ReportData, tables: &ColumnValues) -> Vec<Figure> {
+    // The mean of a finite unit nearly determines its deviation. Columns in different units are compared by correlations.
     let finite = report.rbm.visible().kind().unit::<f32>().n_states().is_some();
-    let columns = match tables.names.len() <= MOST_NAMES && report.image().is_none() {
-        true => vec![tables.dot_plot()],
-        false => vec![
+    let columns = if tables.names.len() <= MAX_NAMES && report.image().is_none() {
+        vec![tables.dot_plot()]
+    } else {
+        vec![
             tables.scatter_columns("means", "Means", |(mean, _)| mean),
             tables.scatter_columns("deviations", "Standard deviations", |(_, deviation)| deviation).filter(|_| !finite),
-        ],
+        ]
     };
     columns.into_iter().chain([tables.pairs(finite)]).flatten().collect()
 }
 
-impl Tables {
-    /// One line per column: mean and standard deviation of data and samples.
+impl ColumnValues {
+    /// A dot and a bar per column: probabilities with their errors, or means with standard deviations.
     fn dot_plot(&self) -> Option<Figure> {
-        let both = [("one", -0.17, &self.data), ("two", 0.17, &self.samples)];
-        let ends = |table: &Array2<f64>| -> Vec<f64> {
-            table.columns().into_iter().map(moments).flat_map(|(m, d)| [m - d, m + d]).collect()
+        let both = [("one", -0.17, self.dots(&self.data)), ("two", 0.17, self.dots(&self.samples))];
+        let (x, caption) = if self.two_values.is_some() {
+            let of = if self.width == 1 { "P(1)" } else { "probability of the state" };
+            let caption = format!("{} of every column", capital(of));
+            (Axis::between(0.0, 1.0, of), self.caption(&caption, "Bars: 95 % binomial intervals."))
+        } else {
+            let ends = both.iter().flat_map(|(.., dots)| dots).flat_map(|d| [d.from, d.to]);
+            let x = Axis::around(ends, "mean ± standard deviation, in the data's units")?;
+            (x, self.caption("Mean of every column", "Bars: one standard deviation to each side."))
         };
-        let x = Axis::around(both.iter().flat_map(|b| ends(b.2)), "mean ± standard deviation, in the data's units")?;
         let y = Axis::names(self.names.iter().map(|n| shortened(n, 14)).collect());
         let mut layout = Layout::new("Columns", "", x, y);
         layout.height = Some(16.0 * self.names.len() as f64 + 8.0);
         layout.legend = keys();
         let mut plot = layout.plot();
-        for (class, move_by, table) in both {
-            for (i, (mean, deviation)) in table.columns().into_iter().map(moments).enumerate() {
-                let y = i as f64 + move_by;
-                plot.line(&[(mean - deviation, y), (mean + deviation, y)], &format!("line {class}"));
-                plot.dot((mean, y), 2.6, &format!("dot {class}"));
+        for (class, shift, dots) in &both {
+            for (i, dot) in dots.iter().enumerate() {
+                let y = i as f64 + shift;
+                plot.line(&[(dot.from, y), (dot.to, y)], &format!("line {class}"));
+                plot.dot((dot.at, y), 2.6, &format!("dot {class}"));
             }
         }
-        Some(Figure { name: "columns".into(), caption: self.caption("Every column"), svg: plot.finish(), png: None })
+        let caption = caption + " Data and samples should agree.";
+        Some(Figure { name: "columns".into(), caption, svg: plot.finish(), png: None })
     }
 
-    /// A moment of every column, data against samples.
+    /// One dot per column: the probability of its larger value if it has only two, otherwise its mean.
+    fn dots(&self, table: &Array2<f64>) -> Vec<Dot> {
+        let dot = |(i, column): (usize, ArrayView1<f64>)| {
+            let (mean, deviation) = moments(column);
+            match &self.two_values {
+                Some(ends) => Dot::proportion(fraction(mean, ends[i].0, ends[i].1), column.len() as f64),
+                None => Dot { at: mean, from: mean - deviation, to: mean + deviation },
+            }
+        };
+        table.columns().into_iter().enumerate().map(dot).collect()
+    }
+
+    /// A scatter plot of one moment of every column.
     fn scatter_columns(&self, name: &str, title: &str, pick: fn((f64, f64)) -> f64) -> Option<Figure> {
-        let every = self.names.len().div_ceil(MOST_COLUMNS);
+        let every = self.names.len().div_ceil(MAX_COLUMNS);
         let values = |table: &Array2<f64>| -> Vec<f64> {
             table.columns().into_iter().step_by(every).map(|c| pick(moments(c))).collect()
         };
         let points: Vec<(f64, f64)> = values(&self.data).into_iter().zip(values(&self.samples)).collect();
-        let what = if every == 1 { "Every column" } else { "Some columns" };
-        scatter(name, title, &points, self.caption(what))
+        let which = if every == 1 { "all" } else { "some of the" };
+        let what = format!("{title} of {which} {} columns", fixed(self.names.len() as f64, 0));
+        scatter(name, title, &points, self.caption(&what, ON_THE_LINE))
     }
 
-    /// Covariances of pairs of columns, or their correlations, data against samples; columns that never change have none.
+    /// A scatter plot of the covariances of pairs of columns, or of their correlations; constant columns have none.
     fn pairs(&self, covariances: bool) -> Option<Figure> {
         let one = |table: &Array2<f64>, (i, j): (usize, usize)| {
             let (a, b) = (table.column(i), table.column(j));
@@ -74,7 +97,7 @@ impl Tables {
         };
         let both = |pair| Some((one(&self.data, pair)?, one(&self.samples, pair)?));
         let found: Vec<_> = pairs(self.names.len(), self.width).into_iter().filter_map(both).collect();
-        if found.len() < FEWEST_PAIRS {
+        if found.len() < MIN_PAIRS {
             return None;
         }
         let points: Vec<(f64, f64)> = found.iter().map(|(d, s)| (d.0, s.0)).collect();
@@ -82,18 +105,40 @@ impl Tables {
         let difference = mean_square(&mut points.iter().map(|p| p.0 - p.1)).sqrt();
         let rows = 1.0 / self.data.nrows() as f64 + 1.0 / self.samples.nrows() as f64;
         let (name, title) = if covariances { ("covariances", "Covariances") } else { ("correlations", "Correlations") };
-        let alike = agreement(&points).map_or(String::new(), |r| format!(" They correlate with r = {r:.3}."));
-        let caption = self.caption(&format!("{} pairs of columns", found.len()))
+        let caption = self
+            .caption(&format!("{title} of {} pairs of columns", fixed(found.len() as f64, 0)), ON_THE_LINE)
             + &format!(
-                "{alike} The root mean square difference is {}; so few rows make about {} by chance.",
+                " Their root mean square difference is {}; with this few rows, {} would be expected from noise alone.",
                 short(difference),
                 short((mean_square(&mut found.iter().map(|f| f.0.1)) * rows).sqrt())
             );
         scatter(name, title, &points, caption)
     }
 
-    fn caption(&self, what: &str) -> String {
-        format!("{what}, over {} rows of data and {} samples.", self.data.nrows(), self.samples.nrows())
+    fn caption(&self, what: &str, explanation: &str) -> String {
+        let [rows, samples] = [&self.data, &self.samples].map(|table| fixed(table.nrows() as f64, 0));
+        format!("{what}, in {rows} rows of data and in {samples} samples. {explanation}")
+    }
+}
+
+/// What a scatter plot of data against samples should look like.
+const ON_THE_LINE: &str = "Points should lie on the dashed line.";
+
+/// A dot with its bar.
+#[derive(Debug, PartialEq)]
+struct Dot {
+    at: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Dot {
+    /// A proportion `p` of `n` rows with its 95 % interval, which stays between 0 and 1 (Wilson 1927).
+    fn proportion(p: f64, n: f64) -> Dot {
+        let shrink = 1.0 / (1.0 + Z * Z / n);
+        let (middle, half) =
+            (shrink * (p + 0.5 * Z * Z / n), shrink * Z * (p * (1.0 - p) / n + (0.5 * Z / n).powi(2)).max(0.0).sqrt());
+        Dot { at: p, from: (middle - half).max(0.0), to: (middle + half).min(1.0) }
     }
 }
 
@@ -101,11 +146,11 @@ fn keys() -> Vec<Key> {
     vec![Key { class: "dot one", label: "data".into() }, Key { class: "dot two", label: "samples".into() }]
 }
 
-/// Points of (data, samples) with the line where they are equal.
+/// A scatter plot of (data, samples), with the line where both are equal.
 fn scatter(name: &str, title: &str, points: &[(f64, f64)], caption: String) -> Option<Figure> {
     let axis = Axis::around(points.iter().flat_map(|p| [p.0, p.1]), "data")?;
     let ends = (axis.lo, axis.hi);
-    let mut layout = Layout::new(title, "samples ↑", axis.clone(), axis);
+    let mut layout = Layout::new(title, "↑ samples", axis.clone(), axis);
     layout.height = None;
     layout.legend = vec![Key { class: "line base", label: "equal".into() }];
     layout.legend.extend(agreement(points).map(|r| Key { class: "dot many", label: format!("r = {r:.3}") }));
@@ -121,36 +166,36 @@ fn moments(column: ArrayView1<f64>) -> (f64, f64) {
     (mean, column.iter().map(|x| (x - mean).powi(2)).sum::<f64>().sqrt() / (column.len() as f64).sqrt())
 }
 
-/// Covariance, and the product of the standard deviations; `None` if one column never changes.
+/// Covariance, and the product of the standard deviations; `None` if a column is constant.
 fn covariance(a: ArrayView1<f64>, b: ArrayView1<f64>) -> Option<(f64, f64)> {
     let ((mean_a, dev_a), (mean_b, dev_b)) = (moments(a), moments(b));
     let product = a.iter().zip(b).map(|(x, y)| (x - mean_a) * (y - mean_b)).sum::<f64>() / a.len() as f64;
     Some((product, dev_a * dev_b)).filter(|c| (c.0 / c.1).is_finite() && changes(a) && changes(b))
 }
 
-/// Correlation of points' coordinates, if both change.
+/// Correlation of the coordinates of points; `None` if one of them is constant.
 fn agreement(points: &[(f64, f64)]) -> Option<f64> {
     let (a, b): (Vec<f64>, Vec<f64>) = points.iter().copied().filter(|p| p.0.is_finite() && p.1.is_finite()).unzip();
     let (product, norm) = covariance(ArrayView1::from(&a), ArrayView1::from(&b))?;
-    (a.len() >= FEWEST_PAIRS).then_some(product / norm)
+    (a.len() >= MIN_PAIRS).then_some(product / norm)
 }
 
-/// Rounding gives equal numbers a tiny deviation; only their range tells.
+/// Whether a column is not constant: by its range, because rounding gives equal numbers a tiny deviation.
 fn changes(column: ArrayView1<f64>) -> bool {
     range(column.iter().copied()).is_some_and(|(lo, hi)| hi > lo)
 }
 
-/// Pairs of columns of different sites: all, or some spread evenly when there are many.
+/// Pairs of columns of different sites: all, or evenly spread ones if there are many.
 fn pairs(columns: usize, width: usize) -> Vec<(usize, usize)> {
     let apart = |&(i, j): &(usize, usize)| i < j && i / width != j / width;
-    if columns * columns.saturating_sub(1) / 2 <= MOST_PAIRS {
+    if columns * columns.saturating_sub(1) / 2 <= MAX_PAIRS {
         return (0..columns).flat_map(|i| (0..columns).map(move |j| (i, j))).filter(apart).collect();
     }
-    // Steps of the plastic number fill the square evenly (Roberts 2018), so that no columns are favoured.
+    // Steps of the plastic number fill the square evenly (Roberts 2018), so that no column is preferred.
     let at = |k: usize, step: f64| ((k as f64 * step).fract() * columns as f64) as usize;
     let pair = |k| (at(k, 0.754_877_666_246_693), at(k, 0.569_840_290_998_053));
     let ordered = |(i, j): (usize, usize)| (i.min(j), i.max(j));
-    let mut pairs: Vec<(usize, usize)> = (1..=MOST_PAIRS).map(pair).map(ordered).filter(apart).collect();
+    let mut pairs: Vec<(usize, usize)> = (1..=MAX_PAIRS).map(pair).map(ordered).filter(apart).collect();
     pairs.sort_unstable();
     pairs.dedup();
     pairs
@@ -174,11 +219,22 @@ mod tests {
         );
     }
 
+    /// For 0 of n rows the upper end is z²/(n + z²); the interval of 3 of 10 is that of the tables.
+    #[test]
+    fn the_interval_of_a_proportion_stays_between_0_and_1() {
+        let none = Dot::proportion(0.0, 10.0);
+        assert!(none.from == 0.0 && (none.to - Z * Z / (10.0 + Z * Z)).abs() < 1e-12, "{none:?}");
+        let all = Dot::proportion(1.0, 10.0);
+        assert!(all.to == 1.0 && (all.from + none.to - 1.0).abs() < 1e-12, "{all:?}");
+        let some = Dot::proportion(0.3, 10.0);
+        assert!((some.from - 0.1078).abs() < 1e-4 && (some.to - 0.6032).abs() < 1e-4, "{some:?}");
+    }
+
     #[test]
     fn pairs_are_of_different_sites_and_not_too_many() {
         assert_eq!(pairs(4, 2), [(0, 2), (0, 3), (1, 2), (1, 3)]);
         let many = pairs(5000, 5);
-        assert!(many.len() > 1900 && many.len() <= MOST_PAIRS);
+        assert!(many.len() > 1900 && many.len() <= MAX_PAIRS);
         assert!(many.iter().all(|(i, j)| i / 5 < j / 5 && *j < 5000));
         assert_eq!(pairs(1, 1), []);
     }

@@ -1,14 +1,14 @@
-//! The page: heading, summary, facts, sections, and the configuration folded at the end.
+//! The HTML page: heading, verdict, facts, sections, and the configuration folded at the end.
 
 use crate::ReportData;
 use crate::figure::{Figure, STYLE, Section, WIDE, WIDTH};
 use crate::text::escape;
 use crate::words::Words;
 
-/// Style of the page around the drawings.
+/// Style sheet of the page; figures have their own.
 const PAGE: &str = include_str!("page.css");
 
-/// The whole page of a run.
+/// The page of a run.
 pub fn html(report: &ReportData, sections: &[Section]) -> String {
     let summary = report.verdict.map_or(String::new(), summary) + &paragraphs("note", report.notes);
     let sections: String = sections.iter().map(section).collect();
@@ -18,7 +18,7 @@ pub fn html(report: &ReportData, sections: &[Section]) -> String {
     )
 }
 
-/// A page. It is also well-formed XML, which the tests use.
+/// An HTML document with this title and body. It is also well-formed XML, so tests can parse it.
 pub fn document(title: &str, body: &str) -> String {
     let title = escape(title);
     format!(
@@ -30,7 +30,7 @@ pub fn document(title: &str, body: &str) -> String {
     )
 }
 
-/// What became of the run, first in a word.
+/// The verdict: headline, evidence, advice.
 fn summary(verdict: &Words) -> String {
     format!(
         "<p class=\"summary\"><strong>{}</strong> {}</p>\n",
@@ -39,6 +39,7 @@ fn summary(verdict: &Words) -> String {
     )
 }
 
+/// One paragraph for each sentence.
 pub fn paragraphs(class: &str, sentences: &[String]) -> String {
     sentences.iter().map(|s| format!("<p class=\"{class}\">{}</p>\n", escape(s))).collect()
 }
@@ -52,13 +53,15 @@ fn facts(facts: &[(String, String)]) -> String {
     format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(row).collect::<String>())
 }
 
+/// A section with its heading, notes and figures.
 pub fn section(section: &Section) -> String {
     let figures: String = section.figures.iter().map(figure).collect();
     let (heading, notes) = (escape(section.heading), paragraphs("note", &section.notes));
     let figures = format!("{notes}<div class=\"figures\">\n{figures}</div>\n");
-    match section.folded {
-        true => format!("<details>\n<summary class=\"heading\">{heading}</summary>\n{figures}</details>\n"),
-        false => format!("<section>\n<h2>{heading}</h2>\n{figures}</section>\n"),
+    if section.folded {
+        format!("<details>\n<summary class=\"heading\">{heading}</summary>\n{figures}</details>\n")
+    } else {
+        format!("<section>\n<h2>{heading}</h2>\n{figures}</section>\n")
     }
 }
 
@@ -76,8 +79,8 @@ fn figure(figure: &Figure) -> String {
 }
 
 fn configuration(toml: &str) -> String {
-    match toml.trim().is_empty() {
-        true => String::new(),
-        false => format!("<details>\n<summary>Configuration</summary>\n<pre>{}</pre>\n</details>\n", escape(toml)),
+    if toml.trim().is_empty() {
+        return String::new();
     }
+    format!("<details>\n<summary>Configuration</summary>\n<pre>{}</pre>\n</details>\n", escape(toml))
 }

@@ -1,22 +1,22 @@
-//! A plot: two axes, a title and a legend above the drawn area, so that nothing covers the data.
+//! A plot: two axes, with title and legend above the plot area so that they never cover the data.
 
 use crate::axis::{Axis, Tick};
 use crate::figure::{Svg, WIDTH};
 use crate::text::escape;
 use std::fmt::Write as _;
 
-/// Width of a character of tick labels, about.
+/// Approximate width of a character of a tick label.
 const CHARACTER: f64 = 6.7;
-/// Width of a character of words in wide fonts, so that a legend does not run into itself.
+/// Width of a character in wide fonts, so that texts neither overlap nor leave the drawing.
 const WIDEST: f64 = 7.3;
 /// Height of a line of text.
 const LINE: f64 = 16.0;
-/// More points than this are thinned to their extremes: two for every half pixel.
-const MOST_POINTS: usize = 1200;
+/// Points of a line at most; longer lines are thinned to their extremes.
+const MAX_POINTS: usize = 1200;
 
-/// What a plot is made of, before anything is drawn into it.
+/// The layout of a plot, before anything is drawn into it.
 pub struct Layout {
-    /// What is shown.
+    /// Title of the plot.
     pub title: String,
     /// Unit of the vertical axis, after the title.
     pub unit: String,
@@ -24,21 +24,21 @@ pub struct Layout {
     pub x: Axis,
     /// Vertical axis.
     pub y: Axis,
-    /// A second horizontal axis, at the top.
+    /// Second horizontal axis, at the top.
     pub above: Option<Axis>,
-    /// What colours mean.
+    /// The legend.
     pub legend: Vec<Key>,
-    /// Height of the drawn area; `None` makes it square.
+    /// Height of the plot area; `None` makes it square.
     pub height: Option<f64>,
-    /// Room at the right.
+    /// Right margin.
     pub right: f64,
 }
 
-/// A line of a legend.
+/// An entry of a legend.
 pub struct Key {
-    /// Class of what it explains: `line …` or `dot …`.
+    /// Class of the line or dot that it explains: `line …` or `dot …`.
     pub class: &'static str,
-    /// What that is.
+    /// What it is.
     pub label: String,
 }
 
@@ -58,13 +58,13 @@ impl Layout {
     /// A plot with usual sizes.
     pub fn new(title: &str, unit: &str, x: Axis, y: Axis) -> Layout {
         let (title, unit) = (title.into(), unit.into());
-        Layout { title, unit, x, y, above: None, legend: Vec::new(), height: Some(150.0), right: 14.0 }
+        Layout { title, unit, x, y, above: None, legend: Vec::new(), height: Some(150.0), right: 22.0 }
     }
 
     /// Draws the frame.
     pub fn plot(self) -> Plot {
         let labels = self.y.ticks(5).into_iter().map(|t| t.label.chars().count()).max().unwrap_or(0);
-        // "updates" and "epochs" stand in the left margin.
+        // The left margin also holds the labels "updates" and "epochs".
         let left = (CHARACTER * labels as f64 + 10.0).max(66.0);
         let width = WIDTH - left - self.right;
         let height = self.height.unwrap_or(width);
@@ -91,9 +91,10 @@ fn legend(keys: &[Key], top: f64, body: &mut String) -> f64 {
             (x, y) = (0.0, y + LINE);
         }
         let middle = y + 5.0;
-        let _ = match key.class.starts_with("dot") {
-            true => write!(body, "<circle cx=\"{}\" cy=\"{middle}\" r=\"3\" class=\"{}\"/>", x + 8.0, key.class),
-            false => write!(body, "<path d=\"M{x} {middle}h16\" class=\"{}\"/>", key.class),
+        let _ = if key.class.starts_with("dot") {
+            write!(body, "<circle cx=\"{}\" cy=\"{middle}\" r=\"3\" class=\"{}\"/>", x + 8.0, key.class)
+        } else {
+            write!(body, "<path d=\"M{x} {middle}h16\" class=\"{}\"/>", key.class)
         };
         let _ = writeln!(body, "<text x=\"{}\" y=\"{}\">{}</text>", x + 21.0, y + 9.0, escape(&key.label));
         x += width;
@@ -129,42 +130,42 @@ impl Plot {
 
     fn vertical_ticks(&mut self) {
         for tick in self.y.ticks(if self.height > 200.0 { 7 } else { 5 }) {
-            let Some(p) = self.y.place(tick.value) else { continue };
+            let Some(p) = self.y.position(tick.value) else { continue };
             let y = self.top + (1.0 - p) * self.height;
             let _ = writeln!(self.body, "<path d=\"M{:.1} {y:.1}h{:.1}\" class=\"grid\"/>", self.left, self.width);
             self.soft_text(self.left - 5.0, y + 3.7, "end", &tick.label);
         }
     }
 
-    /// As many ticks, up to about five, as have room side by side.
+    /// As many ticks, up to about five, as fit side by side.
     fn fitting(&self, axis: &Axis) -> Vec<Tick> {
         let width =
             |ticks: &[Tick]| ticks.iter().map(|t| CHARACTER * (t.label.chars().count() + 1) as f64).sum::<f64>();
-        (2..=4).rev().map(|most| axis.ticks(most)).find(|ticks| width(ticks) <= self.width).unwrap_or_default()
+        (2..=4).rev().map(|max| axis.ticks(max)).find(|ticks| width(ticks) <= self.width).unwrap_or_default()
     }
 
     fn horizontal_ticks(&mut self, axis: &Axis, line: f64, length: f64, text: f64) {
         for tick in self.fitting(axis) {
-            let Some(p) = axis.place(tick.value) else { continue };
+            let Some(p) = axis.position(tick.value) else { continue };
             let x = self.left + p * self.width;
-            // The first and last label would leave the drawing.
-            let half = 0.5 * CHARACTER * tick.label.chars().count() as f64;
+            // The first and the last label must not leave the drawing.
+            let half = 0.5 * WIDEST * tick.label.chars().count() as f64;
             let at = x.clamp(half, WIDTH - half);
             let _ = writeln!(self.body, "<path d=\"M{x:.1} {line:.1}v{length}\" class=\"frame\"/>");
             self.soft_text(at, text, "middle", &tick.label);
         }
     }
 
-    /// Where a point is drawn, if it is inside.
+    /// The coordinates of a point in the drawing; `None` if it is outside the axes.
     fn point(&self, x: f64, y: f64) -> Option<(f64, f64)> {
-        let (x, y) = (self.x.place(x)?, self.y.place(y)?);
+        let (x, y) = (self.x.position(x)?, self.y.position(y)?);
         Some((self.left + x * self.width, self.top + (1.0 - y) * self.height))
     }
 
-    /// A line through points in order; it breaks where a number is missing, and a lonely point is a dot.
+    /// Draws a line through points in order. It breaks where a value is missing; an isolated point is drawn as a dot.
     pub fn line(&mut self, points: &[(f64, f64)], class: &str) {
-        let places: Vec<_> = thin(points).into_iter().map(|(x, y)| self.point(x, y)).collect();
-        for piece in places.split(Option::is_none) {
+        let coordinates: Vec<_> = thin(points).into_iter().map(|(x, y)| self.point(x, y)).collect();
+        for piece in coordinates.split(Option::is_none) {
             let mut path = String::new();
             for (x, y) in piece.iter().flatten() {
                 let _ = write!(path, "{}{x:.1} {y:.1}", if path.is_empty() { 'M' } else { 'L' });
@@ -180,16 +181,16 @@ impl Plot {
         }
     }
 
-    /// A dot, if it is inside.
+    /// Draws a dot, if it is inside the axes.
     pub fn dot(&mut self, (x, y): (f64, f64), radius: f64, class: &str) {
         if let Some((x, y)) = self.point(x, y) {
             let _ = writeln!(self.body, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" class=\"{class}\"/>");
         }
     }
 
-    /// A vertical line over the whole height, with a text that appears under the pointer.
+    /// Draws a vertical line over the whole height, with a tooltip.
     pub fn vertical(&mut self, x: f64, class: &str, about: &str) {
-        let Some(p) = self.x.place(x) else { return };
+        let Some(p) = self.x.position(x) else { return };
         let x = self.left + p * self.width;
         let _ = writeln!(
             self.body,
@@ -200,7 +201,7 @@ impl Plot {
         );
     }
 
-    /// A bar from the bottom up to `y`.
+    /// Draws a bar from the bottom up to `y`.
     pub fn bar(&mut self, from: f64, to: f64, y: f64) {
         if let (Some((x0, y0)), Some((x1, _))) = (self.point(from, y), self.point(to, y)) {
             let h = self.top + self.height - y0;
@@ -213,25 +214,25 @@ impl Plot {
         }
     }
 
-    /// Something that fills the drawn area, given [x, y, width, height].
+    /// Draws something over the plot area, given as [x, y, width, height].
     pub fn fill(&mut self, draw: impl FnOnce([f64; 4]) -> String) {
         self.body += &draw([self.left, self.top, self.width, self.height]);
         self.body.push('\n');
     }
 
-    /// The drawing.
+    /// The finished drawing.
     pub fn finish(self) -> Svg {
         Svg { width: WIDTH, height: self.below, body: self.body }
     }
 }
 
-/// The first, smallest, largest and last point of every group, so that no spike is lost.
+/// Thins points to the first, smallest, largest and last of every group, so that no spike is lost.
 fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    if points.len() <= MOST_POINTS {
+    if points.len() <= MAX_POINTS {
         return points.to_vec();
     }
     let mut kept = Vec::new();
-    for group in points.chunks(points.len().div_ceil(MOST_POINTS / 4)) {
+    for group in points.chunks(points.len().div_ceil(MAX_POINTS / 4)) {
         let finite = || group.iter().enumerate().filter(|(_, p)| p.1.is_finite());
         let low = finite().min_by(|a, b| a.1.1.total_cmp(&b.1.1));
         let high = finite().max_by(|a, b| a.1.1.total_cmp(&b.1.1));
@@ -254,12 +255,27 @@ mod tests {
         points[31_415].1 = 9.0;
         points[27_182].1 = -9.0;
         let kept = thin(&points);
-        assert!(kept.len() <= MOST_POINTS && kept.contains(&(31_415.0, 9.0)) && kept.contains(&(27_182.0, -9.0)));
+        assert!(kept.len() <= MAX_POINTS && kept.contains(&(31_415.0, 9.0)) && kept.contains(&(27_182.0, -9.0)));
         assert!(kept.windows(2).all(|w| w[0].0 < w[1].0));
     }
 
+    /// The last label, such as 10,000, is centred on a tick at the right end of the axis.
     #[test]
-    fn a_line_breaks_where_a_number_is_missing() {
+    fn tick_labels_stay_inside_the_drawing() {
+        for last in [1.0, 10_000.0, 200_000.0] {
+            let plot = Layout::new("", "", Axis::between(0.0, last, ""), Axis::between(0.0, 1.0, "")).plot();
+            let svg = format!("<svg>{}</svg>", plot.finish().body);
+            let document = roxmltree::Document::parse(&svg).unwrap();
+            for text in document.descendants().filter(|n| n.attribute("text-anchor") == Some("middle")) {
+                let x: f64 = text.attribute("x").unwrap().parse().unwrap();
+                let half = 0.5 * WIDEST * text.text().unwrap().chars().count() as f64;
+                assert!(x - half >= -0.1 && x + half <= WIDTH + 0.1, "{last}: {:?}", text.text());
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_breaks_where_a_value_is_missing() {
         let axis = || Axis::between(0.0, 4.0, "");
         let mut plot = Layout::new("", "", axis(), axis()).plot();
         plot.body.clear();

@@ -1,17 +1,19 @@
-//! Pictures made of pixels, and their PNG bytes.
+//! Images made of pixels, and their PNG bytes.
 
-/// Between tiles: visible on white and on black.
+/// Colour between tiles: visible on white and on black.
 const GAP: [u8; 4] = [128, 128, 128, 100];
+/// Colour where the last row has no tile.
+const EMPTY: [u8; 4] = [0; 4];
 /// Pixels between tiles.
 const BETWEEN: usize = 3;
-/// Size in pixels that a small image is enlarged to, about.
+/// Small images are enlarged to about this many pixels.
 const TILE: usize = 56;
-/// A side is never thinner than this many pixels, so that a row of one pixel can be seen.
-const THINNEST: usize = 6;
-/// Most pixels of a picture: some megabytes of PNG.
-pub const MOST_PIXELS: usize = 4_000_000;
+/// Height and width of an image at least, so that a row of one pixel is visible.
+const MIN_SIDE: usize = 6;
+/// Pixels of an image at most: some megabytes of PNG.
+pub const MAX_PIXELS: usize = 4_000_000;
 
-/// Red, green, blue, opacity of every pixel, row after row from the top.
+/// An image: red, green, blue and opacity of every pixel, row by row from the top.
 pub struct Raster {
     /// Pixels from left to right.
     pub width: usize,
@@ -21,7 +23,7 @@ pub struct Raster {
 }
 
 impl Raster {
-    /// A picture of `colour(row, column)`.
+    /// An image of `colour(row, column)`.
     pub fn new(height: usize, width: usize, mut colour: impl FnMut(usize, usize) -> [u8; 3]) -> Raster {
         let pixel = |i: usize| {
             let [r, g, b] = colour(i / width, i % width);
@@ -30,12 +32,12 @@ impl Raster {
         Raster { width, height, pixels: (0..width * height).flat_map(pixel).collect() }
     }
 
-    /// PNG bytes, with a sentence about the picture inside.
+    /// PNG bytes, with a description inside.
     pub fn png(&self, about: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
         match self.write(&mut bytes, about) {
             Ok(()) => bytes,
-            // Writing to memory fails only for a picture without pixels; there is nothing to show then.
+            // Writing to memory fails only for an image without pixels, and then there is nothing to show.
             Err(_) => Vec::new(),
         }
     }
@@ -51,7 +53,7 @@ impl Raster {
     }
 }
 
-/// Many small images of one size side by side.
+/// A grid of small images of one size.
 #[derive(Clone, Copy, Debug)]
 pub struct Tiles {
     size: (usize, usize),
@@ -61,13 +63,13 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// Places for at most `count` images of (height, width), fewer if they are large; `None` if one is too large.
-    /// `across` fixes the number side by side, otherwise the whole is about square, rather wide than high.
+    /// A grid for at most `count` images of (height, width), fewer if they are large; `None` if one is too large.
+    /// `across` is the number of images per row; by default the grid is about square.
     pub fn new(count: usize, size: (usize, usize), across: Option<usize>) -> Option<Tiles> {
         let both = (TILE / size.0.max(size.1).max(1)).max(1);
-        let scale = [size.0, size.1].map(|s| both.max(THINNEST.div_ceil(s.max(1))));
+        let scale = [size.0, size.1].map(|s| both.max(MIN_SIDE.div_ceil(s.max(1))));
         let tile = (size.0 * scale[0] + BETWEEN, size.1 * scale[1] + BETWEEN);
-        let count = count.min(MOST_PIXELS / tile.0.checked_mul(tile.1)?.max(1));
+        let count = count.min(MAX_PIXELS / tile.0.checked_mul(tile.1)?.max(1));
         if count == 0 || size.0 * size.1 == 0 {
             return None;
         }
@@ -76,12 +78,12 @@ impl Tiles {
         Some(Tiles { size, scale: (scale[0], scale[1]), count, across })
     }
 
-    /// Number of images there is place for.
+    /// Number of images in the grid.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The picture, with `colour(image, row, column)`.
+    /// Draws the grid with `colour(image, row, column)`.
     pub fn draw(&self, colour: impl Fn(usize, usize, usize) -> [u8; 3]) -> Raster {
         let (th, tw) = (self.size.0 * self.scale.0 + BETWEEN, self.size.1 * self.scale.1 + BETWEEN);
         let (height, width) = (self.count.div_ceil(self.across) * th + BETWEEN, self.across * tw + BETWEEN);
@@ -96,11 +98,18 @@ impl Tiles {
                 }
             }
         }
+        // A grey tile at the end would look like an image.
+        let (top, left) = (height - th, (self.count - 1) % self.across * tw + tw + BETWEEN);
+        for y in top..height {
+            raster.pixels[4 * (y * width + left)..4 * (y + 1) * width]
+                .chunks_mut(4)
+                .for_each(|p| p.copy_from_slice(&EMPTY));
+        }
         raster
     }
 }
 
-/// PNG bytes as an address that holds them.
+/// PNG bytes as a data URI.
 pub fn data_uri(png: &[u8]) -> String {
     let mut uri = String::from("data:image/png;base64,");
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -135,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn tiles_stand_where_they_belong() {
+    fn every_tile_is_in_its_place() {
         let tiles = Tiles::new(6, (8, 8), Some(3)).unwrap();
         let raster = tiles.draw(|tile, y, x| [tile as u8, y as u8, x as u8]);
         assert_eq!((raster.width, raster.height), (3 * 59 + 3, 2 * 59 + 3));
@@ -143,6 +152,10 @@ mod tests {
         assert_eq!(pixel(0, 0), GAP);
         assert_eq!(pixel(3, 3), [0, 0, 0, 255]);
         assert_eq!(pixel(59 + 3 + 55, 2 * 59 + 3 + 7), [5, 7, 1, 255]);
+        let raster = Tiles::new(5, (8, 8), Some(3)).unwrap().draw(|_, _, _| [9, 9, 9]);
+        let pixel = |y: usize, x: usize| &raster.pixels[4 * (y * raster.width + x)..][..4];
+        assert_eq!((pixel(2 * 59 - 1, 2 * 59 + 3), pixel(2 * 59 - 1, 2 * 59 - 1)), (&EMPTY[..], &[9, 9, 9, 255][..]));
+        assert_eq!(pixel(59 - 1, 2 * 59 + 3), [9, 9, 9, 255]);
     }
 
     #[test]

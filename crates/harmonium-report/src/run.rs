@@ -1,4 +1,4 @@
-//! The page of a judged run: its rows, samples and reconstructions gathered for the figures.
+//! The report of a concluded run: collects rows, samples and reconstructions for the figures.
 
 use crate::words::{AdviceWords, Words, facts, units_in_words};
 use crate::{ChainTraces, Rendered, ReportData, render};
@@ -6,10 +6,10 @@ use harmonium::run::{Conclusion, RECORDED, some_rows};
 use harmonium::{Dataset, Rbm};
 use ndarray::{Array2, Axis};
 
-/// Rows that are reconstructed.
+/// Number of rows that are reconstructed.
 const RECONSTRUCTED: usize = 100;
 
-/// The page of a run and its pictures.
+/// Renders the report of a run and its pictures.
 pub fn render_run(run: &Conclusion, advice: AdviceWords) -> Rendered {
     let (rbm, lowered, seed) = (&run.facts.rbm, run.facts.rbm.lower(), run.facts.spec.train.seed);
     let values = |rows: Option<&Dataset<f32>>| match rows {
@@ -51,7 +51,7 @@ pub fn render_run(run: &Conclusion, advice: AdviceWords) -> Rendered {
 fn reconstructions(rbm: &Rbm<f32>, data: &Array2<f32>) -> Array2<f32> {
     let lowered = rbm.lower();
     let first = data.slice_axis(Axis(0), (..data.nrows().min(RECONSTRUCTED)).into());
-    // These are rows that the units had.
+    // Encoding cannot fail: the rows were decoded from states of these units.
     let Ok(x) = lowered.visible().encode(first, 1) else { return Array2::zeros((0, data.ncols())) };
     let means = lowered.down().means(lowered.up().means(x.view()).view());
     lowered.visible().decode(means.view())

@@ -1,6 +1,6 @@
-//! Text for pages: escaped, and numbers as people write them.
+//! Text of a page: escaping, and numbers as people write them.
 
-/// Text that is safe between tags and inside quotes; characters that XML forbids are left out.
+/// Escapes text for use between tags and inside quotes; characters that XML forbids are dropped.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -19,12 +19,19 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// At most `most` characters, the last an ellipsis if some are missing.
-pub fn shortened(text: &str, most: usize) -> String {
-    match text.chars().count() > most {
-        true => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
-        false => text.into(),
+/// Cuts text to at most `max` characters; the last is an ellipsis if something was cut.
+pub fn shortened(text: &str, max: usize) -> String {
+    if text.chars().count() > max {
+        text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
+    } else {
+        text.into()
     }
+}
+
+/// Text with a capital first letter.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Four significant digits: −0.01234, 12.34, 12,340, 1.234×10⁻⁷.
@@ -32,7 +39,7 @@ pub fn number(x: f64) -> String {
     rounded(x, 4)
 }
 
-/// Two significant digits, where there is little room.
+/// Two significant digits.
 pub fn short(x: f64) -> String {
     rounded(x, 2)
 }
@@ -78,15 +85,12 @@ pub fn scientific(x: f64, decimals: usize) -> String {
     }
 }
 
-/// Without zeros at the end of the decimals.
+/// Drops zeros at the end of the decimals.
 fn trimmed(text: &str) -> String {
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').into(),
-        false => text.into(),
-    }
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text.into() }
 }
 
-/// "1 unit", "12 units".
+/// A count with its noun: "1 unit", "12 units".
 pub fn count(n: usize, one: &str) -> String {
     format!("{} {one}{}", fixed(n as f64, 0), if n == 1 { "" } else { "s" })
 }

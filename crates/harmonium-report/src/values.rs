@@ -1,4 +1,4 @@
-//! The values that units can have: what is black and what is white.
+//! The values that units can take, and how values fall between two ends.
 
 use crate::axis::range;
 use harmonium::units::Kind;
@@ -15,7 +15,13 @@ pub fn column_range(kind: &Kind) -> Option<(f64, f64)> {
     range(states(kind).into_iter().flatten())
 }
 
-/// The columns of every state; none for a continuous unit.
+/// The two values of a unit's columns, such as 0 and 1; `None` if a column can take other values.
+pub fn two_values(kind: &Kind) -> Option<(f64, f64)> {
+    let (lo, hi) = column_range(kind)?;
+    states(kind).iter().flatten().all(|x| *x == lo || *x == hi).then_some((lo, hi))
+}
+
+/// The columns of every state; empty for a continuous unit.
 fn states(kind: &Kind) -> Vec<Vec<f64>> {
     let unit = kind.unit::<f64>();
     let columns = |state| {
@@ -26,7 +32,7 @@ fn states(kind: &Kind) -> Vec<Vec<f64>> {
     (0..unit.n_states().unwrap_or(0)).map(columns).collect()
 }
 
-/// Where a value lies between two others; the middle if they are equal.
+/// Where a value lies between two others, from 0 to 1; ½ if they are equal.
 pub fn fraction(value: f64, lo: f64, hi: f64) -> f64 {
     if hi > lo { (value - lo) / (hi - lo) } else { 0.5 }
 }
@@ -36,7 +42,7 @@ pub fn rows_between<T>(rows: ArrayView2<T>, from: usize, to: usize) -> ArrayView
     rows.slice_axis_move(Axis(0), Slice::from(from..to))
 }
 
-/// How many finite values lie in each of `bars` equal parts of [lo, hi]; those beyond an end are in the last part there.
+/// Counts finite values in `bars` equal bins of [lo, hi]; values beyond an end count in the bin at that end.
 pub fn histogram(values: impl IntoIterator<Item = f64>, lo: f64, hi: f64, bars: usize) -> Vec<usize> {
     let mut counts = vec![0; bars];
     for value in values.into_iter().filter(|v| v.is_finite()) {
@@ -63,5 +69,6 @@ mod tests {
         assert_eq!((value_range(&potts), column_range(&potts)), (Some((0.0, 3.0)), Some((0.0, 1.0))));
         let [spin, gaussian] = ["spin", "gaussian"].map(|k| Kind::new(k, &Default::default()).unwrap());
         assert_eq!((value_range(&spin), value_range(&gaussian)), (Some((-1.0, 1.0)), None));
+        assert_eq!([&potts, &spin, &gaussian].map(two_values), [Some((0.0, 1.0)), Some((-1.0, 1.0)), None]);
     }
 }

@@ -1,23 +1,23 @@
-//! Weights: the image each hidden unit looks for, or the matrix W itself.
+//! Weights: the filter of each hidden unit as an image, or the weight matrix.
 
 use crate::ReportData;
 use crate::colour::diverging;
-use crate::figure::{Bar, Figure};
+use crate::figure::{ColourBar, Figure};
 use crate::raster::{Raster, Tiles};
 use crate::text::{count, number};
 use harmonium::Rbm;
 use ndarray::{Array1, Array2, Axis};
 
 /// Filters shown at most.
-const MOST_FILTERS: usize = 100;
-/// Visible columns beyond which a matrix of weights cannot be read.
-const MOST_ROWS: usize = 256;
-/// Hidden columns of the matrix shown at most.
-const MOST_COLUMNS: usize = 256;
-/// The part of the weights that the colours tell apart; the largest few would make all others pale.
-const SHOWN: f64 = 0.998;
+const MAX_FILTERS: usize = 100;
+/// Visible columns of the matrix at most; a larger one cannot be read.
+const MAX_ROWS: usize = 256;
+/// Hidden columns of the matrix at most.
+const MAX_COLUMNS: usize = 256;
+/// Fraction of the weights within the colour scale; the few largest would make all others pale.
+const WITHIN_SCALE: f64 = 0.998;
 
-/// Filters if rows are images, otherwise the matrix if it can be read.
+/// Filters if rows are images, otherwise the matrix if it is not too large.
 pub fn figure(report: &ReportData) -> Option<Figure> {
     match report.image() {
         Some(size) => filters(report, size),
@@ -27,70 +27,72 @@ pub fn figure(report: &ReportData) -> Option<Figure> {
 
 /// "all 12 hidden units", "the 100 strongest of 500 hidden units".
 pub fn shown_of(shown: usize, all: usize) -> String {
-    match shown < all {
-        true => format!("the {shown} strongest of {}", count(all, "hidden unit")),
-        false if all == 1 => "the only hidden unit".into(),
-        false => format!("all {}", count(all, "hidden unit")),
+    if shown < all {
+        format!("the {shown} strongest of {}", count(all, "hidden unit"))
+    } else if all == 1 {
+        "the only hidden unit".into()
+    } else {
+        format!("all {}", count(all, "hidden unit"))
     }
 }
 
-/// Hidden columns in the order of the length of their weights, longest first.
+/// Hidden columns by the norm of their weights, largest first.
 pub fn strongest(rbm: &Rbm<f32>) -> Vec<usize> {
-    let lengths: Array1<f64> = rbm.weights().map_axis(Axis(0), |w| w.iter().map(|x| f64::from(*x).powi(2)).sum());
-    let mut order: Vec<usize> = (0..lengths.len()).collect();
-    order.sort_by(|&i, &j| lengths[j].total_cmp(&lengths[i]).then(i.cmp(&j)));
+    let squares: Array1<f64> = rbm.weights().map_axis(Axis(0), |w| w.iter().map(|x| f64::from(*x).powi(2)).sum());
+    let mut order: Vec<usize> = (0..squares.len()).collect();
+    order.sort_by(|&i, &j| squares[j].total_cmp(&squares[i]).then(i.cmp(&j)));
     order
 }
 
 fn filters(report: &ReportData, size: (usize, usize)) -> Option<Figure> {
     let order = strongest(report.rbm);
-    let tiles = Tiles::new(order.len().min(MOST_FILTERS), size, None)?;
+    let tiles = Tiles::new(order.len().min(MAX_FILTERS), size, None)?;
     let shown = per_site(report.rbm, &order[..tiles.count()]);
     let (scale, saturated) = symmetric_scale(&shown);
     let raster = tiles.draw(|j, y, x| colour(shown[[y * size.1 + x, j]], scale));
     let slope = match report.rbm.visible().kind().unit::<f32>().width() {
         1 => "",
-        _ => " A pixel shows how its weights grow from state to state.",
+        _ => " A pixel shows the slope of its weights over the states.",
     };
     let caption = format!(
-        "Weights of {}, in the order of their length, all on one scale.{slope}{saturated}",
+        "Weights of {}, strongest first, all on one scale. Learned filters show structure; noise means that a unit has \
+         learned nothing.{slope}{saturated}",
         shown_of(tiles.count(), order.len())
     );
-    Some(Figure::of_pixels("filters", "Filters", &raster, Some(&bar(scale)), true, caption))
+    Some(Figure::from_raster("filters", "Filters", &raster, Some(&bar(scale)), true, caption))
 }
 
 fn matrix(report: &ReportData) -> Option<Figure> {
     let rbm = report.rbm;
     let rows = rbm.weights().nrows();
-    if rows > MOST_ROWS {
+    if rows > MAX_ROWS {
         return None;
     }
     let order = strongest(rbm);
-    let shown = order.len().min(MOST_COLUMNS);
+    let shown = order.len().min(MAX_COLUMNS);
     let weights = rbm.weights().select(Axis(1), &order[..shown]).mapv(f64::from);
     let (scale, saturated) = symmetric_scale(&weights);
     let (down, across) = ((320 / rows).clamp(1, 24), (560 / shown).clamp(1, 24));
     let raster = Raster::new(rows * down, shown * across, |y, x| colour(weights[[y / down, x / across]], scale));
     let caption = format!(
-        "One line per visible column (from the top: {} … {}), one column per hidden unit: {}, \
-         in the order of their length.{saturated}",
+        "Rows are visible units (from the top: {} … {}), columns are hidden units: {}, strongest first.{saturated}",
         report.column(0),
         report.column(rbm.visible().sites() - 1),
         shown_of(shown, order.len())
     );
-    Some(Figure::of_pixels("weights", "Weight matrix", &raster, Some(&bar(scale)), true, caption))
+    Some(Figure::from_raster("weights", "Weight matrix", &raster, Some(&bar(scale)), true, caption))
 }
 
 fn colour(weight: f64, scale: f64) -> [u8; 3] {
     diverging(0.5 + 0.5 * weight / scale)
 }
 
-fn bar(scale: f64) -> Bar {
-    Bar { map: diverging, lo: number(-scale), hi: number(scale), label: "weight".into() }
+fn bar(scale: f64) -> ColourBar {
+    ColourBar { map: diverging, lo: number(-scale), hi: number(scale), label: "weight".into() }
 }
 
-/// Weights of these hidden columns, one row per site. A site of several states has the slope of its weights over the
-/// states, since its pixel is as bright as its state's number.
+/// Weights of these hidden columns, one row per site. A Potts site has the slope of its weights over the states, because
+/// images draw its state as brightness.
 fn per_site(rbm: &Rbm<f32>, order: &[usize]) -> Array2<f64> {
     let q = rbm.visible().kind().unit::<f32>().width();
     let weights = rbm.weights();
@@ -104,22 +106,20 @@ fn per_site(rbm: &Rbm<f32>, order: &[usize]) -> Array2<f64> {
     })
 }
 
-/// The size that gets the strongest colour, and a sentence if some weights are larger.
+/// The magnitude with the strongest colour, and a sentence for the caption if some weights are larger.
 fn symmetric_scale(weights: &Array2<f64>) -> (f64, String) {
     let mut sizes: Vec<f64> = weights.iter().map(|w| w.abs()).filter(|w| w.is_finite()).collect();
     sizes.sort_by(f64::total_cmp);
     let largest = sizes.last().copied().unwrap_or(0.0);
-    let usual = sizes.get((SHOWN * sizes.len() as f64) as usize).copied().unwrap_or(largest);
+    let usual = sizes.get((WITHIN_SCALE * sizes.len() as f64) as usize).copied().unwrap_or(largest);
     if largest == 0.0 {
         return (1.0, " All weights are 0.".into());
     }
-    match usual > 0.0 && largest > 1.3 * usual {
-        true => (
-            usual,
-            format!(" The largest have size {} and are drawn as if they were {}.", number(largest), number(usual)),
-        ),
-        false => (largest, String::new()),
+    if usual > 0.0 && largest > 1.3 * usual {
+        let text = format!(" Colours saturate at ±{}; the largest weight is {}.", number(usual), number(largest));
+        return (usual, text);
     }
+    (largest, String::new())
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
     use harmonium::Layer;
     use harmonium::units::Kind;
 
-    fn lowered(weights: Array2<f32>) -> Rbm<f32> {
+    fn model(weights: Array2<f32>) -> Rbm<f32> {
         let kind = Kind::new("bernoulli", &Default::default()).unwrap();
         let layer = |n| Layer::new(kind.clone(), n);
         Rbm::from_parts(layer(weights.nrows()), layer(weights.ncols()), weights).unwrap()
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_strongest_come_first_and_equals_keep_their_order() {
-        let rbm = lowered(ndarray::array![[1.0, -3.0, 1.0], [0.0, 0.0, 0.0]]);
+        let rbm = model(ndarray::array![[1.0, -3.0, 1.0], [0.0, 0.0, 0.0]]);
         assert_eq!(strongest(&rbm), [1, 0, 2]);
     }
 

@@ -1,26 +1,26 @@
-//! A judged run in words: headline, evidence, facts. The rules are the library's; here are only sentences.
+//! The verdict on a run in words: headline, evidence, facts. The library judges; this file only writes the sentences.
 
 use crate::text::{count, fixed, number, short};
 use harmonium::advice::Advice;
 use harmonium::logz::{LogZ, Verdict as Trust};
 use harmonium::run::{APART, Conclusion, Evidence, Fall, Outcome, RowsFit, SURE, Summed, Verdict, WORTH, is_doubtful};
 
-/// Words a front end has for advice.
+/// A front end's words for advice, such as the names of its options.
 pub type AdviceWords<'a> = &'a dyn Fn(&[Advice]) -> String;
 
-/// What became of a run, in words.
+/// The verdict on a run, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// In a short sentence.
+    /// The outcome in one short sentence.
     pub headline: String,
     /// The evidence, one sentence each.
     pub sentences: Vec<String>,
-    /// What to do next, if there is something.
+    /// What to do next, if anything.
     pub advice: Option<String>,
 }
 
 impl Words {
-    /// A judged run in words.
+    /// Writes a verdict in words.
     pub fn new(verdict: &Verdict, log_z: Option<&LogZ>, words: AdviceWords) -> Words {
         let e = &verdict.evidence;
         let doubt =
@@ -41,7 +41,7 @@ impl Words {
     }
 }
 
-/// An outcome in a short sentence.
+/// An outcome in one short sentence.
 pub fn headline(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Learned => "The model has learned the data.",
@@ -107,7 +107,7 @@ fn recovered(e: &Evidence) -> Option<String> {
     (n > 0).then(|| format!("{} diverged and training recovered with half the learning rate.", count(n, "update")))
 }
 
-/// Why an estimate of log Z is in doubt, and what to do.
+/// Why an estimate of log Z is doubtful, and what to do.
 fn explanation(log_z: &LogZ, words: AdviceWords) -> Option<String> {
     let advice = if log_z.advice.is_empty() { String::new() } else { format!("; {}", words(&log_z.advice)) };
     log_z.explanation().map(|why| why + &advice)
@@ -128,7 +128,7 @@ pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
     }
     add("log likelihood", likelihood(run, fit));
     if let Some(summed) = &fit.missing {
-        add("missing cells", format!("the likelihood is that of the known cells; missing ones were {}", how(summed)));
+        add("missing cells", format!("the likelihood is that of the known cells; missing cells are {}", how(summed)));
     }
     if let Some(text) = run.log_z.as_ref().and_then(|z| explanation(z, words)) {
         add("log Z", text);
@@ -166,15 +166,16 @@ fn likelihood(run: &Conclusion, fit: &RowsFit) -> String {
     }
 }
 
+/// How missing cells were summed over.
 fn how(summed: &Summed) -> String {
     let Summed { exact, of, rows } = *summed;
     let which = if of < rows { format!("{of} of {rows} rows") } else { "all rows".into() };
     if exact == of {
-        format!("summed over exactly, in {which}")
+        format!("summed over exactly in {which}")
     } else if exact == 0 {
-        format!("annealed, in {which}")
+        format!("summed over by annealing in {which}")
     } else {
-        format!("annealed in {} and summed over exactly in {exact} rows, of {which}", of - exact)
+        format!("summed over exactly in {exact} rows and by annealing in {}, of {rows} rows", of - exact)
     }
 }
 
@@ -200,7 +201,7 @@ mod tests {
     use super::*;
     use harmonium::run::{Fit, judge};
 
-    /// A run without blemish: 8 nats gained, 1.0 ± 0.2 nats of them not on held-out rows.
+    /// A good run: the gain is 8 nats, and held-out rows score 1.0 ± 0.2 nats lower.
     fn good() -> Evidence {
         let fit = |value| Fit { value, std_err: 0.14, baseline: -24.0 };
         Evidence {
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_reads_as_its_evidence() {
+    fn every_verdict_cites_its_evidence() {
         check(
             good(),
             &["has learned", "−16.00 nats per row, 8.00 better", "1.00 ± 0.20 nats lower, 12 % of", "agree (R̂ = 1.00"],

@@ -1,6 +1,6 @@
-//! Whatever the run was, its report is a well-formed page with the figures that make sense, and the same every time.
+//! Every run has a report: a well-formed page with the figures that apply, and the same bytes every time.
 
-#![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::unwrap_used)] // test helpers are not recognised as tests
 
 use harmonium::data::Preprocess;
 use harmonium::events::{Event, Measures, Progress, Reason};
@@ -12,7 +12,7 @@ use harmonium_report::{
 };
 use ndarray::{Array2, array};
 
-/// A model and rows, to be bent by a test.
+/// A model and rows, which a test changes as it needs.
 struct Case {
     rbm: Rbm<f32>,
     data: Array2<f32>,
@@ -30,7 +30,7 @@ fn kind(name: &str) -> Kind {
     Kind::new(name, &options).unwrap()
 }
 
-/// Numbers between −1 and 1 that look like nothing.
+/// Numbers between −1 and 1 without a pattern.
 fn noise(i: usize, j: usize) -> f32 {
     ((i * 31 + j * 17 + 1) as f32).sin()
 }
@@ -109,22 +109,24 @@ impl Case {
         })
     }
 
-    /// Renders, and checks what holds for every report; gives back the names of the pictures.
+    /// Renders a report, checks what holds for every one, and returns the names of its pictures.
     fn check(&self) -> Vec<String> {
         let Rendered { html, pictures } = self.with(render);
         well_formed(&html);
         for address in ["src=\"http", "href=\"http", "url(", "<script", "@import"] {
             assert!(!html.contains(address), "the page needs the network or runs a script: {address}");
         }
-        // The pixels' base64 may spell anything.
+        // The base64 of images may contain any letters.
         let drawn: String = html.split("href=\"data:").map(|part| &part[part.find('"').unwrap_or(0)..]).collect();
+        let drawn = drawn.replace("information", "");
         for not_drawn in ["NaN", "inf"] {
             assert!(!drawn.contains(not_drawn), "{not_drawn} in the page");
         }
         for Picture { name, bytes } in &pictures {
-            match name.ends_with(".svg") {
-                true => well_formed(std::str::from_utf8(bytes).unwrap()),
-                false => decodes(bytes),
+            if name.ends_with(".svg") {
+                well_formed(std::str::from_utf8(bytes).unwrap());
+            } else {
+                decodes(bytes);
             }
         }
         let mut names: Vec<String> = pictures.into_iter().map(|p| p.name).collect();
@@ -197,9 +199,9 @@ fn a_plane_shows_its_density_exact_or_not() {
     assert!(!case("bernoulli", 2, "bernoulli", 6, 40).has("density.svg"));
 }
 
-/// The picture's largest density, in the data's own units, is that of the formula.
+/// The largest density in the picture is that of the formula, per unit of the data.
 #[test]
-fn a_density_is_one_of_the_data_as_given() {
+fn a_density_is_in_the_units_of_the_data() {
     let mut case = case("gaussian", 2, "bernoulli", 1, 40);
     case.rbm = Rbm::new(kind("gaussian"), 2, kind("bernoulli"), 1).unwrap();
     case.data = array![[-1.0, -1.0], [1.0, 1.0]];
@@ -209,7 +211,7 @@ fn a_density_is_one_of_the_data_as_given() {
 }
 
 #[test]
-fn nothing_upsets_a_report() {
+fn odd_inputs_have_a_report() {
     let mut odd = case("bernoulli", 4, "bernoulli", 1, 1);
     odd.check();
     odd.events = Vec::new();
@@ -234,7 +236,7 @@ fn nothing_upsets_a_report() {
 }
 
 #[test]
-fn numbers_that_are_missing_leave_gaps_and_no_more() {
+fn missing_values_leave_gaps() {
     let mut case = case("bernoulli", 4, "bernoulli", 3, 5);
     for (i, event) in case.events.iter_mut().enumerate() {
         let Event::Progress(p) = event else { continue };
@@ -249,7 +251,7 @@ fn numbers_that_are_missing_leave_gaps_and_no_more() {
     case.check();
 }
 
-/// Every registered number has a curve, in a part of the page that is folded if it is about more than rows and likelihoods.
+/// Every registered measure has a curve; those that are not means over rows are in a folded section.
 #[test]
 fn every_measure_has_a_curve() {
     let mut case = case("bernoulli", 4, "bernoulli", 3, 5);
@@ -270,14 +272,39 @@ fn every_measure_has_a_curve() {
     }
     let page = case.with(html);
     assert_eq!(page.matches("<details").count(), 2, "measures and configuration are folded");
+    assert!(!page.contains("Idle hidden units: none."));
     assert!(page.contains("largest 40") && page.contains("5th 40") && page.contains("40 ± 0.25"));
+}
+
+#[test]
+fn idle_units_that_do_not_exist_have_a_sentence_and_no_plot() {
+    let mut case = case("bernoulli", 4, "bernoulli", 3, 5);
+    for event in &mut case.events {
+        let Event::Progress(p) = event else { continue };
+        for name in ["dead_units", "saturated_units", "still_units"] {
+            p.train.set(name, 0.0);
+        }
+    }
+    assert!(!case.has("idle-hidden-units.svg"));
+    assert!(case.with(html).contains("Idle hidden units: none."));
+}
+
+/// Probabilities of binary columns and of Potts states are drawn on an axis from 0 to 1; means of real columns are not.
+#[test]
+fn columns_of_two_values_show_probabilities() {
+    for (kind, words) in [("bernoulli", "P(1)"), ("spin", "P(1)"), ("potts", "robability of the state")] {
+        let page = case(kind, 4, "bernoulli", 3, 30).with(html);
+        assert!(page.contains(words) && page.contains("95 % binomial intervals"), "{kind}");
+        assert!(!page.contains("standard deviation"), "{kind}");
+    }
+    assert!(case("gaussian", 4, "bernoulli", 3, 30).with(html).contains("mean ± standard deviation"));
 }
 
 #[test]
 fn states_have_the_letters_of_the_alphabet() {
     let mut case = case("potts", 40, "bernoulli", 3, 20);
     assert!(case.with(html).contains(">3</text>"));
-    // Characters that would break the page are text, those that are not seen give way to numbers.
+    // Characters that would break the page are escaped; invisible ones are replaced by numbers.
     case.alphabet = "A<\u{202e}";
     case.check();
     let page = case.with(html);
@@ -319,29 +346,29 @@ fn runs_are_compared_on_one_page() {
     };
     let [one, two] = [one, two].map(|c| -> &'static Case { Box::leak(Box::new(c)) });
     let table = [vec!["<one>".to_string(), "−1.5".into()], vec!["two".into(), "–".into()]];
-    // The second picture is no PNG and is left out.
+    // The second picture is not a PNG and is left out.
     let runs = vec![run("<one>", one, &png), run("two", two, b"nonsense")];
     let title = "2 runs".into();
     let page =
         compare(&Comparison { title, notes: vec!["A note.".into()], header: &["run", "fit"], table: &table, runs });
     well_formed(&page.html);
     assert!(page.html.contains("<td>&lt;one&gt;</td><td>−1.5</td>") && page.html.contains("A note."));
-    assert!(page.html.contains("two −0.5128"), "a curve's last value stands in its legend");
+    assert!(page.html.contains("two −0.5128"), "the legend shows the last value of a curve");
     assert_eq!(page.html.matches("<image").count(), 1);
     let runs = (0..14).map(|k| run(&format!("run {k}"), one, &png)).collect();
     well_formed(&compare(&Comparison { title: "many".into(), notes: Vec::new(), header: &[], table: &[], runs }).html);
 }
 
 #[test]
-fn what_happened_is_marked_and_told() {
+fn recoveries_and_early_stopping_are_marked_and_described() {
     let mut case = case("bernoulli", 4, "bernoulli", 3, 5);
     let reason = "the gradient was <not> finite".to_string();
     case.events.push(Event::Recovered { update: 320, back_to: 300, reason, rate_factor: 0.5 });
     case.events.push(Event::Finished { update: 1950, reason: Reason::EarlyStop, kept: 900 });
     case.check();
     let page = case.with(html);
-    assert!(page.contains("Update 320: the gradient was &lt;not&gt; finite; the run went back to update 300"));
-    assert!(page.contains("mended update") && page.contains("kept model"));
+    assert!(page.contains("Update 320: the gradient was &lt;not&gt; finite; training went back to update 300"));
+    assert!(page.contains(">recovery</text>") && page.contains("kept model"));
     assert!(
         page.contains("<h1>A &lt;run&gt; &amp; &quot;more&quot;</h1>") && page.contains("seed = 1 # &lt;&amp;&gt;")
     );

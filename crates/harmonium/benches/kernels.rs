@@ -6,7 +6,7 @@
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkId, Criterion, Throughput};
-use harmonium::backend::cpu::{Level, probe};
+use harmonium::backend::cpu::{Level, bench_hooks};
 use harmonium::rng::Key;
 use harmonium::units::Kind;
 use harmonium::{Dataset, Rbm, Result};
@@ -69,7 +69,7 @@ fn rows(kind: &Kind, n: usize, sites: usize, density: f64) -> Result<Dataset<f32
 
 fn main() -> Result<()> {
     let level = Level::choose()?;
-    let peak = probe::peak(level);
+    let peak = bench_hooks::peak(level);
     println!("{}: {:.1} GFLOP/s on one thread\n", level.name(), peak * 1e-9);
     let mut criterion = Criterion::default().with_measurement(OfPeak { peak }).configure_from_args();
     let kind = |name: &str| Kind::new(name, &Default::default());
@@ -77,12 +77,12 @@ fn main() -> Result<()> {
     for batch in [10, 128, 1000] {
         for (name, unit, density, short) in [
             ("row lists, 13 % bits", "bernoulli", 0.13, false),
-            ("four Russians, 50 % bits", "bernoulli", 0.5, false),
-            ("four Russians, 50 % bits, 16-bit integers", "bernoulli", 0.5, true),
+            ("four lookup tables, 50 % bits", "bernoulli", 0.5, false),
+            ("four lookup tables, 50 % bits, 16-bit integers", "bernoulli", 0.5, true),
             ("numbers", "gaussian", 0.0, false),
         ] {
             let data = rows(&kind(unit)?, batch, 784, density)?;
-            let mut product = probe::Product::new(level, kind(unit)?, data.states(), 512, short)?;
+            let mut product = bench_hooks::Product::new(level, kind(unit)?, data.states(), 512, short)?;
             group.throughput(Throughput::Elements((2 * batch * 784 * 512) as u64));
             group.bench_function(BenchmarkId::new(name, batch), |b| b.iter(|| product.run()));
         }
@@ -90,7 +90,7 @@ fn main() -> Result<()> {
     group.finish();
     // σ and the draw are credited with one operation each: the figure to look at is the time, for 32,000 units.
     let mut group = criterion.benchmark_group("epilogue");
-    let mut draw = probe::draw(level, 1000);
+    let mut draw = bench_hooks::draw(level, 1000);
     group.bench_function("sigmoid, draw and bit of 32,000 units", |b| b.iter(&mut draw));
     group.finish();
     criterion.final_summary();

@@ -20,7 +20,7 @@ use crate::units::{Kind, Origin};
 use ndarray::{Array1, Array2, ArrayView1, Axis, Zip};
 
 /// |offset|/σ above which folding the offset into an f32 bias loses more than three of seven digits.
-pub const LARGE_OFFSET: f64 = 1e3;
+const LARGE_OFFSET: f64 = 1e3;
 
 impl<T: Real> Rbm<T> {
     /// The gradient of the mean log likelihood, from the difference of averaged statistics ⟨·⟩_data − ⟨·⟩_model

@@ -25,7 +25,7 @@ pub mod math;
 pub mod measure;
 mod model;
 pub mod optimize;
-pub mod real;
+mod real;
 pub mod rng;
 pub mod run;
 pub mod sample;
@@ -38,7 +38,6 @@ pub mod train;
 pub mod units;
 
 pub use advice::Advice;
-pub use centering::LARGE_OFFSET;
 pub use dataset::{Dataset, Moments};
 pub use error::{Error, Result};
 pub use exact::Exact;

@@ -41,7 +41,7 @@ impl<T: Real> LoweredLayer<T> {
     }
 
     /// The two values of a unit that has one column and two states.
-    pub fn two_values(&self) -> Option<[T; 2]> {
+    pub(crate) fn two_values(&self) -> Option<[T; 2]> {
         self.two_values
     }
 

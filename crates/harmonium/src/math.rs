@@ -4,12 +4,12 @@ use crate::elementary::exp_flat_f64;
 use crate::real::Real;
 
 /// softplus(x) = log(1 + eˣ), without overflow.
-pub fn softplus<T: Real>(x: T) -> T {
+pub(crate) fn softplus<T: Real>(x: T) -> T {
     x.max(T::zero()) + (-x.abs()).exp().ln_1p()
 }
 
 /// σ(x) = 1/(1 + e⁻ˣ), without overflow and with full relative precision in the left tail.
-pub fn logistic<T: Real>(x: T) -> T {
+pub(crate) fn logistic<T: Real>(x: T) -> T {
     let e = (-x.abs()).exp();
     let p = T::one() / (T::one() + e);
     if x >= T::zero() { p } else { e * p }
@@ -34,7 +34,7 @@ pub fn normal<T: Real>(u: [T; 2]) -> T {
 
 /// A draw from N((a + b)σ², σ²) for a whole row: `u` has two uniforms for each number, and `c` is −1/2σ².
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub fn draw_normal_row<T: Real>(a: &[T], b: &[T], c: &[T], u: &[T], out: &mut [T]) {
+pub(crate) fn draw_normal_row<T: Real>(a: &[T], b: &[T], c: &[T], u: &[T], out: &mut [T]) {
     for ((((a, b), c), u), out) in a.iter().zip(b).zip(c).zip(u.chunks_exact(2)).zip(out) {
         let variance = (T::of(-2.0) * *c).recip();
         *out = (*a + *b) * variance + normal([u[0], u[1]]) * variance.sqrt();
@@ -45,7 +45,7 @@ pub fn draw_normal_row<T: Real>(a: &[T], b: &[T], c: &[T], u: &[T], out: &mut [T
 ///
 /// softplus(x) = max(x, 0) + log(1 + e^−|x|), and a product of 512 factors in [1, 2] stays below 2⁵¹².
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub fn sum_softplus<T: Real>(a: &[T], b: &[T], scale: T) -> f64 {
+pub(crate) fn sum_softplus<T: Real>(a: &[T], b: &[T], scale: T) -> f64 {
     const LANES: usize = 8;
     let (mut linear, mut logs) = (0.0, 0.0);
     for (a, b) in a.chunks(64 * LANES).zip(b.chunks(64 * LANES)) {
@@ -77,7 +77,7 @@ pub(crate) fn inverse_logistic<T: Real>(x: T) -> T {
 
 /// outᵢ = low + (high − low)·σ(scale·(aᵢ + bᵢ)): the mean of a two-valued unit, for a whole row.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub fn logistic_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, out: &mut [T]) {
+pub(crate) fn logistic_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, out: &mut [T]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
         *out = low + (high - low) / inverse_logistic(scale * (*a + *b));
     }
@@ -86,7 +86,7 @@ pub fn logistic_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, out: &
 /// outᵢ = high where uᵢ < σ(scale·(aᵢ + bᵢ)), else low: a draw of a two-valued unit, for a whole row. Multiplying by 1/σ
 /// saves a division.
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub fn draw_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, u: &[T], out: &mut [T]) {
+pub(crate) fn draw_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, u: &[T], out: &mut [T]) {
     for (((a, b), u), out) in a.iter().zip(b).zip(u).zip(out) {
         *out = if *u * inverse_logistic(scale * (*a + *b)) < T::one() { high } else { low };
     }

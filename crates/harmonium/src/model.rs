@@ -208,17 +208,17 @@ impl<T: Real> Gradient<T> {
     }
 
     /// Its three matrices.
-    pub fn parts(&self) -> [&Array2<T>; 3] {
+    pub(crate) fn parts(&self) -> [&Array2<T>; 3] {
         [&self.visible, &self.hidden, &self.weights]
     }
 
     /// Its three matrices.
-    pub fn parts_mut(&mut self) -> [&mut Array2<T>; 3] {
+    pub(crate) fn parts_mut(&mut self) -> [&mut Array2<T>; 3] {
         [&mut self.visible, &mut self.hidden, &mut self.weights]
     }
 
     /// Calls `f` with pieces of its numbers and the corresponding ones of `other`.
-    pub fn zip(&mut self, other: &mut Gradient<T>, f: impl Fn(&mut [T], &mut [T]) + Sync + Send) {
+    pub(crate) fn zip(&mut self, other: &mut Gradient<T>, f: impl Fn(&mut [T], &mut [T]) + Sync + Send) {
         for (a, b) in self.parts_mut().into_iter().zip(other.parts_mut()) {
             let many = a.len() >= MANY;
             threads::each(many, pieces(a.view_mut()).zip(pieces(b.view_mut())), |(a, b)| f(a, b));
@@ -226,7 +226,7 @@ impl<T: Real> Gradient<T> {
     }
 
     /// Calls `f` with pieces of its numbers and the corresponding ones of two others.
-    pub fn zip3(
+    pub(crate) fn zip3(
         &mut self,
         b: &mut Gradient<T>,
         c: &mut Gradient<T>,
@@ -240,12 +240,12 @@ impl<T: Real> Gradient<T> {
     }
 
     /// Multiplies every number.
-    pub fn scale(&mut self, factor: T) {
+    pub(crate) fn scale(&mut self, factor: T) {
         self.parts_mut().into_iter().for_each(|m| m.mapv_inplace(|x| x * factor));
     }
 
     /// Euclidean norm.
-    pub fn norm(&self) -> f64 {
+    pub(crate) fn norm(&self) -> f64 {
         let square = |m: &Array2<T>| m.as_slice().map_or(0.0, |m| dot(m, m));
         self.parts().into_iter().map(square).sum::<f64>().sqrt()
     }
@@ -313,7 +313,7 @@ impl<T: Real> Rbm<T> {
     }
 
     /// Like [`lower`](Rbm::lower), into a model of the same shape.
-    pub fn lower_into(&self, out: &mut LoweredModel<T>) {
+    pub(crate) fn lower_into(&self, out: &mut LoweredModel<T>) {
         let weights = self.scaled_weights();
         if weights.is_plain() {
             self.share_weights(out);

@@ -10,7 +10,7 @@ use crate::real::Real;
 pub use crate::math::normal;
 
 /// Version of the function from (key, chain, site) to numbers; files that depend on it store it.
-pub const STREAM_VERSION: u32 = 2;
+pub(crate) const STREAM_VERSION: u32 = 2;
 
 /// What random numbers are used for. Each purpose has its own numbers under the same seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,7 +208,7 @@ const M: [u64; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const W: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
 /// Philox4x32-10: ten rounds of a 128-bit counter under a 64-bit key.
-pub fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
+pub(crate) fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     philox(counter.map(|c| [c]), key).map(|c| c[0])
 }
 

@@ -26,7 +26,7 @@ impl Bits {
     }
 
     /// Rows from their words; `None` if a row is incomplete, or has bits beyond the last site.
-    pub fn from_words(sites: usize, words: Vec<u64>) -> Option<Bits> {
+    pub(crate) fn from_words(sites: usize, words: Vec<u64>) -> Option<Bits> {
         let stride = Self::stride(sites);
         let spare = stride * 64 - sites;
         let clean = |row: &[u64]| spare == 0 || row[stride - 1] >> (64 - spare) == 0;
@@ -45,7 +45,7 @@ impl Bits {
     }
 
     /// The words of one row.
-    pub fn row(&self, r: usize) -> &[u64] {
+    pub(crate) fn row(&self, r: usize) -> &[u64] {
         let stride = Self::stride(self.sites);
         &self.words[r * stride..(r + 1) * stride]
     }

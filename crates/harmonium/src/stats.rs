@@ -27,7 +27,7 @@ pub enum Take {
 
 impl Take {
     /// The factor for sums of this weight, and whether they are added to what is stored.
-    pub fn factor(self, weight: f64) -> (f64, bool) {
+    pub(crate) fn factor(self, weight: f64) -> (f64, bool) {
         match self {
             Take::Sums | Take::SumsFirst => (1.0, false),
             Take::Means | Take::MeansFirst => (weight.recip(), false),
@@ -37,7 +37,7 @@ impl Take {
     }
 
     /// Whether the computation of Σvhᵀ may be deferred to the next call.
-    pub fn may_wait(self) -> bool {
+    pub(crate) fn may_wait(self) -> bool {
         matches!(self, Take::SumsFirst | Take::MeansFirst)
     }
 }
@@ -70,7 +70,7 @@ impl<T: Real> Stats<T> {
     }
 
     /// Stores or subtracts these sums, as `take` requires.
-    pub fn take(&mut self, take: Take, sums: &Stats<T>) {
+    pub(crate) fn take(&mut self, take: Take, sums: &Stats<T>) {
         let (factor, add) = take.factor(sums.weight);
         if !add {
             for sums in [&mut self.visible, &mut self.hidden, &mut self.cross] {
@@ -96,7 +96,7 @@ impl<T: Real> Stats<T> {
     }
 
     /// Replaces itself by ⟨·⟩_self − ⟨·⟩_other, see [`minus`](Stats::minus).
-    pub fn subtract(&mut self, other: &Stats<T>) {
+    pub(crate) fn subtract(&mut self, other: &Stats<T>) {
         let (f, g) = (T::of(self.weight.recip()), T::of(other.weight.recip()));
         for (a, b) in
             [(&mut self.visible, &other.visible), (&mut self.hidden, &other.hidden), (&mut self.cross, &other.cross)]
@@ -125,7 +125,7 @@ impl<T: Real> Stats<T> {
     }
 
     /// The same statistics with the layers exchanged.
-    pub fn mirrored(self) -> Stats<T> {
+    pub(crate) fn mirrored(self) -> Stats<T> {
         Stats {
             visible: self.hidden,
             hidden: self.visible,

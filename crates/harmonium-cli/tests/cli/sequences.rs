@@ -67,7 +67,7 @@ fn a_model_of_sequences_reads_and_writes_its_letters() {
     let text = fs::read_to_string(folder.path("again.fasta")).unwrap();
     assert_eq!(text.lines().count(), 12);
     let found = fails(&folder, "transform run/model.safetensors few.fasta -o hidden.fasta");
-    assert!(found.contains("only models trained on sequences have letters"), "{found}");
+    assert!(found.contains("these rows are not sequences"), "{found}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
-"""Restricted Boltzmann machines, exact where they can be exact.
+"""Restricted Boltzmann machines, with exact results where they are affordable.
 
-``harmonium.RBM`` is a scikit-learn transformer and density estimator of binary, spin, categorical and real-valued units;
-``harmonium.sklearn.BernoulliRBM`` is a drop-in for scikit-learn's class of that name. scikit-learn itself is optional.
+``harmonium.RBM`` is a scikit-learn transformer and density estimator with binary, spin, categorical or real-valued units.
+``harmonium.sklearn.BernoulliRBM`` is a drop-in replacement for scikit-learn's class of that name. scikit-learn is optional,
+except for ``harmonium.sklearn``.
 """
 
 from ._draws import LogZ

@@ -1,4 +1,4 @@
-"""log Z, samples, unknown cells, offsets: what a model is and gives."""
+"""Methods of ``RBM`` that need no data, or rows with missing cells: log Z, samples, imputation, offsets."""
 
 import json
 import warnings
@@ -13,7 +13,7 @@ from ._settings import whole
 
 
 class LogZ(NamedTuple):
-    """log Z in nats, with its error bar and what to make of it."""
+    """log Z in nats, with its error and a verdict on how far to trust it."""
 
     value: float
     std_err: float
@@ -27,32 +27,32 @@ class LogZ(NamedTuple):
 
 
 class DrawsMixin:
-    """Questions about the model."""
+    """log Z, samples, imputation and offsets of a model."""
 
     def log_z(
         self, method="auto", *, tolerance=0.5, n_chains=None, temperatures=None, budget=None, data=None, random_state=0
     ):
-        """log Z in nats, computed once for the fitted model.
+        """Compute log Z in nats; the result is cached.
 
         Parameters
         ----------
         method : {"auto", "exact", "bar", "ais", "reverse-ais", "tempering"}, default="auto"
-            "auto" enumerates where that is affordable and anneals in both directions otherwise.
+            "auto" enumerates the states if that is affordable and otherwise anneals in both directions ("bar").
         tolerance : float, default=0.5
-            Width of the interval that is narrow enough, in nats.
+            Stop when the confidence interval is this narrow, in nats.
         n_chains, temperatures : int, default=None
-            Effort of an estimate; as much as the tolerance needs if None.
+            Number of chains and of temperatures. None: as many as the tolerance needs.
         budget : float, default=None
-            Work after which no more is begun, in weights visited; None is one to two minutes on two cores.
+            Start no new round after this much work, in weights visited. None: one to two minutes on two cores.
         data : array, default=None
-            Rows like those the model was trained on, which help an estimate.
+            Rows like the training data, which make an estimate more precise.
         random_state : int, default=0
-            Seed of an estimate.
+            Random seed.
 
         Returns
         -------
         LogZ
-            value, std_err, lower, upper, ess, method, verdict, how, advice.
+            With the fields value, std_err, lower, upper, ess, method, verdict, how and advice.
 
         Examples
         --------
@@ -77,7 +77,7 @@ class DrawsMixin:
             )
         )
         if found.verdict == "disagree":
-            warnings.warn(f"log Z: do not trust {found.value:.3f}: {found.advice}", stacklevel=2)
+            warnings.warn(f"log Z: the estimate {found.value:.3f} is not reliable: {found.advice}", stacklevel=2)
         return found
 
     def sample(
@@ -96,30 +96,30 @@ class DrawsMixin:
         random_state=None,
         return_info=False,
     ):
-        """Rows drawn from the model, in the units of the data.
+        """Draw rows from the model, in the units of the data.
 
         Parameters
         ----------
         n : int, default=1
             Number of rows.
         steps : int, default=None
-            Every row from a chain of its own, so many sweeps after its start; in place of ``burn_in``, ``thin``, ``n_chains``.
+            Draw every row from its own chain, after this many sweeps. Replaces ``burn_in``, ``thin`` and ``n_chains``.
         sampler : {"auto", "gibbs", "tempering", "exact"}, default="auto"
-            "auto" is exact where that takes seconds, and tempers otherwise.
+            "auto" samples exactly if that takes only seconds, and otherwise by parallel tempering.
         n_chains, temperatures : int, default=None
-            Chains, and temperatures of each if it is tempered.
+            Number of chains, and of temperatures of parallel tempering.
         burn_in, thin : int
-            Sweeps before the first row of a chain, and between rows.
+            Sweeps before the first row of a chain, and sweeps between its rows.
         start : {"random", "hidden"} or array, default="random"
-            Where chains begin; rows of an array are taken in turn.
+            Where chains start. An array gives its rows to the chains in order.
         means : bool, default=False
-            Means of visible units given hidden ones, in place of samples.
+            Return the means of the visible units given the hidden units instead of samples.
         clamp : array of shape (n_features,), default=None
-            A row that is held fast where it is a number; cells that are NaN are drawn given the others.
+            A row whose numbers are kept fixed; its NaN cells are drawn given the others.
         random_state : int, RandomState, Generator or None, default=None
-            None is the estimator's own.
+            None: that of the estimator.
         return_info : bool, default=False
-            Also return what is known about the rows: R̂, effective number, warnings.
+            Also return a dict of diagnostics: R̂, effective sample size, warnings.
 
         Returns
         -------
@@ -135,8 +135,8 @@ class DrawsMixin:
         self._fitted()
         hidden_start = isinstance(start, str) and start == "hidden"
         if isinstance(start, str) and start not in ("random", "hidden"):
-            raise ValueError(f"start: {start!r} is not random, hidden or an array")
-        asked = {
+            raise ValueError(f"start: {start!r} is not 'random', 'hidden' or an array")
+        options = {
             "sampler": sampler,
             "n": whole("n", n),
             "steps": None if steps is None else whole("steps", steps),
@@ -149,10 +149,10 @@ class DrawsMixin:
             "seed": seed_of(self.random_state if random_state is None else random_state),
         }
         rows = None if isinstance(start, str) else Table(checked(self, start, False))
-        held = None if clamp is None else Table(checked(self, np.atleast_2d(clamp), False))
-        if held is not None and held.shape[0] != 1:
-            raise ValueError(f"clamp: has {held.shape[0]} rows, but one is held fast")
-        drawn, info = _harmonium.sample(self.model_, json.dumps(asked), rows, held, self.n_threads)
+        clamped = None if clamp is None else Table(checked(self, np.atleast_2d(clamp), False))
+        if clamped is not None and clamped.shape[0] != 1:
+            raise ValueError(f"clamp: has {clamped.shape[0]} rows, but must be a single row")
+        drawn, info = _harmonium.sample(self.model_, json.dumps(options), rows, clamped, self.n_threads)
         for text in info["warnings"]:
             warnings.warn(text, stacklevel=2)
         return (drawn, info) if return_info else drawn
@@ -169,27 +169,27 @@ class DrawsMixin:
         interval=None,
         random_state=None,
     ):
-        """Fills NaN cells from what the others of the row say about them, p(v_A | v_B).
+        """Fill NaN cells given the known cells of their row, from p(v_A | v_B).
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
-            Rows with NaN where a cell is unknown.
+            Rows with NaN in missing cells.
         fill : {"mean", "best", "draw"}, default="mean"
-            The conditional mean (Potts: the most probable state), the state nearest to it, or a draw.
+            The conditional mean (Potts: the most probable state), the state nearest to the mean, or a random draw.
         method : {"auto", "exact", "chains"}, default="auto"
-            Exact where that is cheap, else by chains.
+            "auto" is exact if that is cheap, and otherwise uses Gibbs sampling.
         n_chains, burn_in, steps : int
-            Chains of every row, sweeps before they count, sweeps that count.
+            Chains per row, burn-in sweeps, and sweeps that are averaged.
         interval : float, default=None
-            Also return the ends of intervals with this probability, and standard deviations.
+            Also return intervals with this probability, and standard deviations.
         random_state : int, RandomState, Generator or None, default=None
-            None is the estimator's own.
+            None: that of the estimator.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features), or four of them
-            Filled rows; with ``interval`` also low ends, high ends and spreads.
+            Filled rows; with ``interval`` also the lower ends, upper ends and standard deviations.
 
         Examples
         --------
@@ -200,7 +200,7 @@ class DrawsMixin:
         """
         self._fitted()
         X = checked(self, X, False)
-        asked = {
+        options = {
             "fill": fill,
             "method": method,
             "chains": whole("n_chains", n_chains),
@@ -209,22 +209,22 @@ class DrawsMixin:
             "interval": None if interval is None else float(interval),
             "seed": seed_of(self.random_state if random_state is None else random_state),
         }
-        parts = _harmonium.impute(self.model_, Table(X), json.dumps(asked), self.n_threads)
+        parts = _harmonium.impute(self.model_, Table(X), json.dumps(options), self.n_threads)
         values = [like(X, part) for part in parts]
         return values[0] if interval is None else (values[0], *values[2:])
 
     def recenter(self, visible=None, hidden=None):
-        """Moves the offsets α, β; the distribution stays, biases and log Z take up the change.
+        """Change the offsets α and β. The distribution stays the same; biases and log Z are adjusted.
 
         Parameters
         ----------
         visible, hidden : array, default=None
-            New offsets, one per column of the layer; None keeps the old.
+            New offsets, one per column of the layer; None keeps the old ones.
 
         Returns
         -------
         RBM
-            Itself.
+            The estimator itself.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Models from files and numbers, and back."""
+"""Methods of ``RBM`` that read and write models: files, arrays, scikit-learn."""
 
 import numpy as np
 
@@ -7,15 +7,15 @@ from ._settings import options_of
 
 
 class FilesMixin:
-    """Files, and the numbers in them."""
+    """Reading and writing models, and their parameters as arrays."""
 
     def save(self, path):
-        """Writes a model file, which the command line and anyone's safetensors library read.
+        """Write the model to a safetensors file, which the command line and other safetensors libraries can read.
 
         Parameters
         ----------
         path : str or Path
-            Where to; ends with .safetensors by custom.
+            Output file, usually with the extension .safetensors.
 
         Examples
         --------
@@ -31,7 +31,7 @@ class FilesMixin:
 
     @classmethod
     def load(cls, path):
-        """The model of a model file, fitted.
+        """Load a fitted model from a model file.
 
         Parameters
         ----------
@@ -71,20 +71,20 @@ class FilesMixin:
         visible_offset=None,
         hidden_offset=None,
     ):
-        """A fitted model from its numbers.
+        """Create a fitted model from its parameters.
 
         Parameters
         ----------
         weights : array of shape (n_visible, n_hidden)
-            W; Potts layers have as many rows or columns per site as states. float32 is kept, everything else is float64.
+            W. Potts layers have one row or column per state of a site. float32 is kept, everything else becomes float64.
         visible_bias, hidden_bias : array
-            a and b.
+            Biases a and b.
         visible, coupling, hidden, hidden_coupling, states, hidden_states
             As in the constructor.
         visible_log_variance, hidden_log_variance : array, default=None
-            log σ² of Gaussian layers; 0 if None.
+            log σ² of Gaussian layers. None: 0.
         visible_offset, hidden_offset : array, default=None
-            α and β; 0 if None.
+            Offsets α and β. None: 0.
 
         Returns
         -------
@@ -102,25 +102,25 @@ class FilesMixin:
             "visible": (visible, options_of(visible, coupling, states), visible_log_variance, visible_offset),
             "hidden": (hidden, options_of(hidden, hidden_coupling, hidden_states), hidden_log_variance, hidden_offset),
         }
-        for side, (kind, options, log_variance, offset) in layers.items():
-            metadata |= {f"{side}.kind": kind, **{f"{side}.{name}": value for name, value in options.items()}}
+        for layer, (kind, options, log_variance, offset) in layers.items():
+            metadata |= {f"{layer}.kind": kind, **{f"{layer}.{name}": value for name, value in options.items()}}
             if kind == "gaussian" and log_variance is None:
-                log_variance = np.zeros(np.shape(tensors[f"{side}.bias"]))
+                log_variance = np.zeros(np.shape(tensors[f"{layer}.bias"]))
             if log_variance is not None:
-                tensors[f"{side}.log_variance"] = log_variance
+                tensors[f"{layer}.log_variance"] = log_variance
             if offset is not None:
-                tensors[f"{side}.offset"] = offset
+                tensors[f"{layer}.offset"] = offset
         numbers = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in tensors.items()}
         return cls._of(_harmonium.Model.from_tensors(metadata, numbers, weights.dtype == np.float32))
 
     @classmethod
     def from_sklearn(cls, rbm):
-        """The model of a fitted BernoulliRBM, scikit-learn's or this package's.
+        """Convert a fitted BernoulliRBM of scikit-learn or of this package.
 
         Parameters
         ----------
         rbm : BernoulliRBM
-            Fitted.
+            The fitted estimator.
 
         Returns
         -------
@@ -139,7 +139,7 @@ class FilesMixin:
 
     @classmethod
     def _of(cls, model):
-        """An estimator that has a model."""
+        """Return an estimator fitted with a model."""
         known = model.metadata()
         whole = {name: int(known[key]) for name, key in [("states", "visible.states"), ("hidden_states", "hidden.states")] if key in known}
         self = cls(
@@ -164,24 +164,24 @@ class FilesMixin:
         tensors = self.model_.tensors()
         if name in tensors:
             return tensors[name]
-        side = name.split(".")[0]
+        layer = name.split(".")[0]
         if name.endswith("offset"):
-            return np.zeros_like(tensors[f"{side}.bias"])
-        raise AttributeError(f"{side} units have no {name.split('.')[1]}")
+            return np.zeros_like(tensors[f"{layer}.bias"])
+        raise AttributeError(f"{layer} units have no {name.split('.')[1]}")
 
     @property
     def weights_(self):
-        """W, visible × hidden."""
+        """Weights W, visible × hidden."""
         return self._tensor("weights")
 
     @property
     def visible_bias_(self):
-        """The visible layer's bias a."""
+        """Visible biases a."""
         return self._tensor("visible.bias")
 
     @property
     def hidden_bias_(self):
-        """The hidden layer's bias b."""
+        """Hidden biases b."""
         return self._tensor("hidden.bias")
 
     @property
@@ -196,10 +196,10 @@ class FilesMixin:
 
     @property
     def visible_offset_(self):
-        """The visible layer's offset α."""
+        """Visible offsets α."""
         return self._tensor("visible.offset")
 
     @property
     def hidden_offset_(self):
-        """The hidden layer's offset β."""
+        """Hidden offsets β."""
         return self._tensor("hidden.offset")

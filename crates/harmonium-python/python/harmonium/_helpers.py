@@ -1,8 +1,8 @@
-"""What the parts of ``RBM`` share."""
+"""Functions shared by the parts of ``RBM``."""
 
 import numpy as np
 
 
 def like(X, result):
-    """A result in the precision of the rows."""
+    """Convert a result to the precision of the rows."""
     return result.astype(np.float32) if X.dtype == np.float32 else result

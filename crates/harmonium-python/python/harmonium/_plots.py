@@ -1,10 +1,10 @@
-"""Pictures with matplotlib, which is needed only here."""
+"""Plots with matplotlib, which is only needed here."""
 
 import numpy as np
 
 
 def _axes(ax, **size):
-    """Axes to draw on."""
+    """Return the axes to draw on."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as missing:
@@ -13,18 +13,18 @@ def _axes(ax, **size):
 
 
 def plot_filters(rbm, shape=None, n=64, ax=None):
-    """Weights of the hidden units as images, those with the longest weight vectors first.
+    """Plot the weights of the hidden units as images, strongest first.
 
     Parameters
     ----------
     rbm : RBM or BernoulliRBM
-        Fitted.
+        The fitted model.
     shape : (int, int), default=None
-        Height and width of a row; a square if None.
+        Height and width of an image. None: a square.
     n : int, default=64
-        Hidden units at most.
+        Maximum number of hidden units to show.
     ax : matplotlib Axes, default=None
-        Where to draw.
+        Axes to draw on. None: a new figure.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def plot_filters(rbm, shape=None, n=64, ax=None):
     side = int(np.sqrt(weights.shape[1]))
     height, width = shape or (side, side)
     if height * width != weights.shape[1]:
-        raise ValueError(f"shape: {height} x {width} is not the {weights.shape[1]} columns of a row")
+        raise ValueError(f"shape: {height} x {width} does not match the {weights.shape[1]} columns of a row")
     order = np.argsort(-np.linalg.norm(weights, axis=1), kind="stable")[:n]
     across = int(np.ceil(np.sqrt(len(order))))
     down = -(-len(order) // across)
@@ -59,14 +59,14 @@ def plot_filters(rbm, shape=None, n=64, ax=None):
 
 
 def plot_learning(rbm, ax=None):
-    """The likelihood along the last run, or the pseudo-likelihood where it was not measured.
+    """Plot the log likelihood during the last run, or the log pseudo-likelihood if it was not measured.
 
     Parameters
     ----------
     rbm : RBM
-        Fitted in this process.
+        A model that was fitted in this process, not loaded from a file.
     ax : matplotlib Axes, default=None
-        Where to draw.
+        Axes to draw on. None: a new figure.
 
     Returns
     -------
@@ -83,17 +83,17 @@ def plot_learning(rbm, ax=None):
     """
     events = [e for e in rbm.history_ if e["event"] == "progress"]
     if not events:
-        raise ValueError("there is no measurement to draw: the model was loaded, or its run was too short")
+        raise ValueError("no measurements to plot: the model was loaded from a file, or its run was too short")
     exact = any(e["train"].get("log_likelihood") is not None for e in events)
     name = "log_likelihood" if exact else "pseudo_log_likelihood"
     ax = _axes(ax)
     for part, label in [("train", "training rows"), ("valid", "held-out rows")]:
-        told = [(e["update"], e[part][name]) for e in events if e.get(part) and e[part].get(name) is not None]
-        if told:
-            ax.plot(*zip(*told, strict=True), label=label)
+        points = [(e["update"], e[part][name]) for e in events if e.get(part) and e[part].get(name) is not None]
+        if points:
+            ax.plot(*zip(*points, strict=True), label=label)
     baseline = next((e["baseline"] for e in rbm.history_ if e["event"] == "started"), None)
     if exact and baseline is not None:
-        ax.axhline(baseline, color="grey", linestyle=":", label="independent units")
+        ax.axhline(baseline, color="grey", linestyle=":", label="independent columns")
     ax.set_xlabel("updates")
     ax.set_ylabel("log likelihood, nats per row" if exact else "log pseudo-likelihood, nats per row")
     ax.legend()
@@ -101,20 +101,20 @@ def plot_learning(rbm, ax=None):
 
 
 def plot_density_2d(rbm, X=None, bounds=None, resolution=100, ax=None):
-    """The density of a model of two real-valued columns, with rows on it.
+    """Plot the density of a model with two real-valued columns.
 
     Parameters
     ----------
     rbm : RBM
-        Fitted to two columns.
+        A model fitted to two columns.
     X : array of shape (n_samples, 2), default=None
-        Rows to show.
+        Rows to draw over the density.
     bounds : (float, float, float, float), default=None
-        Left, right, bottom, top; around X if None.
+        Left, right, bottom and top of the plot. None: the range of X with a margin.
     resolution : int, default=100
-        Points along each axis.
+        Grid points along each axis.
     ax : matplotlib Axes, default=None
-        Where to draw.
+        Axes to draw on. None: a new figure.
 
     Returns
     -------
@@ -129,13 +129,13 @@ def plot_density_2d(rbm, X=None, bounds=None, resolution=100, ax=None):
     'density'
     """
     if rbm.n_features_in_ != 2:
-        raise ValueError(f"the model has {rbm.n_features_in_} columns, but a density is drawn over 2")
+        raise ValueError(f"the model has {rbm.n_features_in_} columns, but must have 2 to plot its density")
     if bounds is None and X is None:
-        raise ValueError("bounds: give them, or rows X to find them from")
+        raise ValueError("bounds: pass bounds, or rows X to choose them from")
     if bounds is None:
         low, high = np.min(X, axis=0), np.max(X, axis=0)
-        room = 0.1 * (high - low) + 1e-9
-        bounds = (low[0] - room[0], high[0] + room[0], low[1] - room[1], high[1] + room[1])
+        margin = 0.1 * (high - low) + 1e-9
+        bounds = (low[0] - margin[0], high[0] + margin[0], low[1] - margin[1], high[1] + margin[1])
     xs, ys = np.linspace(*bounds[:2], resolution), np.linspace(*bounds[2:], resolution)
     grid = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
     density = np.exp(rbm.score_samples(grid)).reshape(resolution, resolution)

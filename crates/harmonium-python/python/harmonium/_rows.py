@@ -1,4 +1,4 @@
-"""What a model says about rows: features, likelihoods, gradients."""
+"""Methods of ``RBM`` for rows: hidden means, reconstructions, likelihoods, gradients."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from ._helpers import like
 
 
 class RowsMixin:
-    """Questions about rows."""
+    """Hidden means, reconstructions, likelihoods and gradients of rows."""
 
     def transform(self, X):
-        """Hidden means ⟨h | v⟩ of every row.
+        """Compute the hidden means ⟨h | v⟩ of every row.
 
         Parameters
         ----------
@@ -21,7 +21,7 @@ class RowsMixin:
         Returns
         -------
         ndarray of shape (n_samples, n_hidden)
-            float32 for float32 rows, float64 for all others.
+            float32 if the rows are float32, otherwise float64.
 
         Examples
         --------
@@ -33,7 +33,7 @@ class RowsMixin:
         return like(X, _harmonium.means(self.model_, Table(X), seed, self.n_threads))
 
     def reconstruct(self, X):
-        """Visible → hidden means → visible means, in the units of the data.
+        """Reconstruct rows: visible → hidden means → visible means, in the units of the data.
 
         Parameters
         ----------
@@ -54,12 +54,12 @@ class RowsMixin:
         return like(X, _harmonium.reconstructions(self.model_, Table(X), seed, self.n_threads))
 
     def free_energy(self, X):
-        """F(v) of every row in nats; log p(v) = −F(v) − log Z.
+        """Compute the free energy F(v) of every row in nats; log p(v) = −F(v) − log Z.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            Rows. With ``missing=True`` unknown cells are summed over.
+            Rows. With ``missing=True``, missing cells are summed over.
 
         Returns
         -------
@@ -75,12 +75,12 @@ class RowsMixin:
         return _harmonium.free_energies(self.model_, Table(X), bool(self.missing), seed, self.n_threads)[0]
 
     def score_samples(self, X):
-        """Log likelihood of every row, in nats: a probability, or a density in the units of the data.
+        """Compute the log likelihood of every row in nats: of a probability, or of a density in the units of the data.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            Rows. With ``missing=True`` the likelihood is that of the known cells.
+            Rows. With ``missing=True``, the likelihood is that of the known cells.
 
         Returns
         -------
@@ -88,7 +88,7 @@ class RowsMixin:
 
         Notes
         -----
-        log Z is exact where that is affordable and else estimated, once; ``log_z`` tells its error bar.
+        log Z is computed once: exactly if that is affordable, otherwise as an estimate. ``log_z`` returns its error.
 
         Examples
         --------
@@ -103,7 +103,7 @@ class RowsMixin:
         return jacobian - energy - self.log_z().value
 
     def score(self, X, y=None):
-        """Mean log likelihood, in nats per row.
+        """Compute the mean log likelihood, in nats per row.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class RowsMixin:
         return float(np.mean(self.score_samples(X)))
 
     def pseudo_log_likelihood(self, X):
-        """Σ_i log p(v_i | all other v) of every row, in nats; needs no log Z.
+        """Compute the log pseudo-likelihood Σ_i log p(v_i | all other v) of every row, in nats. It needs no log Z.
 
         Parameters
         ----------
@@ -145,21 +145,21 @@ class RowsMixin:
         return _harmonium.pseudo_log_likelihoods(self.model_, Table(X), seed, self.n_threads)
 
     def gradient(self, X, sample_weight=None, method="exact"):
-        """Gradient of the mean log likelihood with respect to every parameter.
+        """Compute the gradient of the mean log likelihood with respect to every parameter.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
             Rows.
         sample_weight : array of shape (n_samples,), default=None
-            How often each row counts.
+            Weight of each row.
         method : {"exact"}, default="exact"
-            By enumeration, for models with a small finite layer or two Gaussian ones.
+            By enumeration, for models with a small finite layer or with two Gaussian layers.
 
         Returns
         -------
         dict of str to ndarray
-            By the names of the tensors in a model file: ``weights``, ``visible.bias``, …
+            Keys are the names of the tensors in a model file: ``weights``, ``visible.bias``, …
 
         Examples
         --------
@@ -168,7 +168,7 @@ class RowsMixin:
         array([0.5])
         """
         if method != "exact":
-            raise ValueError(f"method: {method!r} is not one of exact")
+            raise ValueError(f"method: {method!r} is not supported, only 'exact' is")
         X, seed = self._rows(X)
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
         return _harmonium.gradient(self.model_, Table(X), weights, seed, self.n_threads)

@@ -1,4 +1,4 @@
-"""From the parameters of ``RBM`` to the library's table of settings."""
+"""Translation of the parameters of ``RBM`` to the library's settings."""
 
 import json
 
@@ -6,22 +6,22 @@ import numpy as np
 
 from . import _harmonium
 
-#: The library's rows, by the name of the parameter.
+#: The library's settings, by the name of the parameter.
 SETTINGS = {row["python"]: row for row in json.loads(_harmonium.setting_table()) if row["python"]}
 
-#: Measurements without improvement that ``early_stopping=True`` waits for.
+#: Measurements without improvement before ``early_stopping=True`` stops.
 PATIENCE = 10
 
 
 def whole(name, value, least=1):
-    """A whole number, or an error that names it."""
+    """Return a whole number, or raise an error with the name of the parameter."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name}: is {value!r}, but must be a whole number, at least {least}")
+        raise ValueError(f"{name}: is {value!r}, but must be a whole number of at least {least}")
     return int(value)
 
 
 def options_of(kind, coupling, states):
-    """Options of a kind of units; the default coupling is for those that have one."""
+    """Return the options of a kind of units; only Gaussian units have a coupling by default."""
     options = {}
     if kind == "gaussian" or coupling != "cho":
         options["coupling"] = coupling
@@ -31,7 +31,7 @@ def options_of(kind, coupling, states):
 
 
 def _plain(name, value, default):
-    """A value as the library reads it: numbers of the right type, or an error that names the parameter."""
+    """Convert a value to the type the library expects, or raise an error with the name of the parameter."""
     if isinstance(default, bool):
         return bool(value)
     if isinstance(default, int) or name in ("n_hidden", "updates", "states", "hidden_states", "early_stopping"):
@@ -46,7 +46,7 @@ def _plain(name, value, default):
 
 
 def asked(estimator):
-    """The settings that an estimator asks for, by their keys; what is "auto" or None is left to the library."""
+    """Return the settings of an estimator by their keys. The library chooses those that are "auto" or None."""
     settings = {"train.seed": estimator.seed_}
     for name, row in SETTINGS.items():
         if name == "random_state":
@@ -61,7 +61,7 @@ def asked(estimator):
         if value is None or (isinstance(value, str) and value == "auto"):
             continue
         settings[row["key"]] = _plain(name, value, row["default"])
-    # The default coupling is for units that have one.
+    # Only Gaussian units have a coupling.
     for kind, coupling in [("visible", "coupling"), ("hidden", "hidden_coupling")]:
         if getattr(estimator, kind) != "gaussian" and getattr(estimator, coupling) == "cho":
             settings.pop(f"model.{coupling}", None)

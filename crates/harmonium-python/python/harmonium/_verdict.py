@@ -1,4 +1,4 @@
-"""What became of a run: a verdict with its evidence, and the report."""
+"""The verdict on a run with its evidence, and the report."""
 
 import html
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a run; as text it is a short paragraph.
+    """The verdict on a run; ``str`` gives a short paragraph.
 
     Attributes
     ----------
@@ -18,7 +18,7 @@ class Verdict:
     text : str
         The verdict and its evidence in words.
     advice : str or None
-        What to do next, if there is something.
+        What to do next, if anything.
     evidence : dict
         The numbers the verdict rests on.
     summary : dict
@@ -33,7 +33,7 @@ class Verdict:
 
     @classmethod
     def from_json(cls, text):
-        """From what the library returns."""
+        """Create a verdict from the JSON that the library returns."""
         all_ = json.loads(text)
         return cls(all_["outcome"], all_["summary"], all_["advice"], all_["evidence"], all_)
 
@@ -43,12 +43,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Report:
-    """The page about a run, which needs no other file."""
+    """The report of a run: a self-contained HTML page."""
 
     html: str
 
     def save(self, path):
-        """Writes the page."""
+        """Write the page to a file."""
         pathlib.Path(path).write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self):

@@ -1,9 +1,9 @@
-"""``BernoulliRBM``: a drop-in for scikit-learn's class of that name, with its learning in Rust.
+"""``BernoulliRBM``: a drop-in replacement for scikit-learn's class of that name, with the training in Rust.
 
-Change ``from sklearn.neural_network import BernoulliRBM`` to ``from harmonium.sklearn import BernoulliRBM``. It follows the same
-rule (persistent chains, rows in their order, the sums of both phases divided by the rows of the batch), but draws its chains
-from other random numbers: a seed gives a model of the same kind, not the same numbers. ``fit`` computes in single precision
-whatever the rows are in, which the noise of its chains hides; what it learned has the precision of the rows.
+Change ``from sklearn.neural_network import BernoulliRBM`` to ``from harmonium.sklearn import BernoulliRBM``. It uses the same
+update rule (persistent chains, rows in order, the sums of both phases divided by the batch size), but different random
+numbers, so the same seed gives a different model of the same quality. ``fit`` always computes in single precision, because
+the noise of the chains is much larger than its rounding errors; the attributes have the precision of the rows.
 """
 
 import time
@@ -34,13 +34,13 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     learning_rate : float, default=0.1
         Learning rate.
     batch_size : int, default=10
-        Rows per update, and number of chains.
+        Rows per update, which is also the number of chains.
     n_iter : int, default=10
         Passes through the data.
     verbose : int, default=0
-        Prints a line after every pass.
+        Print a line after every pass if not 0.
     random_state : int, RandomState instance or None, default=None
-        Source of random numbers.
+        Seed or generator of random numbers.
 
     Attributes
     ----------
@@ -83,18 +83,18 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
-        """Learns from rows.
+        """Train the model on rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; values between 0 and 1 are probabilities, and any finite value is taken.
+            Rows. Values between 0 and 1 are treated as probabilities; any finite value is accepted.
         y : ignored
 
         Returns
         -------
         BernoulliRBM
-            Itself.
+            The estimator itself.
 
         Examples
         --------
@@ -104,23 +104,23 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
         rng = check_random_state(self.random_state)
-        self._begin(X, rng, X.dtype)
+        self._initialise(X, rng, X.dtype)
         learner = self._learner(X, min(self.batch_size, X.shape[0]), rng, single=True)
-        begin = time.time()
+        start = time.time()
         for iteration in range(1, self.n_iter + 1):
             learner.epoch()
             if self.verbose:
                 self._take(learner)
                 fit, end = self.score_samples(X).mean(), time.time()
                 name = type(self).__name__
-                print(f"[{name}] Iteration {iteration}, pseudo-likelihood = {fit:.2f}, time = {end - begin:.2f}s")
-                begin = end
+                print(f"[{name}] Iteration {iteration}, pseudo-likelihood = {fit:.2f}, time = {end - start:.2f}s")
+                start = end
         self._take(learner)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
-        """Makes one update with all rows of X as its batch.
+        """Make one update with all rows of X as its batch.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Returns
         -------
         BernoulliRBM
-            Itself.
+            The estimator itself.
 
         Examples
         --------
@@ -144,14 +144,14 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if not hasattr(self, "random_state_"):
             self.random_state_ = check_random_state(self.random_state)
         if first:
-            self._begin(X, self.random_state_, np.float64)
+            self._initialise(X, self.random_state_, np.float64)
         learner = self._learner(X, X.shape[0], self.random_state_, single=False)
         learner.epoch()
         self._take(learner)
         return self
 
-    def _begin(self, X, rng, dtype):
-        """Small random weights, biases zero, chains at zero."""
+    def _initialise(self, X, rng, dtype):
+        """Start with small random weights, zero biases and chains at zero."""
         shape = (self.n_components, X.shape[1])
         self.components_ = np.asarray(rng.normal(0, 0.01, shape), order="F", dtype=dtype)
         self._n_features_out = self.n_components
@@ -170,7 +170,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             setattr(self, f"{name}_", array.astype(dtype, copy=False))
 
     def transform(self, X):
-        """Hidden means P(h = 1 | v) of every row.
+        """Compute the hidden means P(h = 1 | v) of every row.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._mean_hiddens(X)
 
     def gibbs(self, v):
-        """One Gibbs sweep of every row.
+        """Run one Gibbs sweep from every row.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Returns
         -------
         ndarray of bool of shape (n_samples, n_features)
-            Visible states, one sweep on.
+            Visible states after the sweep.
 
         Examples
         --------
@@ -218,7 +218,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._sample_visibles(self._sample_hiddens(v, self.random_state_), self.random_state_)
 
     def score_samples(self, X):
-        """A stochastic pseudo-likelihood of every row: n log p(v_i | rest) of one column i drawn at random.
+        """Compute a stochastic log pseudo-likelihood of every row: n log p(v_i | rest) for one random column i.
 
         Parameters
         ----------

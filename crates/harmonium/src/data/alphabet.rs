@@ -3,7 +3,7 @@
 use super::shown;
 
 /// Named alphabets; the first letter of each is the gap.
-pub const ALPHABETS: [(&str, &str); 3] = [("protein", "-ACDEFGHIKLMNPQRSTVWY"), ("rna", "-ACGU"), ("dna", "-ACGT")];
+const ALPHABETS: [(&str, &str); 3] = [("protein", "-ACDEFGHIKLMNPQRSTVWY"), ("rna", "-ACGU"), ("dna", "-ACGT")];
 
 /// The fraction of nucleotide letters from which on an alignment is one of nucleotides. In proteins about a quarter of the
 /// letters are such.

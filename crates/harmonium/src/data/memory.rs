@@ -18,6 +18,7 @@ impl Memory {
     }
 
     /// The whole table.
+    #[cfg(test)]
     pub fn into_table(self) -> Array2<f64> {
         self.table
     }

@@ -27,8 +27,10 @@ mod similarity;
 mod text;
 mod write;
 
-pub use alphabet::{ALPHABETS, Alphabet};
-pub use binarize::{Binarize, Binarizer, takes_probabilities};
+pub use alphabet::Alphabet;
+pub use binarize::Binarize;
+use binarize::Binarizer;
+pub(crate) use binarize::takes_probabilities;
 pub use builtin::{BUILTINS, Builtin, find as find_builtin};
 pub use entropy::RowCounts;
 pub use memory::Memory;
@@ -46,7 +48,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// Most columns that a table can have: one such row takes 128 MiB, and a file that claims more is considered damaged.
-pub const MOST_COLUMNS: usize = 1 << 24;
+const MOST_COLUMNS: usize = 1 << 24;
 
 /// A table that is read row by row, never all at once.
 pub trait Source: Send {
@@ -81,7 +83,7 @@ pub trait Source: Send {
 }
 
 /// Opens a named table in a file.
-pub type OpenMember = fn(&Path, &str, &ReadOptions) -> Result<Box<dyn Source>>;
+type OpenMember = fn(&Path, &str, &ReadOptions) -> Result<Box<dyn Source>>;
 
 /// A file format.
 pub struct Format {
@@ -92,11 +94,11 @@ pub struct Format {
     /// One line for help.
     pub about: &'static str,
     /// Whether a file that begins with these bytes has this format; used when the extension is unknown.
-    pub begins: fn(&[u8]) -> bool,
+    begins: fn(&[u8]) -> bool,
     /// Opens a file and reads enough of it to know its columns.
-    pub open: fn(&Path, &ReadOptions) -> Result<Box<dyn Source>>,
+    open: fn(&Path, &ReadOptions) -> Result<Box<dyn Source>>,
     /// Opens one of several tables in a file by its name, if the format has such files.
-    pub open_member: Option<OpenMember>,
+    open_member: Option<OpenMember>,
 }
 
 /// The list.

@@ -16,7 +16,7 @@ use crate::stats::{Stats, Take};
 use ndarray::Array2;
 
 /// What an estimator works with.
-pub struct Context<'a, T> {
+pub(crate) struct Context<'a, T> {
     /// The model in its coordinates.
     pub rbm: &'a Rbm<T>,
     /// The backend, with the same model.
@@ -32,10 +32,10 @@ pub struct Context<'a, T> {
 }
 
 /// The slot of the rows of this update.
-pub const BATCH: Slot = 0;
+pub(crate) const BATCH: Slot = 0;
 
 /// ⟨·⟩_data − ⟨·⟩_model, and ⟨·⟩_data of the layers.
-pub struct Phases<T> {
+pub(crate) struct Phases<T> {
     /// The difference, measured from the origins of the model, see [`Stats::measure_from`].
     pub difference: Stats<T>,
     /// ⟨T(v)⟩ and ⟨T(h)⟩ of the batch.
@@ -81,7 +81,7 @@ impl<'a, T> Context<'a, T> {
 }
 
 /// An estimator of the model's statistics.
-pub trait Estimator<T: Real>: Send {
+pub(crate) trait Estimator<T: Real>: Send {
     /// Computes both phases into `out`, in one call, because they may share a product.
     fn phases(&mut self, cx: Context<T>, out: &mut Phases<T>) -> Result<()>;
 
@@ -118,7 +118,7 @@ pub trait Estimator<T: Real>: Send {
 
 /// Options of an estimator.
 #[derive(Clone, Copy, Debug)]
-pub struct EstimatorOptions {
+pub(crate) struct EstimatorOptions {
     /// Gibbs sweeps per update.
     pub gibbs_steps: u64,
     /// Temperatures of every ladder for parallel tempering.
@@ -153,7 +153,7 @@ pub fn estimators<T: Real>() -> [Entry<T>; 4] {
 }
 
 /// The estimator called `name`.
-pub fn new<T: Real>(name: &str, settings: EstimatorOptions) -> Result<Box<dyn Estimator<T>>> {
+pub(crate) fn new<T: Real>(name: &str, settings: EstimatorOptions) -> Result<Box<dyn Estimator<T>>> {
     let list = estimators::<T>();
     match list.iter().find(|e| e.name == name) {
         Some(entry) => Ok((entry.make)(settings)),

@@ -5,7 +5,11 @@ mod model;
 mod notes;
 pub(crate) mod tensors;
 
-pub use crate::atomic;
+/// The atomic writer of files.
+pub mod atomic {
+    pub use crate::atomic::write;
+}
+
 pub use model::{ModelFile, Precision, Tensor};
 pub use notes::{ColumnNotes, image_size};
 pub use tensors::MOST_BYTES;

@@ -21,8 +21,9 @@ const fn time(name: &'static str, title: &'static str) -> Quantity {
         family: "autocorrelation time",
         title,
         unit: "sweeps",
-        about: "Gibbs sweeps per independent sample: the integrated autocorrelation time of the free energy, in a short run of \
-                copies of the persistent chains or of chains started from the rows. A lower bound if that run is too short.",
+        about: "Integrated autocorrelation time of the free energy: how many Gibbs sweeps give one independent sample. \
+                Measured on copies of the persistent chains, or on chains started from data; \"at least\" is a lower bound, \
+                where these chains were too short.",
         better: Better::Smaller,
         mean_of_rows: false,
     }

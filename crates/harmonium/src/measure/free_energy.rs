@@ -10,7 +10,7 @@ pub(super) const MEASURE: Measure = Measure {
         family: "free energy",
         title: "",
         unit: "nats per row",
-        about: "Only the gap between training and held-out rows has a meaning: it grows when the model overfits.",
+        about: "Mean free energy F(v) of the rows. Absolute values are meaningless, because log p(v) = −F(v) − log Z.",
         better: Better::Neither,
         mean_of_rows: true,
     }],

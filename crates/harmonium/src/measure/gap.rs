@@ -13,8 +13,8 @@ pub(super) const MEASURE: Measure = Measure {
         family: "free energy gap",
         title: "",
         unit: "nats per row",
-        about: "Mean free energy of held-out rows minus that of training rows: about 0 while both are equally likely, and growing \
-                when the model overfits.",
+        about: "Mean free energy of held-out rows minus that of training rows. It stays near 0 while the model generalises and \
+                grows when the model overfits.",
         better: Better::Neither,
         mean_of_rows: false,
     }],

@@ -16,10 +16,10 @@ const fn part(name: &'static str, title: &'static str) -> Quantity {
         name,
         family: "idle hidden units",
         title,
-        unit: "of all units",
-        about: "Hidden units that carry no information about the rows. Dead units are at the lower end of their range (within \
-                5 %) in every row, saturated units at the upper end, and the means of still units vary by less than 1 % of the \
-                range. A Potts unit is saturated if it is always in one state; Gaussian units can only be still.",
+        unit: "(fraction of units)",
+        about: "Hidden units that carry no information: dead (always off), saturated (always on) or constant. Off and on mean \
+                within 5 % of that end of the range in every row; constant means that the activation varies by less than 1 % of the \
+                range. A Potts unit is saturated if it is always in one state; a Gaussian unit can only be constant.",
         better: Better::Smaller,
         mean_of_rows: false,
     }
@@ -28,7 +28,7 @@ const fn part(name: &'static str, title: &'static str) -> Quantity {
 pub(super) const MEASURE: Measure = Measure {
     name: "hidden-units",
     needs: Needs::Rows,
-    quantities: &[part("dead_units", "dead"), part("saturated_units", "saturated"), part("still_units", "still")],
+    quantities: &[part("dead_units", "dead"), part("saturated_units", "saturated"), part("still_units", "constant")],
     run,
 };
 

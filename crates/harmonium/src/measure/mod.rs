@@ -20,7 +20,8 @@ mod weight_size;
 pub use autocorrelation::{IntegratedTime, autocorrelations, integrated_time};
 pub use inputs::{Chains, MeasuredRows};
 pub use pseudo_likelihood::{pseudo_log_likelihood, sampled_pseudo_log_likelihood};
-pub use spectrum::{leading_modes, singular_values};
+pub(crate) use spectrum::leading_modes;
+pub use spectrum::singular_values;
 
 use crate::lowered::LoweredModel;
 use crate::rng::Key;

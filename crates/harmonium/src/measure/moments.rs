@@ -16,7 +16,7 @@ const fn difference(name: &'static str, family: &'static str, unit: &'static str
 }
 
 const fn chance(name: &'static str, of: Quantity) -> Quantity {
-    Quantity { name, title: "by chance", better: Better::Neither, ..of }
+    Quantity { name, title: "expected from noise", better: Better::Neither, ..of }
 }
 
 const MEAN: (Quantity, Quantity) = {
@@ -24,8 +24,9 @@ const MEAN: (Quantity, Quantity) = {
         "mean_difference",
         "difference of means",
         "standard deviations",
-        "Root mean square difference between the means of the columns in the data and in samples (persistent chains, or chains \
-         started from the rows), in standard deviations of the data; and the difference expected by chance.",
+        "Root mean square difference between the column means of the data and of samples, in standard deviations of the data. \
+         Samples are the persistent chains during training and chains started from data in evaluate. A model that fits comes \
+         down to what noise alone would give with this many rows and samples.",
     );
     (seen, chance("mean_difference_by_chance", seen))
 };
@@ -34,9 +35,10 @@ const COVARIANCE: (Quantity, Quantity) = {
     let seen = difference(
         "covariance_difference",
         "difference of covariances",
-        "as correlations",
-        "The same for the covariances of pairs of columns, relative to the standard deviations of the data: 0.1 corresponds to \
-         correlations that are wrong by 0.1.",
+        "(scale of a correlation)",
+        "Root mean square difference between the covariances of the data and of samples, over pairs of columns, divided by the \
+         data's standard deviations: 0.1 is like correlations that are off by 0.1. A model that fits comes down to what noise \
+         alone would give.",
     );
     (seen, chance("covariance_difference_by_chance", seen))
 };
@@ -53,9 +55,9 @@ pub(super) const MEASURE: Measure = Measure {
             name: "covariance_correlation",
             family: "correlation of covariances",
             title: "",
-            unit: "(1 is best)",
-            about: "Correlation, over pairs of columns, between the covariances of the data and those of samples: 1 if they agree, \
-                    less with few samples.",
+            unit: "(at most 1)",
+            about: "Correlation between the covariances of the data and of samples, over pairs of columns. 1 is perfect \
+                    agreement; few samples lower it.",
             better: Better::Larger,
             mean_of_rows: false,
         },

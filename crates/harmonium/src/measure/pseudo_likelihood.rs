@@ -19,11 +19,11 @@ pub(super) const MEASURE: Measure = Measure {
     needs: Needs::Rows,
     quantities: &[Quantity {
         name: "pseudo_log_likelihood",
-        family: "pseudo log likelihood",
+        family: "log pseudo-likelihood",
         title: "",
         unit: "nats per row",
-        about: "Sum over the columns of the log probability (or density) of each given all others; for large models estimated \
-                from some columns of each row.",
+        about: "Sum over columns of the log probability (or density) of each given all others. On large models a random \
+                subset of columns is used.",
         better: Better::Larger,
         mean_of_rows: true,
     }],

@@ -9,9 +9,9 @@ pub(super) const MEASURE: Measure = Measure {
         name: "reconstruction_error",
         family: "reconstruction error",
         title: "",
-        unit: "squared, per column",
-        about: "Mean squared difference between rows and their mean-field reconstruction. Training does not minimise it: it may \
-                rise while the likelihood rises.",
+        unit: "mean square per column",
+        about: "Mean squared difference between rows and their mean-field reconstruction. Training does not minimise this; \
+                it can get worse while the likelihood improves.",
         better: Better::Smaller,
         mean_of_rows: true,
     }],

@@ -21,8 +21,8 @@ const fn singular(name: &'static str, title: &'static str) -> Quantity {
         family: "weight spectrum",
         title,
         unit: "singular values",
-        about: "The largest singular values of the weights, in natural units. Each large value is a mode, a learned pattern; \
-                random ones stay small.",
+        about: "The five largest singular values of the weights, in the scale of the natural parameters. Large singular values \
+                are learned patterns; noise stays near the bottom.",
         better: Better::Neither,
         mean_of_rows: false,
     }
@@ -37,8 +37,8 @@ const TOP: &[Quantity] = &[
     singular("singular_value_5", "5th"),
     Quantity {
         family: "stable rank",
-        unit: "modes",
-        about: "Sum of all squared singular values divided by the largest: about the number of modes that matter.",
+        unit: "patterns",
+        about: "Sum of the squared singular values, divided by the largest square: about how many patterns the weights hold.",
         ..singular("stable_rank", "")
     },
 ];

@@ -26,7 +26,7 @@ pub struct OptimizerConfig {
 }
 
 /// An optimiser turns gradients into steps; its state is part of a checkpoint.
-pub trait Optimizer<T: Real>: Send {
+pub(crate) trait Optimizer<T: Real>: Send {
     /// Turns a gradient into the step, before the learning rate.
     fn direction(&mut self, gradient: &mut Gradient<T>);
 
@@ -55,7 +55,7 @@ pub fn optimizers<T: Real>() -> [Entry<T>; 2] {
 }
 
 /// The optimiser of a configuration; `zero` has the shapes of the model.
-pub fn new<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Result<Box<dyn Optimizer<T>>> {
+pub(crate) fn new<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Result<Box<dyn Optimizer<T>>> {
     let list = optimizers::<T>();
     match list.iter().find(|e| e.name == config.name) {
         Some(entry) => Ok((entry.make)(config, zero)),

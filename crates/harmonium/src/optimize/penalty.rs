@@ -29,7 +29,7 @@ impl Penalty {
     ///
     /// The sparsity target ρ acts on the hidden biases only, by cost·(ρ − ⟨h⟩) (Hinton, *A practical guide to training RBMs*, 2010,
     /// section 11).
-    pub fn apply<T: Real>(&self, rbm: &Rbm<T>, hidden: ArrayView1<T>, gradient: &mut Gradient<T>) {
+    pub(crate) fn apply<T: Real>(&self, rbm: &Rbm<T>, hidden: ArrayView1<T>, gradient: &mut Gradient<T>) {
         if self.l1 != 0.0 || self.l2 != 0.0 {
             let (l1, l2) = (T::of(self.l1), T::of(self.l2));
             // signum(0) is 1 in Rust; a weight of zero must stay zero.

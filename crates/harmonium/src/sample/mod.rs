@@ -41,7 +41,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 use watch::Watch;
 
 /// Most chains.
-pub const MOST_CHAINS: usize = 1 << 20;
+const MOST_CHAINS: usize = 1 << 20;
 /// Rows per block, about.
 const BLOCK: usize = 4096;
 /// Weights from which on chains of finite units run in f32: their energies are sums of many terms.

@@ -1,4 +1,4 @@
-//! The shortest way to a unit: a list of values. U(x) = −bias·(x − offset), Γ = log Σₓ e^{(η + I)x} over the list.
+//! Units given by a list of values. U(x) = −bias·(x − offset), Γ = log Σₓ e^{(η + I)x} over the list.
 
 use super::{BIAS, Field, Scalar};
 use crate::real::Real;

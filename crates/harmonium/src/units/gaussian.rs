@@ -1,6 +1,6 @@
 //! Gaussian unit, x ∈ ℝ: U(x) = (x − μ)²/2σ² with μ = bias + offset and σ² = e^z.
 //!
-//! LoweredModel form η = (μ/σ², −1/2σ²), T = (x, x²); Γ = (η₁ + I)²σ²/2 + ½log(2πσ²).
+//! Natural form η = (μ/σ², −1/2σ²), T = (x, x²); Γ = (η₁ + I)²σ²/2 + ½log(2πσ²).
 //! The couplings of Schlüter 2014 are charts of this one family, φ(x) = (x − origin)/s:
 //!
 //! | coupling | s | origin | source |

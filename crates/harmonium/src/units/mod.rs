@@ -1,8 +1,8 @@
 //! What a unit is: an exponential family p(x | I) ∝ exp(⟨η, T(x)⟩ + I·x) and a chart of its natural parameters.
 //!
-//! **To add a unit type: write its file, add its line to `units!` below.** It is then loadable from files,
-//! selectable by name and under the conformance suite. Units after `laws:` are compiled for the laws only (feature
-//! `law-units`); users cannot choose them.
+//! **To add a unit type: write its file, add its line to `units!` below.** It can then be loaded from files,
+//! chosen by name, and every law runs over it. Units after `laws:` are compiled for the laws only (feature `law-units`); users
+//! cannot choose them.
 //!
 //! Words used here. A *site* is one unit. It has [`width`](Unit::width) *columns*: 1, or q for a Potts site (one-hot).
 //! Parameters, natural parameters and statistics are matrices with one row per field or statistic and one entry per
@@ -57,7 +57,7 @@ pub trait Unit<T: Real>: Send + Sync {
     /// Number of statistics per column: T(x) = x, or (x, x²).
     fn n_stats(&self) -> usize;
 
-    /// Number of states of a site, if finite.
+    /// Number of states of a site, if finite. If it is the number of columns, state k is a 1 in column k (one-hot).
     fn n_states(&self) -> Option<usize>;
 
     /// Writes state number `state` of a finite site to its columns.
@@ -148,12 +148,12 @@ pub trait Spec: Sized + Clone + PartialEq + fmt::Debug {
         Options::new()
     }
 
-    /// Whether it may stand only in the visible layer.
+    /// Whether it is for the visible layer only.
     fn visible_only(&self) -> bool {
         false
     }
 
-    /// Variants the conformance suite runs over; together they should reach every line.
+    /// Variants the laws run over; together they should reach every line.
     fn examples() -> Vec<Self>;
 }
 
@@ -213,7 +213,7 @@ macro_rules! units {
                 }
             }
 
-            /// Whether the kind may stand only in the visible layer.
+            /// Whether the kind is for the visible layer only.
             pub fn visible_only(&self) -> bool {
                 match self {
                     $(Kind::$name(u) => u.visible_only(),)*
@@ -229,7 +229,7 @@ macro_rules! units {
                 }
             }
 
-            /// Examples of every kind, for the conformance suite.
+            /// Examples of every kind, for the laws.
             pub fn examples() -> Vec<Kind> {
                 let mut all = Vec::new();
                 $(all.extend(<$module::$name as Spec>::examples().into_iter().map(Kind::$name));)*
@@ -264,7 +264,7 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// LoweredModel parameters of independent units with these mean statistics over `rows` rows, see [`Unit::fit`].
+    /// Natural parameters of independent units with these mean statistics over `rows` rows, see [`Unit::fit`].
     pub fn fitted(&self, means: ArrayView2<f64>, rows: f64) -> Array2<f64> {
         let (unit, n) = (self.unit::<f64>(), means.ncols());
         let (mut par, offset) = (Array2::zeros((unit.fields().len(), n)), Array1::zeros(n));

@@ -134,7 +134,7 @@ impl<T: Real> Unit<T> for Potts {
             }
         });
     }
-    /// The first state whose cumulative probability exceeds u; rounding cannot fall off the end.
+    /// The first state whose cumulative probability exceeds u; the last one, if rounding passes the end.
     fn sample(&self, eta: ArrayView2<T>, input: &[T], u: &[T], x: &mut [T]) {
         let mut u = u.iter();
         self.each(eta, input, |columns, total| {

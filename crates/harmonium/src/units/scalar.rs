@@ -1,4 +1,4 @@
-//! The easy road to a unit: functions of one number, from which the rest of [`Unit`] follows.
+//! Units with one number per site: functions of one number, from which the rest of [`Unit`] follows.
 
 use super::{Field, Origin, Unit};
 use crate::real::Real;
@@ -72,7 +72,7 @@ pub trait Scalar: Send + Sync {
     /// A draw from p(x | I) with two uniforms in (0, 1), the second only if `UNIFORMS` is 2.
     fn sample<T: Real>(&self, eta: [T; 2], input: T, u: [T; 2]) -> T;
 
-    /// Σ Γ over a row; a unit on a hot path may do better than one at a time.
+    /// Σ Γ over a row; a unit on a hot path overrides it with a faster loop.
     fn log_norm_row<T: Real>(&self, eta: ArrayView2<T>, input: &[T]) -> f64 {
         input.iter().enumerate().map(|(i, &x)| self.log_norm(pick(&eta, i), x).f64()).sum()
     }
@@ -228,7 +228,7 @@ mod tests {
     use crate::units::{Spec, bernoulli, gaussian, spin};
     use ndarray::Array2;
 
-    /// A whole-row function is its one-number twin, repeated.
+    /// A whole-row function is the one-number function, repeated.
     fn rows_are_repeated_sites<S: Scalar>(unit: &S) {
         let n = 21;
         let input: Vec<f64> = (0..n).map(|i| 6.0 * (i as f64 * 1.7).sin()).collect();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_row_functions_equal_their_one_number_twins() {
+    fn whole_row_functions_equal_the_functions_of_one_number() {
         rows_are_repeated_sites(&bernoulli::Bernoulli);
         rows_are_repeated_sites(&spin::Spin);
         for unit in gaussian::Gaussian::examples() {

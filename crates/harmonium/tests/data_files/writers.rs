@@ -52,7 +52,7 @@ fn what_a_format_cannot_hold_is_refused_and_nothing_is_left() {
     for (name, table, rows, message) in [
         ("x.idx", TableHead::default(), array![[0.0, 0.5], [1.0, 1.5]], "row 2, column 2: 1.5 is not from 0 to 1"),
         ("x.idx", TableHead::default(), array![[f64::NAN]], "row 1, column 1: NaN is not from 0 to 1"),
-        ("x.fasta", TableHead::default(), array![[0.0]], "only models trained on sequences"),
+        ("x.fasta", TableHead::default(), array![[0.0]], "these rows are not sequences"),
         ("x.fasta", letters, array![[0.0, 3.0]], "row 1, column 2: 3 is not the code of a letter"),
         ("x.fasta", letters, array![[0.5]], "row 1, column 1: 0.5 is not the code of a letter"),
         ("x.fasta", letters, array![[-1.0]], "-1 is not the code of a letter"),

@@ -1,6 +1,6 @@
-//! Packed rows are the rows, and a backend's words are the model's formulas, for every pair of layers.
+//! Packed rows are the rows, and a backend computes the model's formulas, for every pair of layers.
 
-use crate::common::{Numbers, close, kinds, lowered, pairs, random_rbm, random_rows, seed};
+use crate::common::{Numbers, close, kinds, pairs, random_rbm, random_rows, seed, small_rbm};
 use harmonium::backend::cpu::Level;
 use harmonium::backend::{Backend, Cpu, Sweeps};
 use harmonium::rng::{Key, Purpose};
@@ -10,7 +10,7 @@ use ndarray::{Array1, Array2};
 
 /// 150 rows: more than a few shards, and a ragged end.
 fn rows_of(v: &Kind, h: &Kind, seed: u64) -> (harmonium::Rbm<f64>, Array2<f64>) {
-    let rbm = lowered(v, h, true, seed);
+    let rbm = small_rbm(v, h, true, seed);
     let rows = random_rows(rbm.visible(), 150, &mut Numbers::new(seed));
     (rbm, rows)
 }
@@ -49,13 +49,13 @@ fn grey_values_move_the_rows_to_numbers() {
     assert_eq!(all.row(150), ndarray::arr1(&[0.0, 0.25, 1.0]));
 }
 
-/// Models of every pair: 3 × 2 sites, sizes with ragged last panels, planes, code words and lists, with more rows than a
-/// chunk, and with few rows.
+/// Models of every pair: 3 × 2 sites, sizes with ragged last panels, bit planes, code words and index lists, with more rows
+/// than a chunk, and with small batches.
 fn cases(law: &str) -> Vec<(u64, Rbm<f64>, usize)> {
     let mut all = Vec::new();
     for (seed, v, h) in pairs(law) {
         let mut r = Numbers::new(seed);
-        all.push((seed, lowered(&v, &h, true, seed), 150));
+        all.push((seed, small_rbm(&v, &h, true, seed), 150));
         let (n, m, rows) = [(45, 37, 67), (70, 33, 1), (300, 5, 1100)][seed as usize % 3];
         all.push((seed + 1, random_rbm(&v, n, &h, m, seed.is_multiple_of(2), 0.05, &mut r), rows));
         all.push((seed + 2, random_rbm(&v, 41, &h, 70, !seed.is_multiple_of(2), 0.05, &mut r), 13));
@@ -106,10 +106,11 @@ fn statistics_and_free_energies_are_those_of_the_model() {
     }
 }
 
-/// Rows that others are taken from may wait for them while chains run: few for few, few for many, many for few.
+/// A batch from which the next is subtracted may be deferred while chains run: a small one for a small or a large one, and a large
+/// one for a small one.
 #[test]
-fn means_that_come_first_are_those_that_others_are_taken_from() {
-    for (seed, rbm, n) in cases("means_that_come_first_are_those_that_others_are_taken_from") {
+fn means_that_come_first_are_those_that_others_are_subtracted_from() {
+    for (seed, rbm, n) in cases("means_that_come_first_are_those_that_others_are_subtracted_from") {
         let mut r = Numbers::new(seed);
         let lowered = rbm.lower();
         let encode = |rows: &Array2<f64>| lowered.visible().encode(rows.view(), 1).unwrap();
@@ -126,7 +127,7 @@ fn means_that_come_first_are_those_that_others_are_taken_from() {
             cpu.put(0, pack(&rows).states(), None);
             cpu.put(1, pack(&rest).states(), None);
             cpu.put(2, pack(&rest).states(), None);
-            // The first ones are taken twice: what waited is forgotten.
+            // The first sums are asked for twice: the deferred batch is dropped.
             cpu.stats(1, None, None, Take::MeansFirst, &mut ours);
             cpu.stats(0, Some(&weights), None, Take::MeansFirst, &mut ours);
             cpu.gibbs(2, Sweeps { steps: 1, key: Key::root(1), first: 0, beta: None });
@@ -140,11 +141,11 @@ fn means_that_come_first_are_those_that_others_are_taken_from() {
     }
 }
 
-/// Differences that are measured from a point on their way are to the bit those that are measured from it afterwards, whether rows are
-/// few, many or in several chunks.
+/// Differences that are measured from a point panel by panel are to the bit those that are measured from it at the end, for small
+/// batches, large ones and several chunks.
 #[test]
-fn differences_may_be_measured_from_a_point_on_their_way() {
-    for (seed, rbm, n) in cases("differences_may_be_measured_from_a_point_on_their_way") {
+fn differences_may_be_measured_from_a_point_panel_by_panel() {
+    for (seed, rbm, n) in cases("differences_may_be_measured_from_a_point_panel_by_panel") {
         let mut r = Numbers::new(seed);
         let lowered = rbm.lower();
         let origins =
@@ -272,7 +273,7 @@ fn marginals_and_sweeps_at_any_temperature_are_those_of_the_model_in_between() {
     }
 }
 
-/// A sweep after log marginals begins with their inputs, and not where something has come between: it is the sweep of a backend
+/// A sweep after log marginals starts from their inputs, unless something has changed in between: it is the sweep of a backend
 /// that was never asked for them.
 #[test]
 fn sweeps_after_marginals_are_those_without() {
@@ -316,8 +317,8 @@ fn sweeps_after_marginals_are_those_without() {
 
 /// Hidden rows drawn beside the statistics are those the next sweep would have drawn, and survive a round trip.
 #[test]
-fn hidden_rows_that_wait_are_those_the_sweep_would_draw() {
-    for (seed, rbm, n) in cases("hidden_rows_that_wait_are_those_the_sweep_would_draw") {
+fn hidden_rows_drawn_ahead_are_those_the_sweep_would_draw() {
+    for (seed, rbm, n) in cases("hidden_rows_drawn_ahead_are_those_the_sweep_would_draw") {
         let lowered = rbm.lower();
         let rows = random_rows(rbm.visible(), n, &mut Numbers::new(seed));
         let data = Dataset::from_values(lowered.visible(), rows.view()).unwrap();
@@ -329,7 +330,7 @@ fn hidden_rows_that_wait_are_those_the_sweep_would_draw() {
         let plain = cpu.get(0);
         cpu.put(0, data.states(), None);
         cpu.stats(0, None, Some((key, 7)), Take::Sums, &mut stats);
-        let waiting = cpu.hidden(0);
+        let drawn = cpu.hidden(0);
         cpu.gibbs(0, sweeps);
         assert!(
             cpu.get(0) == plain && cpu.hidden(0).is_none(),
@@ -337,7 +338,7 @@ fn hidden_rows_that_wait_are_those_the_sweep_would_draw() {
             rbm.visible().kind(),
             rbm.hidden().kind()
         );
-        if let Some(hidden) = waiting {
+        if let Some(hidden) = drawn {
             let mut other = Cpu::new(lowered.clone()).unwrap();
             other.put(0, data.states(), None);
             other.put_hidden(0, &hidden);
@@ -347,7 +348,7 @@ fn hidden_rows_that_wait_are_those_the_sweep_would_draw() {
     }
 }
 
-/// f32 kernels agree with f64 to rounding, with the same bits on every level, at sizes where tables, lists and threads
+/// f32 kernels agree with f64 to rounding, with the same bits on every level, at sizes where tables, index lists and threads
 /// are all in use.
 #[test]
 fn single_precision_is_double_precision_rounded_and_the_same_bits_on_every_level() {

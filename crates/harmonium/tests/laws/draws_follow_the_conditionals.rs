@@ -16,7 +16,7 @@ fn site(kind: &Kind, seed: u64, spread: f64) -> (Array2<f64>, Vec<f64>) {
     (eta, (0..unit.width()).map(|_| spread * r.normal()).collect())
 }
 
-/// As u grows every state is met once, in an interval as long as its probability.
+/// As u grows every state comes once, in an interval as long as its probability.
 #[test]
 fn a_discrete_draw_steps_at_the_cumulative_probabilities() {
     for kind in kinds() {
@@ -35,9 +35,9 @@ fn a_discrete_draw_steps_at_the_cumulative_probabilities() {
                 unit.stats(x, t.view_mut());
                 ((&eta * &t).sum() + x.iter().zip(&input).map(|(x, i)| x * i).sum::<f64>() - log_norm).exp()
             };
-            // Whatever the order: from the end of one interval, the next state is met, and its end is bisected.
-            let (mut from, mut met) = (0.0, Vec::new());
-            while met.len() < q && from < 1.0 - 1e-9 {
+            // Whatever the order: from the end of one interval, the next state starts, and its end is bisected.
+            let (mut from, mut seen) = (0.0, Vec::new());
+            while seen.len() < q && from < 1.0 - 1e-9 {
                 let x = draw(from + 1e-12);
                 let (mut lo, mut hi) = (from, 1.0);
                 for _ in 0..60 {
@@ -45,8 +45,8 @@ fn a_discrete_draw_steps_at_the_cumulative_probabilities() {
                     if mid <= from + 1e-12 || draw(mid) == x { lo = mid } else { hi = mid }
                 }
                 close(lo - from, p(&x), 1e-11, &format!("{kind} {x:?}"));
-                assert!(!met.contains(&x), "{kind}: a state has one interval");
-                met.push(x);
+                assert!(!seen.contains(&x), "{kind}: a state has one interval");
+                seen.push(x);
                 from = lo;
             }
             assert!(from > 1.0 - 1e-9, "{kind}: the intervals fill (0, 1)");

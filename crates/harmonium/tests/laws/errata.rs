@@ -44,7 +44,7 @@ fn distance(x: &[f64], y: &[f64]) -> f64 {
     off.map(|d| if d.is_nan() { f64::INFINITY } else { d }).fold(0.0, f64::max)
 }
 
-/// A machine with Bernoulli hidden units whose numbers the formulas can be written with.
+/// A model with Bernoulli hidden units whose numbers the formulas can be written with.
 #[derive(Clone, Copy)]
 struct Hand<const N: usize, const M: usize> {
     /// Of a Gaussian visible layer; none for a Bernoulli one.
@@ -108,7 +108,7 @@ impl<const N: usize, const M: usize> Hand<N, M> {
         self.exact().log_likelihood(arr2(rows).view()).unwrap().to_vec()
     }
 
-    /// The derivative of the mean log p(v) of the rows as `change` moves the machine.
+    /// The derivative of the mean log p(v) of the rows as `change` moves the model.
     fn slope(&self, rows: &[[f64; N]], change: impl Fn(&mut Self, f64)) -> f64 {
         let mean = |t| {
             let mut moved = *self;

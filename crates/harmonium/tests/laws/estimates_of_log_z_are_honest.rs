@@ -1,6 +1,6 @@
-//! Estimates of log Z cover the exact value, say so when they cannot, and are the same on any number of threads.
+//! Estimates of log Z cover the exact value, report when they cannot, and are the same on any number of threads.
 
-use crate::common::{Numbers, close, pairs, random_rbm, seed};
+use crate::common::{Numbers, close, pairs, random_rbm, seed, solvable_rbm};
 use harmonium::events::{Event, Flow, Observer, Progress};
 use harmonium::logz::{LogZ, LogZOptions, METHODS, Verdict, log_z};
 use harmonium::rng::Key;
@@ -22,9 +22,7 @@ fn estimate(rbm: &Rbm<f64>, method: &str, settings: LogZOptions) -> LogZ {
 #[test]
 fn every_method_covers_the_exact_value_for_every_pair_of_units() {
     for (seed, v, h) in pairs("every_method_covers_the_exact_value_for_every_pair_of_units") {
-        let both_continuous = v.unit::<f64>().n_states().is_none() && h.unit::<f64>().n_states().is_none();
-        let scale = if both_continuous { 0.1 } else { 0.8 };
-        let rbm = random_rbm(&v, 5, &h, 4, seed % 2 == 0, scale, &mut Numbers::new(seed));
+        let rbm = solvable_rbm((&v, 5), (&h, 4), seed.is_multiple_of(2), 0.8, seed);
         let exact = Exact::new(&rbm).unwrap().log_z();
         for method in METHODS.iter().filter(|m| m.name != "exact") {
             let z = estimate(&rbm, method.name, LogZOptions { chains: Some(64), ..LogZOptions::default() });
@@ -37,7 +35,7 @@ fn every_method_covers_the_exact_value_for_every_pair_of_units() {
     }
 }
 
-/// Sizes that are sampled in single precision, with rows of the model's kind to begin at.
+/// Sizes that are sampled in single precision, with rows of the model's kind to start from.
 #[test]
 fn large_models_are_covered_in_single_precision_with_and_without_data() {
     for (v, h) in [("bernoulli", "bernoulli"), ("spin", "spin"), ("bernoulli", "spin")] {
@@ -126,7 +124,7 @@ fn settings_that_make_no_sense_are_refused_by_name() {
     assert!(log_z(&gaussian, "ais", plain, &|_, _| ()).is_err());
 }
 
-/// Keeps what a run tells.
+/// Keeps what a run reports.
 #[derive(Default)]
 struct Told(Vec<Progress>);
 
@@ -148,9 +146,9 @@ fn run_of_20(config: TrainConfig) -> Trainer<f32> {
     Trainer::new(config, rbm, data, None).unwrap()
 }
 
-/// What is told is within 4 of its own errors and 0.3 nats of the exact likelihood at the end, after it has grown.
+/// What is reported is within 4 of its own errors and 0.3 nats of the exact likelihood at the end, after it has grown.
 #[test]
-fn the_likelihood_told_while_training_is_that_of_the_model() {
+fn the_likelihood_reported_while_training_is_that_of_the_model() {
     for seed in 0..3 {
         let config = TrainConfig { seed, updates: 1500, report_every: 100, lr: 0.01, ..TrainConfig::default() };
         let mut trainer = run_of_20(config);

@@ -1,6 +1,6 @@
 //! Exact means exact: against brute force, against the other layer, on any number of threads, with exact samples.
 
-use crate::common::{Numbers, all_states, close, lowered, pairs, random_rbm};
+use crate::common::{Numbers, all_states, close, pairs, random_rbm, small_rbm};
 use harmonium::rng::Key;
 use harmonium::units::Kind;
 use harmonium::{Exact, Rbm};
@@ -17,7 +17,7 @@ fn log_z_is_the_sum_over_all_pairs_of_states() {
         if v.unit::<f64>().n_states().is_none() || h.unit::<f64>().n_states().is_none() {
             continue;
         }
-        let rbm = lowered(&v, &h, true, seed);
+        let rbm = small_rbm(&v, &h, true, seed);
         let m = rbm.lower();
         let (vs, hs) = (all_states(&v, 3), all_states(&h, 2));
         let sum: f64 =
@@ -108,7 +108,7 @@ fn model_statistics_are_averages_over_the_model() {
 fn exact_samples_have_the_exact_moments() {
     let n = 40_000;
     for (seed, v, h) in pairs("exact_samples_have_the_exact_moments") {
-        let rbm = lowered(&v, &h, true, 60 + seed);
+        let rbm = small_rbm(&v, &h, true, 60 + seed);
         let exact = Exact::new(&rbm).unwrap();
         let (x, y) = exact.sample(n, Key::root(seed));
         let stats = exact.stats();
@@ -174,7 +174,7 @@ fn exact_samples_are_the_inverse_of_the_cumulative_distribution() {
 /// KL(q‖p) of the model's own distribution is zero; of one state it is −log p; weights scale away.
 #[test]
 fn the_divergence_is_zero_at_the_model_and_counts_equal_rows_once() {
-    let rbm = lowered(&kind("spin"), &kind("bernoulli"), true, 5);
+    let rbm = small_rbm(&kind("spin"), &kind("bernoulli"), true, 5);
     let exact = Exact::new(&rbm).unwrap();
     let states = all_states(&kind("spin"), 3);
     let p = exact.log_likelihood(states.view()).unwrap().mapv(f64::exp);
@@ -189,7 +189,7 @@ fn the_divergence_is_zero_at_the_model_and_counts_equal_rows_once() {
     for weights in [vec![1.0; 7], vec![-1.0; 8], vec![0.0; 8], vec![f64::NAN; 8]] {
         assert!(exact.kl(states.view(), Array1::from(weights).view()).is_err());
     }
-    let grey = lowered(&kind("bernoulli"), &kind("bernoulli"), false, 5);
+    let grey = small_rbm(&kind("bernoulli"), &kind("bernoulli"), false, 5);
     let half = Array2::from_elem((1, 3), 0.5);
     let error = Exact::new(&grey).unwrap().kl(half.view(), Array1::ones(1).view()).unwrap_err();
     assert!(error.to_string().contains("states"), "{error}");

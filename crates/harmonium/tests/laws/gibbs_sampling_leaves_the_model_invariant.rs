@@ -1,6 +1,6 @@
-//! πP = π: the full transition matrix of v → h → v′ on tiny models leaves the model's distribution alone.
+//! πP = π: the full transition matrix of v → h → v′ on tiny models does not change the model's distribution.
 
-use crate::common::{all_states, lowered, pairs};
+use crate::common::{all_states, pairs, small_rbm};
 use harmonium::{Exact, Pass};
 use ndarray::{Array1, Array2, ArrayView2};
 
@@ -24,7 +24,7 @@ fn the_model_is_a_left_eigenvector_of_the_gibbs_chain() {
             continue;
         }
         seen += 1;
-        let rbm = lowered(&v, &h, true, seed);
+        let rbm = small_rbm(&v, &h, true, seed);
         let exact = Exact::new(&rbm).unwrap();
         let m = exact.lowered();
         let (vs, hs) = (all_states(&v, 3), all_states(&h, 2));
@@ -53,7 +53,7 @@ fn the_model_is_a_left_eigenvector_of_the_gibbs_chain() {
 fn sampled_rows_depend_on_key_and_chain_only() {
     use harmonium::rng::{Key, Purpose};
     for (seed, v, h) in pairs("sampled_rows_depend_on_key_and_chain_only") {
-        let rbm = lowered(&v, &h, true, seed);
+        let rbm = small_rbm(&v, &h, true, seed);
         let m = rbm.lower();
         let rows = crate::common::random_rows(rbm.visible(), 200, &mut crate::common::Numbers::new(1));
         let x = m.visible().encode(rows.view(), 1).unwrap();

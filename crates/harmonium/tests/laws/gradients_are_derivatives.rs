@@ -1,6 +1,6 @@
 //! The gradient is the derivative of the exact mean log likelihood, for every pair of layers, plain and centred.
 
-use crate::common::{Numbers, derivative, direction, flat, lowered, mean_log_likelihood, pairs, random_rows};
+use crate::common::{Numbers, derivative, direction, flat, mean_log_likelihood, pairs, random_rows, small_rbm};
 use harmonium::{Exact, Rbm, Stats};
 use ndarray::{Array1, Axis};
 
@@ -9,7 +9,7 @@ fn the_exact_gradient_equals_extrapolated_differences_for_every_pair() {
     let mut worst: f64 = 0.0;
     for (seed, v, h) in pairs("the_exact_gradient_equals_extrapolated_differences_for_every_pair") {
         for centred in [false, true] {
-            let rbm = lowered(&v, &h, centred, seed);
+            let rbm = small_rbm(&v, &h, centred, seed);
             let mut r = Numbers::new(1000 + seed);
             let rows = random_rows(rbm.visible(), 4, &mut r);
             let weights = Array1::from_shape_fn(4, |_| 0.2 + r.uniform());
@@ -37,7 +37,7 @@ fn the_exact_gradient_equals_extrapolated_differences_for_every_pair() {
 #[test]
 fn the_model_phase_alone_is_the_derivative_of_log_z() {
     for (seed, v, h) in pairs("the_model_phase_alone_is_the_derivative_of_log_z") {
-        let rbm = lowered(&v, &h, false, 77 + seed);
+        let rbm = small_rbm(&v, &h, false, 77 + seed);
         let exact = Exact::new(&rbm).unwrap();
         let model = exact.stats();
         let nothing = Stats { weight: 1.0, ..Stats::zeros(exact.lowered()) };
@@ -62,7 +62,7 @@ fn the_model_phase_alone_is_the_derivative_of_log_z() {
 #[test]
 fn statistics_add_and_row_weights_count() {
     for (seed, v, h) in pairs("statistics_add_and_row_weights_count") {
-        let rbm = lowered(&v, &h, true, 300 + seed);
+        let rbm = small_rbm(&v, &h, true, 300 + seed);
         let lowered = rbm.lower();
         let rows = random_rows(rbm.visible(), 3, &mut Numbers::new(seed));
         let x = lowered.visible().encode(rows.view(), 1).unwrap();
@@ -86,7 +86,7 @@ fn statistics_add_and_row_weights_count() {
 #[test]
 fn single_precision_agrees_with_double() {
     for (seed, v, h) in pairs("single_precision_agrees_with_double") {
-        let rbm = lowered(&v, &h, true, 500 + seed);
+        let rbm = small_rbm(&v, &h, true, 500 + seed);
         let (single, rounded): (Rbm<f32>, Rbm<f64>) = (rbm.cast(), rbm.cast::<f32>().cast());
         let (a, b) = (single.lower(), rounded.lower());
         let rows = random_rows(rbm.visible(), 5, &mut Numbers::new(seed)).mapv(|x| x as f32);

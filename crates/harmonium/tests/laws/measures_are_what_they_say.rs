@@ -1,6 +1,6 @@
-//! Measures are what they say: against enumeration, transition matrices, closed forms, and numbers set by hand.
+//! Measures are what their names promise: against enumeration, transition matrices, closed forms, and numbers set by hand.
 
-use crate::common::{Numbers, all_states, close, lowered, pairs, random_rbm, random_rows};
+use crate::common::{Numbers, all_states, close, pairs, random_rbm, random_rows, small_rbm, solvable_rbm};
 use harmonium::backend::Cpu;
 use harmonium::measure::{
     Chains, Context, IntegratedTime, MEASURES, Measure, MeasuredRows, Value, autocorrelations, integrated_time,
@@ -24,7 +24,7 @@ fn context(lowered: &LoweredModel<f64>) -> Context<'_> {
     Context { lowered, log_jacobian: 0.0, rows, held_out, chains, key: Key::root(1), terms: f64::INFINITY }
 }
 
-fn look(lowered: &LoweredModel<f64>, values: &Array2<f64>) -> MeasuredRows {
+fn measured(lowered: &LoweredModel<f64>, values: &Array2<f64>) -> MeasuredRows {
     let data = Dataset::from_values(lowered.visible(), values.view()).unwrap();
     MeasuredRows::new(&mut Cpu::new(lowered.clone()).unwrap(), &data, usize::MAX)
 }
@@ -45,7 +45,7 @@ fn number(values: &[Value], name: &str) -> f64 {
 #[test]
 fn the_pseudo_likelihood_of_finite_units_is_made_of_exact_conditionals() {
     for (seed, v, h) in pairs("the_pseudo_likelihood_of_finite_units_is_made_of_exact_conditionals") {
-        let rbm = lowered(&v, &h, true, 90 + seed);
+        let rbm = small_rbm(&v, &h, true, 90 + seed);
         let exact = Exact::new(&rbm).unwrap();
         let rows = random_rows(rbm.visible(), 4, &mut Numbers::new(seed));
         let x = exact.lowered().visible().encode(rows.view(), 1).unwrap();
@@ -105,9 +105,9 @@ fn the_pseudo_likelihood_of_gaussian_units_is_that_of_the_exact_mixture() {
         if v.unit::<f64>().n_states().is_some() {
             continue;
         }
-        let scales: &[f64] = if h.unit::<f64>().n_states().is_some() { &[0.1, 0.7, 6.0] } else { &[0.15] };
+        let scales: &[f64] = if h.unit::<f64>().n_states().is_some() { &[0.1, 0.7, 6.0] } else { &[0.7] };
         for scale in scales {
-            let rbm = random_rbm(&v, 3, &h, 4, true, *scale, &mut Numbers::new(700 + seed));
+            let rbm = solvable_rbm((&v, 3), (&h, 4), true, *scale, 700 + seed);
             let lowered = rbm.lower();
             let rows = random_rows(rbm.visible(), 5, &mut Numbers::new(seed));
             let found = pseudo_log_likelihood(&lowered, rows.view()).unwrap();
@@ -188,7 +188,7 @@ fn singular_values_are_those_the_matrix_was_made_of() {
     assert_eq!(singular_values(Array2::zeros((3, 2)).view(), 30), [0.0, 0.0]);
 }
 
-/// ρ(t) = φᵗ has τ = (1 + φ)/(1 − φ); the window leaves out less than e⁻⁹ of it, or says that it is too short.
+/// ρ(t) = φᵗ has τ = (1 + φ)/(1 − φ); the window leaves out less than e⁻⁹ of it, or is reported as too short.
 #[test]
 fn the_integrated_time_of_a_geometric_decay_is_known() {
     for phi in [0.0, 0.3, 0.8, 0.95] {
@@ -208,7 +208,7 @@ fn the_integrated_time_of_a_geometric_decay_is_known() {
 fn autocorrelations_have_one_mean_for_all_chains() {
     let rho = autocorrelations(array![[1.0, 3.0], [2.0, 2.0], [3.0, 1.0]].view()).unwrap();
     assert_eq!(rho, [1.0, 0.0, -1.5]);
-    // Chains that stay apart never forget.
+    // Chains that stay apart stay correlated.
     let apart = autocorrelations(Array2::from_shape_fn((9, 2), |(_, c)| c as f64).view()).unwrap();
     assert!(apart.iter().all(|r| (r - 1.0).abs() < 1e-12));
 }
@@ -257,11 +257,11 @@ fn the_autocorrelation_time_is_that_of_the_transition_matrix() {
 /// Means 3 and 5 of free energies (1, 5) and (4, 6) have standard errors 2 and 1.
 #[test]
 fn the_gap_is_a_difference_of_means_with_both_errors() {
-    let lowered = lowered(&kind("bernoulli"), &kind("bernoulli"), false, 1).lower();
+    let lowered = small_rbm(&kind("bernoulli"), &kind("bernoulli"), false, 1).lower();
     let rows = |energies: Vec<f64>| MeasuredRows {
         weights: vec![1.0; energies.len()],
         free_energies: energies.into(),
-        ..look(&lowered, &Array2::zeros((2, 3)))
+        ..measured(&lowered, &Array2::zeros((2, 3)))
     };
     let (train, valid) = (rows(vec![1.0, 5.0]), rows(vec![4.0, 6.0]));
     let cx = Context { rows: Some(&train), held_out: Some(&valid), ..context(&lowered) };
@@ -280,7 +280,7 @@ fn a_mean_counts_rows_by_their_weights() {
     assert_eq!(Value::mean("", [4.0].into_iter(), &[1.0]).std_err, None);
 }
 
-/// Samples of the data's own model differ by nothing but chance, and those of another by what enumeration says: with
+/// Samples of the data's own model differ by nothing but chance, and those of another by what enumeration gives: with
 /// 20,000 of each the errors are about 0.01.
 #[test]
 fn moments_differ_by_what_the_exact_ones_do() {
@@ -289,7 +289,7 @@ fn moments_differ_by_what_the_exact_ones_do() {
         let solved = [31, 32].map(|seed| Exact::new(&make(seed)).unwrap());
         let sample = |k: usize, seed| solved[k].sample(20_000, Key::root(seed)).0;
         let lowered = solved[0].lowered();
-        let rows = look(lowered, &sample(0, 1));
+        let rows = measured(lowered, &sample(0, 1));
         let differences = |x: Array2<f64>| {
             let chains = samples(x);
             measure("moments").values(&Context { rows: Some(&rows), chains: Some(&chains), ..context(lowered) })
@@ -307,7 +307,7 @@ fn moments_differ_by_what_the_exact_ones_do() {
     }
 }
 
-/// Few samples of the same model, 400 times: the mean squares of what is seen and of what chance is said to make agree
+/// Few samples of the same model, 400 times: the mean squares of what is seen and of what chance is reported to make agree
 /// within 6 %, which is three standard errors.
 #[test]
 fn differences_between_equal_distributions_are_those_of_chance() {
@@ -315,7 +315,7 @@ fn differences_between_equal_distributions_are_those_of_chance() {
     let exact = Exact::new(&rbm).unwrap();
     let mut sums = [[0.0; 2]; 2];
     for k in 0..400 {
-        let rows = look(exact.lowered(), &exact.sample(80, Key::root(2 * k)).0);
+        let rows = measured(exact.lowered(), &exact.sample(80, Key::root(2 * k)).0);
         let chains = samples(exact.sample(50, Key::root(2 * k + 1)).0);
         let cx = Context { rows: Some(&rows), chains: Some(&chains), ..context(exact.lowered()) };
         let values = measure("moments").values(&cx);
@@ -350,7 +350,7 @@ fn dead_saturated_and_still_units_are_counted() {
         let weights = Array2::from_shape_fn((2, 5), |(_, j)| if j == 4 { 1.0 } else { 0.0 });
         let rbm = Rbm::from_parts(layer(&kind("bernoulli"), vec![0.0; 2]), hidden_layer, weights).unwrap();
         let lowered = rbm.lower();
-        let rows = look(&lowered, &array![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]);
+        let rows = measured(&lowered, &array![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]);
         let values = measure("hidden-units").values(&Context { rows: Some(&rows), ..context(&lowered) });
         assert_eq!(number(&values, "still_units"), 0.8, "{hidden}");
         match hidden {
@@ -367,11 +367,11 @@ fn dead_saturated_and_still_units_are_counted() {
 fn every_measure_gives_the_numbers_it_registers() {
     let mut seen = std::collections::BTreeSet::new();
     for (seed, v, h) in pairs("every_measure_gives_the_numbers_it_registers") {
-        let rbm = lowered(&v, &h, true, 90 + seed);
+        let rbm = small_rbm(&v, &h, true, 90 + seed);
         let lowered = rbm.lower();
         let (rows, valid) = (
-            look(&lowered, &random_rows(rbm.visible(), 12, &mut Numbers::new(seed))),
-            look(&lowered, &random_rows(rbm.visible(), 9, &mut Numbers::new(90 + seed))),
+            measured(&lowered, &random_rows(rbm.visible(), 12, &mut Numbers::new(seed))),
+            measured(&lowered, &random_rows(rbm.visible(), 9, &mut Numbers::new(90 + seed))),
         );
         let mut backend = Cpu::new(lowered.clone()).unwrap();
         let mut states = States::new(lowered.visible().unit(), 3);

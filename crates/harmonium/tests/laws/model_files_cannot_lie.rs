@@ -1,6 +1,6 @@
 //! A model file comes back to the bit, old versions stay readable, and a file that lies is refused with a sentence.
 
-use crate::common::{LayerJson, Numbers, all_close, close, files, lowered, matrix, pairs};
+use crate::common::{LayerJson, Numbers, all_close, close, files, matrix, pairs, small_rbm};
 use harmonium::data::{Binarize, Preprocess};
 use harmonium::file::{ModelFile, Precision};
 use harmonium::{Exact, Rbm};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 fn example() -> ModelFile {
     let cho = harmonium::units::Kind::new("gaussian", &Default::default()).unwrap();
     let bernoulli = harmonium::units::Kind::new("bernoulli", &Default::default()).unwrap();
-    let mut file = ModelFile::new(&lowered(&cho, &bernoulli, true, 1));
+    let mut file = ModelFile::new(&small_rbm(&cho, &bernoulli, true, 1));
     file.preprocess = Preprocess {
         binarize: Some(Binarize::Threshold(0.25)),
         shift: Some(ndarray::arr1(&[1.0, -2.0, 3.0])),
@@ -26,7 +26,7 @@ fn example() -> ModelFile {
 fn every_pair_in_both_precisions_comes_back_to_the_bit() {
     for (seed, v, h) in pairs("every_pair_in_both_precisions_comes_back_to_the_bit") {
         for centred in [false, true] {
-            let rbm = lowered(&v, &h, centred, seed);
+            let rbm = small_rbm(&v, &h, centred, seed);
             let double = ModelFile::new(&rbm);
             let single = ModelFile::new(&rbm.cast::<f32>());
             assert_eq!((double.precision, single.precision), (Precision::F64, Precision::F32));

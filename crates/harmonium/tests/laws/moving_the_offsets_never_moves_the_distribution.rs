@@ -1,6 +1,6 @@
 //! Coordinates are not the model: offsets and couplings change, p(v) does not, and log Z changes by the constant.
 
-use crate::common::{Numbers, close, kinds, lowered, pairs, random_rows};
+use crate::common::{Numbers, close, kinds, pairs, random_rows, small_rbm};
 use harmonium::units::Kind;
 use harmonium::{Exact, Rbm};
 use ndarray::{Array1, Array2};
@@ -16,7 +16,7 @@ fn log_p(rbm: &Rbm<f64>, rows: &Array2<f64>) -> Array1<f64> {
 #[test]
 fn a_thousand_moves_leave_log_p_within_1e10() {
     for (seed, v, h) in pairs("a_thousand_moves_leave_log_p_within_1e10") {
-        let start = lowered(&v, &h, true, seed);
+        let start = small_rbm(&v, &h, true, seed);
         let mut r = Numbers::new(900 + seed);
         let rows = random_rows(start.visible(), 4, &mut r);
         let mut rbm = start.clone();
@@ -37,7 +37,7 @@ fn a_thousand_moves_leave_log_p_within_1e10() {
 #[test]
 fn folding_gives_the_plain_model_and_energies_shift_by_a_constant() {
     for (seed, v, h) in pairs("folding_gives_the_plain_model_and_energies_shift_by_a_constant") {
-        let rbm = lowered(&v, &h, true, 50 + seed);
+        let rbm = small_rbm(&v, &h, true, 50 + seed);
         let plain = rbm.folded();
         assert!(plain.visible().offset().iter().chain(plain.hidden().offset()).all(|x| *x == 0.0));
         let (a, b) = (rbm.lower(), plain.lower());
@@ -64,7 +64,7 @@ fn couplings_convert_into_each_other_exactly() {
                 continue;
             }
             seen += 1;
-            let start = lowered(&v, &h, true, 20 + seed);
+            let start = small_rbm(&v, &h, true, 20 + seed);
             let mut r = Numbers::new(seed);
             let rows = random_rows(start.visible(), 4, &mut r);
             let (a, b) = (start.visible().offset().to_owned(), start.hidden().offset().to_owned());
@@ -94,7 +94,7 @@ fn nonsense_coordinates_are_refused() {
     };
     let (bernoulli, cho) = (kind("bernoulli", &[]).unwrap(), kind("gaussian", &[]).unwrap());
     let goodfellow = kind("gaussian", &[("coupling", "goodfellow")]).unwrap();
-    let mut rbm = lowered(&cho, &cho, true, 1);
+    let mut rbm = small_rbm(&cho, &cho, true, 1);
     let before = rbm.clone();
     let (a, b) = (Array1::zeros(3), Array1::zeros(2));
     let refused = |r: harmonium::Result<()>, word: &str| {
@@ -122,7 +122,7 @@ fn nonsense_coordinates_are_refused() {
 fn large_offsets_are_warned_about() {
     let cho = Kind::new("gaussian", &Default::default()).unwrap();
     let bernoulli = Kind::new("bernoulli", &Default::default()).unwrap();
-    let mut rbm = lowered(&cho, &bernoulli, false, 3);
+    let mut rbm = small_rbm(&cho, &bernoulli, false, 3);
     assert_eq!(rbm.offset_warning(), None);
     rbm.recenter(ndarray::aview1(&[0.0, 1e5, 0.0]), Array1::zeros(2).view()).unwrap();
     assert!(rbm.offset_warning().unwrap().contains("visible offset 1"));

@@ -12,7 +12,7 @@ mod tiny;
 const TOLERANCE: f64 = 1e-12;
 
 /// A tiny model with parameters of size 1, so that no unit is nearly always on or off.
-fn lowered() -> (tiny::Rbm, tiny::Random) {
+fn model() -> (tiny::Rbm, tiny::Random) {
     let mut random = tiny::Random(7);
     let mut rbm = tiny::Rbm::new(&mut random);
     rbm.w.iter_mut().flatten().for_each(|w| *w *= 10.0);
@@ -51,7 +51,7 @@ fn the_patterns_are_fourteen_and_each_consists_of_whole_rows_or_whole_columns() 
 
 #[test]
 fn its_energy_conditionals_and_free_energy_are_the_librarys() {
-    let (rbm, mut random) = lowered();
+    let (rbm, mut random) = model();
     let natural: LoweredModel<f64> = in_library(&rbm).lower();
     for v in tiny::bars_and_stripes() {
         let h = random.bits([0.5; tiny::M]);
@@ -64,7 +64,7 @@ fn its_energy_conditionals_and_free_energy_are_the_librarys() {
 
 #[test]
 fn its_exact_log_likelihood_is_the_librarys() {
-    let (rbm, _) = lowered();
+    let (rbm, _) = model();
     let exact = Exact::new(&in_library(&rbm)).unwrap();
     let data = tiny::bars_and_stripes();
     close(rbm.log_z(), exact.log_z(), TOLERANCE, "log Z");
@@ -74,7 +74,7 @@ fn its_exact_log_likelihood_is_the_librarys() {
 
 #[test]
 fn its_gradient_is_the_librarys_difference_of_statistics() {
-    let (rbm, mut random) = lowered();
+    let (rbm, mut random) = model();
     let library = in_library(&rbm);
     let natural = library.lower();
     for v in tiny::bars_and_stripes() {
@@ -91,7 +91,7 @@ fn its_gradient_is_the_librarys_difference_of_statistics() {
 /// Averaged over all v with their exact probabilities, the gradient of the example is the exact gradient.
 #[test]
 fn its_gradient_with_true_samples_is_the_gradient_of_the_likelihood() {
-    let (rbm, _) = lowered();
+    let (rbm, _) = model();
     let exact = Exact::new(&in_library(&rbm)).unwrap();
     let v = tiny::bars_and_stripes()[3];
     let want = exact.gradient(one_row(&v), aview1(&[1.0])).unwrap();
@@ -107,7 +107,7 @@ fn its_gradient_with_true_samples_is_the_gradient_of_the_likelihood() {
 /// A step of rate r moves θ by r·gradient and takes the part r·DECAY from the weights.
 #[test]
 fn its_step_follows_the_gradient() {
-    let (mut rbm, _) = lowered();
+    let (mut rbm, _) = model();
     let data = tiny::bars_and_stripes();
     let (before, g) = (in_library(&rbm), rbm.gradient(&data[1], &data[2]));
     rbm.step(&g, 0.1);

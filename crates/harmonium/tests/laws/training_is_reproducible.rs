@@ -1,6 +1,6 @@
 //! The same seed gives the same bits: twice, on any number of threads, and however often it is interrupted.
 
-use crate::common::{Numbers, StopAfter, lowered, pairs, random_rbm, random_rows};
+use crate::common::{Numbers, StopAfter, pairs, random_rbm, random_rows, small_rbm};
 use harmonium::events::{Event, Flow, Observer, Reason};
 use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Penalty, Schedule};
@@ -65,7 +65,7 @@ fn large_models_on_any_number_of_threads() {
     }
 }
 
-/// The same rows as bits and as numbers go through different kernels (tables or lists, and dense products): they learn
+/// The same rows as bits and as numbers go through different kernels (lookup tables or index lists, and dense products): they learn
 /// alike. One grey row of weight 0 makes all of them numbers. Exact likelihoods of the last models differ by less than
 /// 0.02 nats per row, where learning gains about 1.
 #[test]
@@ -220,7 +220,7 @@ fn checkpoints_that_do_not_fit_are_refused() {
 #[test]
 fn every_pair_and_every_estimator_trains() {
     for (seed, v, h) in pairs("every_pair_and_every_estimator_trains") {
-        let rows = random_rows(lowered(&v, &h, false, seed).visible(), 50, &mut Numbers::new(seed));
+        let rows = random_rows(small_rbm(&v, &h, false, seed).visible(), 50, &mut Numbers::new(seed));
         for entry in harmonium::estimate::estimators::<f32>() {
             for centering in [true, false] {
                 let plain: Rbm<f32> = Rbm::new(v.clone(), 3, h.clone(), 2).unwrap();
@@ -235,7 +235,7 @@ fn every_pair_and_every_estimator_trains() {
     }
 }
 
-/// Keeps what it is told.
+/// Keeps what is reported.
 struct Keep(Vec<String>);
 
 impl Observer for Keep {
@@ -264,10 +264,11 @@ fn watching_a_run_does_not_change_it() {
                 (bytes(t.rbm()), t.chains(), keep.0)
             })
         };
-        let (lowered, chains, told) = run(7, 1);
-        assert!(told.len() == 18 && told[17].contains("autocorrelation_time") && told[17].contains("singular_value_1"));
+        let (model, chains, reported) = run(7, 1);
+        assert!(reported.len() == 18);
+        assert!(reported[17].contains("autocorrelation_time") && reported[17].contains("singular_value_1"));
         let (other, others, _) = run(120, 2);
-        assert!(lowered == other && chains == others, "{method} {visible}");
-        assert_eq!(run(7, 3).2, told, "{method} {visible}");
+        assert!(model == other && chains == others, "{method} {visible}");
+        assert_eq!(run(7, 3).2, reported, "{method} {visible}");
     }
 }

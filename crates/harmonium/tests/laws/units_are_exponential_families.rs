@@ -1,4 +1,4 @@
-//! Every unit kind is what it says: Γ is the log integral, means its derivative, the pullback the adjoint of the chart.
+//! Every unit kind is an exponential family: Γ is the log integral, means its derivative, the pullback the adjoint of the chart.
 //! A kind is tested by being registered: nothing here names one.
 
 use crate::common::{Numbers, close, derivative, kinds, random_layer};

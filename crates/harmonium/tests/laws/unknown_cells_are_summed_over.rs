@@ -1,5 +1,5 @@
 //! Training on rows of which some cells are not known: what stands in those cells never matters, runs go on to the same bits, and
-//! what is learned is what the known cells tell.
+//! what is learned comes from the known cells.
 
 use crate::common::{Numbers, StopAfter, kinds};
 use harmonium::events::{Event, Flow, Observer, Progress, Reason};
@@ -63,8 +63,8 @@ fn bytes(rbm: &Rbm<f32>) -> Vec<u8> {
     ModelFile::new(rbm).to_bytes()
 }
 
-/// With cells summed over, what stands in the unknown ones changes no bit. (Chains begin at rows, so that other methods forget it
-/// only after a while.)
+/// With cells summed over, what stands in the unknown ones changes no bit. (Chains start at rows, so that other methods depend on it
+/// for a while.)
 #[test]
 fn what_stands_in_unknown_cells_does_not_matter() {
     for kind in kinds() {
@@ -118,7 +118,7 @@ impl Observer for Last {
 
 /// With a fifth of the cells unknown the truth is learned nearly as well as from all: complete rows lose less than 0.1 nats. Column
 /// means in the unknown cells would lose more (measured beside it), so a model that took filled cells for data is found out. And
-/// the likelihood that the run tells is that of the known cells.
+/// the likelihood that the run reports is that of the known cells.
 #[test]
 fn the_truth_is_learned_from_what_is_known() {
     let visible = kind("bernoulli");
@@ -137,13 +137,16 @@ fn the_truth_is_learned_from_what_is_known() {
     let whole = Dataset::from_values(lowered.visible(), values.mapv(|x| x as f32).view()).unwrap();
     let best = log_p(&learn("pcd", &whole).0);
     let known = data.known().unwrap();
-    let majority = Array2::from_shape_fn(values.dim(), |(r, i)| match known.get(r, i) {
-        true => values[[r, i]] as f32,
-        false => f32::from(u8::from(values.column(i).mean().unwrap() > 0.5)),
+    let majority = Array2::from_shape_fn(values.dim(), |(r, i)| {
+        if known.get(r, i) {
+            values[[r, i]] as f32
+        } else {
+            f32::from(u8::from(values.column(i).mean().unwrap() > 0.5))
+        }
     });
     let by_columns = log_p(&learn("pcd", &Dataset::from_values(lowered.visible(), majority.view()).unwrap()).0);
     for method in ["pcd", "cd", "exact"] {
-        let (rbm, told) = learn(method, &data);
+        let (rbm, reported) = learn(method, &data);
         let ours = log_p(&rbm);
         println!("{method}: complete {best:.4}, a fifth unknown {ours:.4}, columns' majority {by_columns:.4}");
         assert!(best - ours < 0.1 && ours > by_columns + 0.1, "{method}: {ours} {best} {by_columns}");
@@ -154,12 +157,12 @@ fn the_truth_is_learned_from_what_is_known() {
         let scores = ask.scores(x.view(), known, 0).unwrap();
         assert_eq!(scores.exact, 2000);
         let mean = scores.rows.iter().map(|s| s.value).sum::<f64>() / 2000.0 - Exact::new(&rbm).unwrap().log_z();
-        assert!((told.train.log_likelihood.unwrap() - mean).abs() < 0.3, "{:?} {mean}", told.train);
+        assert!((reported.train.log_likelihood.unwrap() - mean).abs() < 0.3, "{:?} {mean}", reported.train);
         assert!(mean > ours, "fewer cells are more likely than all");
     }
 }
 
-/// A column of which nothing is known cannot be learned, and that is said by its number.
+/// A column of which nothing is known cannot be learned; the error has its number.
 #[test]
 fn a_column_without_any_known_cell_is_refused() {
     let visible = kind("bernoulli");

@@ -1,19 +1,20 @@
-//! Σ w v ⟨h|v⟩ᵀ: the means of a panel meet the rows, and the product goes where it belongs while it is in the cache.
+//! Σ w v ⟨h|v⟩ᵀ: the means of a panel are multiplied by the rows, and the product goes to its place while it is in the cache.
 
 use super::factor::Operand;
-use super::few::MOST;
 use super::panels::{Strip, WIDTH};
 use super::simd::{Level, dispatch, prefetch};
+use super::small_batch::MOST_ROWS;
 use super::{Cpu, Scratch, bit_values, dense};
 use crate::real::Real;
 use ndarray::{Array2, ArrayViewMut2, Axis};
 
-/// What becomes of Σ w b cᵀ, panel by panel and while it is in the cache: with x = l + d·b and h = k + e·c,
+/// How Σ w b cᵀ of bits becomes Σ w x hᵀ of values, panel by panel and while it is in the cache: with x = l + d·b and h = k + e·c,
 /// Σ w x hᵀ = d e Σ w b cᵀ + k (d Σ w b + l Σ w) + l e Σ w cᵀ. Numbers are their own bits: l = 0, d = 1.
 pub struct Finish<'a, T> {
     scale: T,
-    /// What is added to the numbers of row i, nothing if it is empty, and how often the sum of a column.
+    /// What is added to every number of row i; nothing if it is empty.
     rows: Vec<T>,
+    /// How often the sum of a column is added to its numbers.
     columns: T,
     add: bool,
     from: Option<Point<'a, T>>,
@@ -27,8 +28,8 @@ struct Point<'a, T> {
     /// The difference of ⟨v⟩, and what that of ⟨h⟩ is before these rows.
     t_v: &'a [T],
     before: &'a [T],
-    /// What a sum of c gives to it: times the first, plus the second, and all times the third.
-    gives: [T; 3],
+    /// What a sum of c adds to it: times the first, plus the second, and all times the third.
+    adds: [T; 3],
 }
 
 /// What a panel needs of that: o_h and the difference of ⟨h⟩.
@@ -37,7 +38,7 @@ type Columns<T> = [Strip<T>; 2];
 impl<T: Real> Point<'_, T> {
     fn columns(&self, panel: usize, sums: &Strip<T>) -> Columns<T> {
         let (mut o, mut t) = (Strip::zero(), Strip::zero());
-        let [e, low, factor] = self.gives;
+        let [e, low, factor] = self.adds;
         let columns = self.o_h.iter().zip(self.before).skip(panel * WIDTH);
         for (c, (origin, before)) in columns.take(WIDTH).enumerate() {
             o.0[c] = *origin;
@@ -67,15 +68,16 @@ impl<'a, T: Real> Finish<'a, T> {
         (visible, hidden): (&'a Array2<T>, &'a Array2<T>),
     ) {
         let [low, high] = bit_values(cpu.lowered.hidden());
-        let gives = [high - low, low * weight, factor];
+        let adds = [high - low, low * weight, factor];
         assert_eq!((o_v.len(), o_h.len()), (visible.ncols(), hidden.ncols()), "a point has a number for every column");
         // Statistics are in standard layout.
         let first = |x: &'a Array2<T>| x.row(0).to_slice().unwrap_or(&[]);
-        self.from = Some(Point { o_v, o_h, t_v: first(visible), before: first(hidden), gives });
+        self.from = Some(Point { o_v, o_h, t_v: first(visible), before: first(hidden), adds });
     }
 
-    /// Puts or adds everything but the scaled sums, rows[i] + columns·sums; whether there is something that they add to.
-    fn begin(&self, sums: &[Strip<T>], out: &mut [T]) -> bool {
+    /// Puts or adds everything but the scaled sums, rows[i] + columns·sums. Returns whether the scaled sums are to be added to
+    /// what is there.
+    fn prepare(&self, sums: &[Strip<T>], out: &mut [T]) -> bool {
         if self.rows.is_empty() {
             return self.add;
         }
@@ -92,8 +94,8 @@ impl<'a, T: Real> Finish<'a, T> {
     }
 }
 
-/// Rows that are asked for before they are needed: they are too far apart for the processor to guess. As many as a tile of
-/// `dense` has, so that it is multiplied while the next ones come.
+/// Rows that are fetched before they are needed: they are too far apart for the processor to guess. As many as a tile of
+/// `dense` has, so that it is multiplied while the next ones arrive.
 const AHEAD: isize = dense::MOST as isize;
 
 dispatch! {
@@ -147,21 +149,21 @@ fn put_body<T: Real>(
     }
 }
 
-/// How the means of a panel meet the rows.
-pub struct Across<'a, T> {
+/// The product of a chunk's rows, transposed, with panels of means.
+pub struct CrossProduct<'a, T> {
     pub level: Level,
-    /// The rows transposed; done if they are few and meet all panels at the end.
-    pub of: &'a Operand<T>,
+    /// The rows transposed; done if they are a small batch, which is multiplied by all panels at the end.
+    pub rows: &'a Operand<T>,
     pub finish: &'a Finish<'a, T>,
-    /// Whether there were rows before these.
+    /// Whether there are chunks before this one.
     pub more: bool,
-    /// Whether there are none after these.
+    /// Whether there are none after it.
     pub is_last: bool,
 }
 
-impl<T: Real> Across<'_, T> {
-    /// Means `x` of the panel with this number, whose sums over rows are `sums`. Numbers whose products need nothing but a scale go
-    /// straight to the end.
+impl<T: Real> CrossProduct<'_, T> {
+    /// Multiplies by the means `x` of the panel with this number, whose sums over rows are `sums`. Products of numbers that need
+    /// only a scale go straight to `out`.
     pub fn run(
         &self,
         panel: usize,
@@ -171,7 +173,7 @@ impl<T: Real> Across<'_, T> {
         mut out: ArrayViewMut2<T>,
     ) {
         let from = self.finish.from.filter(|_| self.is_last).map(|from| from.columns(panel, sums));
-        if let Some(numbers) = self.of.numbers().filter(|_| self.finish.rows.is_empty()) {
+        if let Some(numbers) = self.rows.numbers().filter(|_| self.finish.rows.is_empty()) {
             let finish = Finish { rows: Vec::new(), add: self.finish.add || self.more, ..*self.finish };
             let width = out.ncols();
             let mut places = out.axis_chunks_iter_mut(Axis(0), numbers.group());
@@ -181,33 +183,35 @@ impl<T: Real> Across<'_, T> {
                 }
             });
         }
-        self.of.product(self.level, self.more, x, cross);
-        if self.is_last && !self.of.is_done() {
+        self.rows.product(self.level, self.more, x, cross);
+        if self.is_last && !self.rows.is_done() {
             put(self.level, 0, cross, self.finish, sums, from.as_ref(), out);
         }
     }
 }
 
 impl<T: Real> Scratch<T> {
-    /// Means times rows, straight to where they go, if the rows are few; they may wait for others, which are taken from them.
-    pub fn across_few(&mut self, level: Level, finish: &Finish<T>, may_wait: bool, out: &mut Array2<T>) {
-        if let (true, Some(out)) = (self.across.is_done(), out.as_slice_mut()) {
-            self.few.scale(finish.scale);
-            if may_wait && finish.rows.is_empty() {
-                return self.few.wait(&mut self.inputs);
+    /// Means times the rows of a small batch, straight to `out`, unless the rows are no small batch. The product may be deferred
+    /// until the next batch, which is subtracted from it.
+    pub fn cross_small_batch(&mut self, level: Level, finish: &Finish<T>, may_defer: bool, out: &mut Array2<T>) {
+        if let (true, Some(out)) = (self.transposed.is_done(), out.as_slice_mut()) {
+            self.small_batch.scale(finish.scale);
+            if may_defer && finish.rows.is_empty() {
+                return self.small_batch.defer(&mut self.inputs);
             }
-            let add = finish.begin(&self.sums, out) && self.few.waiting() == 0;
-            self.few.across(level, add, &self.inputs, out);
+            let add = finish.prepare(&self.sums, out) && self.small_batch.deferred() == 0;
+            self.small_batch.transposed_product(level, add, &self.inputs, out);
         }
     }
 
-    /// Lets rows that wait meet the next ones, `few` if these are few; otherwise they go where they belong. If nothing will be
-    /// taken from them they are forgotten.
-    pub fn meet(&mut self, level: Level, few: Option<usize>, out: &mut Array2<T>) {
-        let waiting = self.few.waiting();
-        let Some(few) = few else { return self.few.forget() };
-        if let (true, Some(out)) = (waiting > 0 && (few == 0 || waiting + few > MOST), out.as_slice_mut()) {
-            self.few.across(level, false, &[], out);
+    /// Prepares a deferred batch for the next rows. If these are to be subtracted, `next` is their number, or 0 if they are no
+    /// small batch; the deferred batch then is flushed to `out` unless both fit in one product. If nothing will be subtracted, it
+    /// is dropped.
+    pub fn flush(&mut self, level: Level, next: Option<usize>, out: &mut Array2<T>) {
+        let deferred = self.small_batch.deferred();
+        let Some(next) = next else { return self.small_batch.drop_deferred() };
+        if let (true, Some(out)) = (deferred > 0 && (next == 0 || deferred + next > MOST_ROWS), out.as_slice_mut()) {
+            self.small_batch.transposed_product(level, false, &[], out);
         }
     }
 }

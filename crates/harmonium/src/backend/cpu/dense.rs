@@ -1,12 +1,12 @@
-//! Numbers times numbers: a tile of some rows and up to 32 columns of the result stays in registers while the panel passes by.
+//! Numbers times numbers: a tile of some rows and up to 32 columns of the result stays in registers while the panel is read.
 //!
 //! The panel is read as it is. The left factor is packed, once for all panels: in groups of as many rows as a tile has, in which
-//! the numbers that meet a strip stand side by side. Multiplications and additions are fused, on every instruction set, and
+//! the numbers that multiply one strip are side by side. Multiplications and additions are fused, on every instruction set, and
 //! each number of the result is summed in the order of the strips.
 
 use super::panels::{Strip, WIDTH};
 use super::simd::{Isa, Level, dispatch};
-use super::turn::turned;
+use super::transpose::transposed;
 use crate::real::Real;
 use crate::threads;
 use std::ops::Range;
@@ -29,7 +29,7 @@ fn rows_of_tile(level: Level) -> usize {
 /// Groups of rows whose last one is filled up by zeros: number k of row i is number k · rows + i of its group.
 #[derive(Clone, Debug, Default)]
 pub struct Packed<T> {
-    /// Rows that are there, of a group, and columns.
+    /// Number of rows, rows of a group, and columns.
     len: usize,
     rows: usize,
     columns: usize,
@@ -38,19 +38,19 @@ pub struct Packed<T> {
 
 impl<T: Real> Packed<T> {
     /// Takes rows of `columns` numbers.
-    pub fn load(&mut self, level: Level, much: bool, columns: usize, values: &[T]) {
+    pub fn load(&mut self, level: Level, parallel: bool, columns: usize, values: &[T]) {
         self.resize(level, values.len() / columns.max(1), columns);
         let rows = self.rows;
         let groups = self.values.chunks_mut((rows * columns).max(1)).zip(values.chunks((rows * columns).max(1)));
-        threads::each(much, groups, |(group, values)| pack(level, rows, columns, values, group));
+        threads::each(parallel, groups, |(group, values)| pack(level, rows, columns, values, group));
     }
 
     /// Takes the columns of rows of `columns` numbers as rows.
-    pub fn load_turned(&mut self, level: Level, much: bool, columns: usize, values: &[T]) {
+    pub fn load_transposed(&mut self, level: Level, parallel: bool, columns: usize, values: &[T]) {
         let len = values.len() / columns.max(1);
         self.resize(level, columns, len);
         let rows = self.rows;
-        threads::each(much, self.values.chunks_mut((rows * len).max(1)).enumerate(), |(g, group)| {
+        threads::each(parallel, self.values.chunks_mut((rows * len).max(1)).enumerate(), |(g, group)| {
             let first = g * rows;
             // Constant lengths need no calls.
             match rows.min(columns - first) {
@@ -73,7 +73,7 @@ impl<T: Real> Packed<T> {
     fn resize(&mut self, level: Level, len: usize, columns: usize) {
         (self.len, self.rows, self.columns) = (len, rows_of_tile(level), columns);
         self.values.resize(len.next_multiple_of(self.rows) * columns, T::zero());
-        // The others are written by whoever asks for room.
+        // The caller writes all other numbers.
         if !len.is_multiple_of(self.rows) {
             self.values[len / self.rows * self.rows * columns..].fill(T::zero());
         }
@@ -94,9 +94,10 @@ dispatch! {
 
 #[inline(always)]
 fn pack_body<T: Real>(rows: usize, columns: usize, values: &[T], group: &mut [T]) {
-    match values.len() == MOST * columns {
-        true => pack_of::<T, MOST>(rows, columns, values, group),
-        false => pack_of::<T, 4>(rows, columns, values, group),
+    if values.len() == MOST * columns {
+        pack_of::<T, MOST>(rows, columns, values, group);
+    } else {
+        pack_of::<T, 4>(rows, columns, values, group);
     }
 }
 
@@ -111,13 +112,13 @@ fn pack_of<T: Real, const R: usize>(rows: usize, columns: usize, values: &[T], g
                 four.copy_from_slice(&row[4 * k..4 * k + 4]);
             }
             // SAFETY: groups of eight rows are for AVX-512 alone.
-            let turned = unsafe { turned(block) };
-            for (row, column) in group.chunks_exact_mut(rows).zip(turned) {
+            let transposed = unsafe { transposed(block) };
+            for (row, column) in group.chunks_exact_mut(rows).zip(transposed) {
                 row[R * q..R * q + R].copy_from_slice(&column);
             }
         }
     }
-    // What the blocks have left: the last columns, and the last rows.
+    // What the blocks leave: the last columns, and the last rows.
     for (i, row) in values.chunks_exact(columns).enumerate() {
         let first = if i < done { whole } else { 0 };
         for (group, x) in group.chunks_exact_mut(rows).zip(row).skip(first) {
@@ -158,8 +159,8 @@ pub fn each_group<T: Real>(
 }
 
 dispatch! {
-    /// sums = the products of a group of rows with some strips, or += if they are to be added: of as many rows and of as many columns
-    /// as `size` says, or of some more.
+    /// sums = the products of a group of rows with some strips, or += if they are to be added: of at least as many rows and columns
+    /// as `size` has.
     fn tile<T>(
         add: bool, size: [usize; 2], values: &[T], stride: usize, panel: &[Strip<T>], sums: &mut [Strip<T>; MOST],
     ) => tile_body;

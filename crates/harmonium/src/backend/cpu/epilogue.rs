@@ -1,5 +1,5 @@
-//! What follows a product of two-valued units, while the numbers are still in the cache: σ(β(input + field)), a draw, its
-//! bit in a word, the sums that statistics need, log(1 + e^…).
+//! The steps after a product of two-valued units, while the numbers are in the cache: σ(β(input + field)), a draw, its bit in
+//! a word, the sums that statistics need, log(1 + e^…).
 
 use super::panels::{Strip, WIDTH};
 use super::simd::dispatch;
@@ -128,9 +128,9 @@ fn draw_body<T: Real>(x: &[Strip<T>], odds: Odds<T>, draw: Draw, out: &mut [u32]
     }
 }
 
-/// Rows whose logarithms are taken together: one alone would make the processor wait for it.
+/// Rows whose logarithms are taken together: they do not depend on each other, so none delays the next.
 const LOGS: usize = 8;
-/// Numbers that are left of a row's terms, and of its factors, when they join those of the other rows.
+/// Numbers to which a row's terms, and its factors, are reduced before rows are combined.
 const LANES: usize = WIDTH / 4;
 
 /// log(1 + e^z) = max(z, 0) + log(1 + e^−|z|). A row's 32 factors 1 + e^−|z| are at most 2: their product is a number, and

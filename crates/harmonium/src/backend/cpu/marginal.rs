@@ -29,19 +29,20 @@ pub fn log_marginals<T: Real>(
         chains.hidden.bits_mut(len, m);
     }
     for range in row_chunks(len) {
-        let much = worth_threads(range.len(), n, m);
-        cpu.scratch.forward.load(cpu.level, much, &chains.visible, &range, cpu.lowered.visible().unit().width());
+        let parallel = worth_threads(range.len(), n, m);
+        cpu.scratch.forward.load(cpu.level, parallel, &chains.visible, &range, cpu.lowered.visible().unit().width());
         cpu.scratch.inputs.resize(range.len() * panels_of(columns), Strip::zero());
         let mut out = out.slice_mut(s![range.clone(), ..]);
-        match bits {
-            true => hidden_bits(cpu, chains, &range, betas, key, out.view_mut()),
-            false => hidden_rows(cpu, &range, betas, out.view_mut()),
+        if bits {
+            hidden_bits(cpu, chains, &range, betas, key, out.view_mut());
+        } else {
+            hidden_rows(cpu, &range, betas, out.view_mut());
         }
         visible(cpu, chains, &range, betas, out);
     }
     if key.is_some() {
         chains.hidden.bits_mut(len, m).trim();
-        chains.waiting = true;
+        chains.hidden_drawn = true;
     }
     let constant = cpu.lowered.constant();
     for ((r, b), x) in out.indexed_iter_mut() {
@@ -61,7 +62,7 @@ fn hidden_bits<T: Real>(
 ) {
     let (level, packed, side) = (cpu.level, &cpu.packed, cpu.lowered.hidden());
     let (rows, m, len) = (range.len(), side.columns(), chains.visible.len().max(1));
-    let much = worth_threads(rows, cpu.lowered.visible().columns(), m);
+    let parallel = worth_threads(rows, cpu.lowered.visible().columns(), m);
     let low = side.two_values().map_or(T::zero(), |[low, high]| low / (high - low));
     let scratch = &mut cpu.scratch;
     scratch.parts.clear();
@@ -85,7 +86,7 @@ fn hidden_bits<T: Real>(
     let words: &mut [u32] = if key.is_some() { chains.hidden.bits_mut(len, m).words_mut() } else { &mut [] };
     let words = words.chunks_mut(len).map(Some).chain(std::iter::repeat_with(|| None));
     let panels = scratch.inputs.chunks_mut(rows).zip(scratch.parts.chunks_mut(rows * betas.len())).zip(words);
-    threads::each(much, panels.enumerate(), |(p, ((x, parts), words))| task(p, x, parts, words));
+    threads::each(parallel, panels.enumerate(), |(p, ((x, parts), words))| task(p, x, parts, words));
     for part in scratch.parts.chunks(rows * betas.len()) {
         for ((r, b), out) in out.indexed_iter_mut() {
             *out += part[b * rows + r];
@@ -101,10 +102,10 @@ fn at<'a, T>(beta: Option<&'a [T]>, range: &Range<usize>) -> Option<&'a [T]> {
 /// Γ of any units, row by row.
 fn hidden_rows<T: Real>(cpu: &mut Cpu<T>, range: &Range<usize>, betas: &[Option<&[T]>], mut out: ArrayViewMut2<f64>) {
     let (up, side) = (&cpu.packed.up, cpu.lowered.hidden());
-    let much = worth_threads(range.len(), cpu.lowered.visible().columns(), side.columns());
-    inputs(cpu.level, much, |p| cpu.packed.up_panel(p), range.len(), &mut cpu.scratch);
+    let parallel = worth_threads(range.len(), cpu.lowered.visible().columns(), side.columns());
+    inputs(cpu.level, parallel, |p| cpu.packed.up_panel(p), range.len(), &mut cpu.scratch);
     let x = &cpu.scratch.inputs;
-    threads::each(much, out.axis_chunks_iter_mut(Axis(0), ROWS).enumerate(), |(block, mut out)| {
+    threads::each(parallel, out.axis_chunks_iter_mut(Axis(0), ROWS).enumerate(), |(block, mut out)| {
         let (mut input, mut eta) = (vec![T::zero(); side.columns()], up.eta.clone());
         for ((i, b), out) in out.indexed_iter_mut() {
             let r = block * ROWS + i;

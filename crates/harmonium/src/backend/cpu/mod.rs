@@ -3,45 +3,47 @@
 //! | file | idea |
 //! |---|---|
 //! | `simd` | which instructions there are, and code compiled for each |
-//! | `panels`, `turn` | matrices in panels of 32 columns; transposes of small blocks |
-//! | `planes` | bits in planes of 32 columns |
-//! | `russians`, `lists`, `dense` | bits, sparse bits, numbers times a panel |
-//! | `rounded` | weights of 16 bits, for what may be rounded |
-//! | `few` | a few rows of bits, or their transpose, times all panels |
+//! | `panels`, `transpose` | matrices in panels of 32 columns; transposes of small blocks |
+//! | `bit_planes` | bits in planes of 32 columns |
+//! | `lookup_tables`, `index_lists`, `dense` | bits, sparse bits, numbers times a panel |
+//! | `rounded` | weights of 16 bits, for annealing |
+//! | `small_batch` | a few rows of bits, or their transpose, times all panels |
 //! | `epilogue`, `normals` | σ, draw, bit, sums, right after the product; a draw of Gaussian units |
-//! | `rows` | the states of a layer |
-//! | `factor` | rows as a factor, and which product takes them |
-//! | `lowered` | a model as the kernels want it |
+//! | `layer_states` | the states of a layer |
+//! | `factor` | rows as a factor, and which kernel multiplies them |
+//! | `packed` | a model as the kernels read it |
 //! | `cross` | the largest of the statistics, Σ w v ⟨h\|v⟩ᵀ |
 //! | `sweep`, `statistics`, `marginal` | half-steps of chains; sums of statistics; log p*(v) at any temperature |
+//! | `reference` | tests: every kernel against scalar code |
+//! | `bench_hooks` | single kernels for the benchmark |
 //!
-//! A task is one panel of the result, and each number of the result is summed in an order of its own: which thread takes
-//! which panel changes nothing.
+//! A task is one panel of the result, and each number of the result is summed in a fixed order: results do not depend on which
+//! thread takes which panel.
 
 #![allow(unsafe_code)]
 
+#[doc(hidden)]
+pub mod bench_hooks;
+mod bit_planes;
 mod cross;
 mod dense;
 mod epilogue;
 mod factor;
-mod few;
-mod lists;
+mod index_lists;
+mod layer_states;
+mod lookup_tables;
 mod marginal;
 mod normals;
 mod packed;
 mod panels;
-mod planes;
-#[doc(hidden)]
-pub mod probe;
+#[cfg(test)]
+mod reference;
 mod rounded;
-mod rows;
-mod russians;
 pub mod simd;
+mod small_batch;
 mod statistics;
 mod sweep;
-mod turn;
-#[cfg(test)]
-mod twins;
+mod transpose;
 
 pub use simd::Level;
 
@@ -54,21 +56,20 @@ use crate::rng::Key;
 use crate::states::{Bits, States};
 use crate::stats::{Stats, Take};
 use factor::Operand;
-use few::Few;
+use layer_states::{Clamped, LayerStates};
 use ndarray::{Array1, Array2};
 use packed::PackedModel;
 use panels::{Panels, Strip};
-use rows::{Kept, Rows};
+use small_batch::SmallBatch;
 use std::ops::Range;
 
-/// Rows that are worked on at once: enough that tables pay, few enough that a panel's results stay in the second-level
-/// cache.
+/// Rows of one chunk of work: enough to make lookup tables worthwhile, few enough that a panel's results stay in the
+/// second-level cache.
 const CHUNK: usize = 1024;
-/// Multiplications a dense product would need, beyond which threads are asked to help: some 50 µs of work, where waking
-/// one takes 5 to 10.
+/// Multiplications of a dense product from which on threads share the work: some 50 µs, where waking a thread takes 5 to 10.
 const WORTH_THREADS: usize = 5_000_000;
 
-/// Rows that one task takes where units need whole rows.
+/// Rows of one task where units need whole rows.
 const ROWS: usize = 32;
 
 /// The processor.
@@ -76,34 +77,34 @@ pub struct Cpu<T> {
     level: Level,
     lowered: LoweredModel<T>,
     packed: PackedModel<T>,
-    /// The same with rounded weights, if that is worth it, or the other way round while these are in use; made when first
-    /// asked for.
+    /// The same with rounded weights, if that is worthwhile; while those are in use, the one with exact weights. Made when first
+    /// needed.
     other: Option<Option<PackedModel<T>>>,
     is_rounded: bool,
     slots: Vec<Chains<T>>,
     scratch: Scratch<T>,
-    /// The slot whose hidden layer's inputs `scratch.inputs` still has: a sweep begins with them. Whatever moves the chains, the
-    /// model or the buffer forgets it.
+    /// The slot whose hidden layer's inputs are still in `scratch.inputs`: its next sweep starts from them. Cleared by whatever
+    /// changes the chains, the model or the buffer.
     ready: Option<Slot>,
 }
 
 /// One set of chains.
 #[derive(Clone, Debug, Default)]
 struct Chains<T> {
-    visible: Rows<T>,
-    hidden: Rows<T>,
-    /// Whether the hidden rows wait for the next sweep.
-    waiting: bool,
+    visible: LayerStates<T>,
+    hidden: LayerStates<T>,
+    /// Whether the hidden rows for the next sweep are already drawn.
+    hidden_drawn: bool,
     /// Visible cells that no sweep draws.
-    kept: Option<Kept<T>>,
+    clamped: Option<Clamped<T>>,
 }
 
 /// Buffers that outlive a call, so that a step allocates none of them.
 #[derive(Default)]
 struct Scratch<T> {
     forward: Operand<T>,
-    across: Operand<T>,
-    few: Few<T>,
+    transposed: Operand<T>,
+    small_batch: SmallBatch<T>,
     inputs: Vec<Strip<T>>,
     cross: Vec<Strip<T>>,
     sums: Vec<Strip<T>>,
@@ -112,24 +113,24 @@ struct Scratch<T> {
 }
 
 impl<T: Real> Scratch<T> {
-    /// Takes a chunk of rows, whose sites have `width` columns, to be multiplied by panels, and makes room for the products. All
-    /// panels at once are for rows that are few, for one thread, and for a chunk that is all.
+    /// Takes a chunk of rows, whose sites have `width` columns, to be multiplied by panels, and makes room for the products. A
+    /// small batch is multiplied by all panels at once.
     fn load(
         &mut self,
         level: Level,
-        much: bool,
-        rows: &Rows<T>,
+        parallel: bool,
+        rows: &LayerStates<T>,
         range: &Range<usize>,
         width: usize,
         panels: &Panels<T>,
     ) {
         self.inputs.resize(range.len() * panels.len(), Strip::zero());
-        match few(much, rows).filter(|_| range.len() == rows.len()) {
+        match small_batch(parallel, rows).filter(|_| range.len() == rows.len()) {
             Some(bits) => {
-                few::products(level, bits, panels, &mut self.inputs);
+                small_batch::products(level, bits, panels, &mut self.inputs);
                 self.forward.set_done();
             }
-            None => self.forward.load(level, much, rows, range, width),
+            None => self.forward.load(level, parallel, rows, range, width),
         }
     }
 }
@@ -156,8 +157,8 @@ impl<T: Real> Cpu<T> {
         }
     }
 
-    /// Lets go of what was made of the model, which is about to change.
-    fn forget(&mut self) {
+    /// Drops what was derived from the model, which is about to change.
+    fn drop_derived(&mut self) {
         self.round(false);
         (self.ready, self.other) = (None, None);
     }
@@ -180,12 +181,12 @@ impl<T: Real> Backend<T> for Cpu<T> {
     }
 
     fn follow(&mut self, rbm: &mut Rbm<T>, step: Option<(T, &Array2<T>)>) {
-        self.forget();
+        self.drop_derived();
         self.packed.follow(self.level, rbm, step, &mut self.lowered);
     }
 
     fn update(&mut self, change: &mut dyn FnMut(&mut LoweredModel<T>)) {
-        self.forget();
+        self.drop_derived();
         change(&mut self.lowered);
         self.packed.set(self.level, &self.lowered);
     }
@@ -212,20 +213,20 @@ impl<T: Real> Backend<T> for Cpu<T> {
         self.ready = None;
         self.make(slot);
         self.slots[slot].visible.load(self.lowered.visible(), rows, which);
-        self.slots[slot].waiting = false;
-        self.slots[slot].kept = None;
+        self.slots[slot].hidden_drawn = false;
+        self.slots[slot].clamped = None;
     }
 
     fn clamp(&mut self, slot: Slot, known: Option<&Bits>) {
         self.make(slot);
         let chains = &mut self.slots[slot];
-        chains.kept = known.map(|known| Kept::new(known, &chains.visible));
+        chains.clamped = known.map(|known| Clamped::new(known, &chains.visible));
     }
 
     fn put_hidden(&mut self, slot: Slot, rows: &States<T>) {
         self.make(slot);
         self.slots[slot].hidden.load(self.lowered.hidden(), rows, None);
-        self.slots[slot].waiting = true;
+        self.slots[slot].hidden_drawn = true;
     }
 
     fn get(&self, slot: Slot) -> States<T> {
@@ -234,7 +235,7 @@ impl<T: Real> Backend<T> for Cpu<T> {
 
     fn hidden(&self, slot: Slot) -> Option<States<T>> {
         let chains = &self.slots[slot];
-        chains.waiting.then(|| chains.hidden.states(self.lowered.hidden()))
+        chains.hidden_drawn.then(|| chains.hidden.states(self.lowered.hidden()))
     }
 
     fn gibbs(&mut self, slot: Slot, sweeps: Sweeps<T>) {
@@ -262,7 +263,7 @@ impl<T: Real> Backend<T> for Cpu<T> {
         self.make(slot);
         let mut chains = std::mem::take(&mut self.slots[slot]);
         let result = marginal::log_marginals(self, &mut chains, betas, draw);
-        // Longer slots go through the buffer piece by piece.
+        // The inputs of a longer slot do not fit in the buffer.
         self.ready = (chains.visible.len() <= CHUNK).then_some(slot);
         self.slots[slot] = chains;
         result
@@ -281,12 +282,12 @@ fn bit_values<T: Real>(side: &LoweredLayer<T>) -> [T; 2] {
     side.two_values().unwrap_or([T::zero(), T::one()])
 }
 
-/// The rows as bits, if they are few and for one thread.
-fn few<T: Real>(much: bool, rows: &Rows<T>) -> Option<&planes::Planes> {
-    rows.bits().filter(|_| !much && rows.len() <= few::MOST)
+/// The rows as bits, if they are a small batch for one thread.
+fn small_batch<T: Real>(parallel: bool, rows: &LayerStates<T>) -> Option<&bit_planes::BitPlanes> {
+    rows.bits().filter(|_| !parallel && rows.len() <= small_batch::MOST_ROWS)
 }
 
-/// Whether a product of this size is worth several threads.
+/// Whether a product of this size is worth sharing among threads.
 fn worth_threads(rows: usize, from: usize, to: usize) -> bool {
     rows * from * to >= WORTH_THREADS
 }

@@ -1,4 +1,4 @@
-//! What follows a product of Gaussian units: x = (η₁ + I)σ² + σ·normal with σ² = −1/2η₂, while the inputs are in the cache.
+//! The draw of Gaussian units after a product: x = (η₁ + I)σ² + σ·normal with σ² = −1/2η₂, while the inputs are in the cache.
 
 use super::epilogue::Draw;
 use super::panels::{Strip, WIDTH};
@@ -61,14 +61,14 @@ fn draw_body<T: Real>(x: &[Strip<T>], spread: &Spread<T>, draw: Draw, mut out: A
 #[cfg(test)]
 mod tests {
     use super::super::Level;
-    use super::super::twins::Numbers;
+    use super::super::reference::Numbers;
     use super::*;
     use crate::rng::Key;
     use crate::units::Kind;
     use ndarray::Array2;
 
-    /// Twin: one number at a time, from the uniforms of its row as the unit takes them.
-    fn draws_equal_their_twin<T: Real>() {
+    /// Reference: one number at a time, from the uniforms of its row as the unit takes them.
+    fn draws_equal_their_reference<T: Real>() {
         let (mut r, kind) = (Numbers(31), Kind::new("gaussian", &Default::default()).unwrap());
         for (rows, width, panel, kinds) in [(1, 1, 0, 0), (2, 31, 1, 1), (33, 32, 2, 2), (70, 20, 24, 3)] {
             let x: Vec<Strip<T>> = r.strips(rows, kinds);
@@ -92,8 +92,8 @@ mod tests {
     }
 
     #[test]
-    fn draws_of_gaussian_units_equal_their_scalar_twin() {
-        draws_equal_their_twin::<f32>();
-        draws_equal_their_twin::<f64>();
+    fn draws_of_gaussian_units_equal_their_scalar_reference() {
+        draws_equal_their_reference::<f32>();
+        draws_equal_their_reference::<f64>();
     }
 }

@@ -1,8 +1,8 @@
-//! A model as the kernels want it: two-valued units as bits, weights in panels for both directions.
+//! A model as the kernels read it: two-valued units as bits, weights in panels for both directions.
 //!
 //! A two-valued unit is x = low + d·b with a bit b. Its value enters the other layer's input as low·ΣW + d·Σ b W, and
-//! the odds of its own bit are exp(d·I + ⟨η, T(high) − T(low)⟩). So spins are bits with other weights and fields, and no
-//! kernel knows of them.
+//! the odds of its own bit are exp(d·I + ⟨η, T(high) − T(low)⟩). So spins are bits with other weights and fields, and
+//! kernels need not distinguish them.
 
 use super::bit_values;
 use super::epilogue::{Heat, Odds};
@@ -24,7 +24,7 @@ const _: () = assert!(ROWS == WIDTH);
 pub struct PackedModel<T> {
     pub up: Direction<T>,
     pub down: Direction<T>,
-    /// Made when first asked for.
+    /// Made when first needed.
     tail: Option<Tail<T>>,
 }
 
@@ -63,14 +63,14 @@ impl<T: Real> Tail<T> {
     }
 }
 
-/// One direction: what the given layer's bits or numbers do to the other layer.
+/// One direction: how the bits or numbers of one layer, the given one, act on the other.
 #[derive(Default)]
 pub struct Direction<T> {
     /// Weights, times d of the given layer, times d of the other if its units are bits.
     pub panels: Panels<T>,
     /// Log odds of the other layer's bits at input zero; empty if they are not bits.
     pub field: Vec<Strip<T>>,
-    /// LoweredModel parameters of the other layer, the low values of the given one absorbed.
+    /// Natural parameters of the other layer, the low values of the given one absorbed.
     pub eta: Array2<T>,
     /// The other layer's natural parameters and log odds at inverse temperature 0, if they were set.
     pub base: Option<(Array2<T>, Vec<Strip<T>>)>,
@@ -133,7 +133,7 @@ impl<T: Real> PackedModel<T> {
         self.down.set(&lowered.down());
     }
 
-    /// Both directions of a model whose weights are rounded to 16 bits, if its units are bits and it pays.
+    /// Both directions of a model whose weights are rounded to 16 bits, if its units are bits and that is faster.
     pub fn rounded(level: Level, lowered: &LoweredModel<T>, base: Option<[Array2<T>; 2]>) -> Option<PackedModel<T>> {
         let d = |side: &LoweredLayer<T>| side.two_values().map(|[low, high]| high - low);
         let gain = d(lowered.visible())? * d(lowered.hidden())?;
@@ -181,7 +181,7 @@ impl<T: Real> PackedModel<T> {
 }
 
 impl<T: Real> Direction<T> {
-    /// LoweredModel parameters at inverse temperature β.
+    /// Natural parameters at inverse temperature β.
     pub fn tempered(&self, beta: T, out: &mut Array2<T>) {
         out.assign(&self.eta);
         match &self.base {
@@ -225,7 +225,7 @@ impl<T: Real> Direction<T> {
     }
 }
 
-/// What weights are multiplied by in panels from one layer to the other.
+/// The factor of the weights in panels from one layer to the other.
 fn scale<T: Real>(from: &LoweredLayer<T>, to: &LoweredLayer<T>) -> T {
     let ([low, high], [bottom, top]) = (bit_values(from), bit_values(to));
     (top - bottom) * (high - low)

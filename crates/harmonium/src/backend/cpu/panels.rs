@@ -5,7 +5,7 @@
 
 use super::rounded::nearest;
 use super::simd::{Isa, Level, dispatch};
-use super::turn::turned;
+use super::transpose::transposed;
 use crate::real::Real;
 use crate::threads::{self, MANY};
 use ndarray::{ArrayViewMut2, Axis};
@@ -47,7 +47,7 @@ pub struct Panels<T> {
     rows: usize,
     columns: usize,
     strips: Vec<Strip<T>>,
-    /// The same as integers times a step, if they are such; see `rounded`.
+    /// The same as integers times a step, if they are; see `rounded`.
     shorts: Vec<Strip<i16>>,
     step: T,
 }
@@ -74,7 +74,7 @@ impl<T: Real> Panels<T> {
         Panel { strips: &self.strips[range], shorts }
     }
 
-    /// Says that all numbers are multiples of `step` by integers of 16 bits.
+    /// Makes the integers: all numbers are multiples of `step` by integers of 16 bits.
     pub fn shorten(&mut self, step: T) {
         self.shorts = self.strips.iter().map(|strip| Strip(strip.0.map(|x| nearest(x / step)))).collect();
         self.step = step;
@@ -108,30 +108,30 @@ impl<T: Real> Panels<T> {
     }
 }
 
-/// Takes a matrix into panels as it is, and its transpose into others, each times a number of its own. The matrix comes in
-/// blocks, of which `make` makes 32 rows, the last may have fewer; a task takes a block while it is in the cache.
+/// Copies a matrix into panels, and its transpose into others, each times a number of its own. The matrix comes in blocks, of
+/// which `make` makes 32 rows (the last may have fewer); a task copies a block while it is in the cache.
 pub fn set<'a, T: Real, B: Send>(
     level: Level,
     (rows, columns): (usize, usize),
     blocks: impl Iterator<Item = B>,
     make: impl Fn(B) -> &'a [T] + Sync + Send,
     (plain, scale): (&mut Panels<T>, T),
-    (turned, turned_scale): (&mut Panels<T>, T),
+    (transposed, transposed_scale): (&mut Panels<T>, T),
 ) {
-    let much = rows * columns >= MANY;
+    let parallel = rows * columns >= MANY;
     plain.resize(rows, columns);
-    turned.resize(columns, rows);
+    transposed.resize(columns, rows);
     // The buffer has the shape by construction.
     let Ok(mut strips) = ArrayViewMut2::from_shape((panels_of(columns), rows), &mut plain.strips) else { return };
-    let places = strips.axis_chunks_iter_mut(Axis(1), WIDTH).zip(turned.strips.chunks_mut(columns));
-    threads::each(much, places.zip(blocks), |((mut plain, turned), block)| {
+    let places = strips.axis_chunks_iter_mut(Axis(1), WIDTH).zip(transposed.strips.chunks_mut(columns));
+    threads::each(parallel, places.zip(blocks), |((mut plain, transposed), block)| {
         let w = make(block);
         for (p, mut panel) in plain.rows_mut().into_iter().enumerate() {
             if let Some(panel) = panel.as_slice_mut() {
                 copy(level, &w[p * WIDTH..], columns, scale, panel);
             }
         }
-        transpose(level, w, turned_scale, turned);
+        transpose(level, w, transposed_scale, transposed);
     });
 }
 
@@ -144,7 +144,7 @@ dispatch! {
 fn copy_body<T: Real>(w: &[T], columns: usize, scale: T, panel: &mut [Strip<T>]) {
     let last = panel.len().wrapping_sub(1);
     let width = WIDTH.min(w.len() - last * columns);
-    // Constant lengths are what the compiler can unroll.
+    // The compiler can unroll constant lengths.
     let fours = if width == WIDTH { 0 } else { width / 4 * 4 };
     for (strip, row) in panel.iter_mut().zip(w.chunks(columns)) {
         if width == WIDTH {
@@ -201,13 +201,13 @@ fn transpose_body<T: Real, const R: usize>(w: &[T], scale: T, panel: &mut [Strip
                 four.iter_mut().for_each(|x| *x *= scale);
             }
             // SAFETY: eight rows are not for the portable level.
-            let turned = unsafe { turned(block) };
-            for (strip, column) in strips.iter_mut().zip(turned) {
+            let transposed = unsafe { transposed(block) };
+            for (strip, column) in strips.iter_mut().zip(transposed) {
                 strip.0[i..i + R].copy_from_slice(&column);
             }
         }
     }
-    // What the blocks have left: the last columns, and the last rows.
+    // What the blocks leave: the last columns, and the last rows.
     let first = if done == rows { whole } else { 0 };
     for (j, strip) in panel.iter_mut().enumerate().skip(first) {
         for i in if j < whole { done } else { 0 }..rows {
@@ -225,12 +225,14 @@ mod tests {
         for (rows, columns) in [(1, 1), (3, 5), (4, 4), (31, 33), (32, 32), (70, 45), (33, 64)] {
             let matrix: Vec<T> = (0..rows * columns).map(|x| T::of(x as f64)).collect();
             for level in Level::available() {
-                let (mut plain, mut turned) = (Panels::default(), Panels::default());
-                let (plain_of, turned_of) = ((&mut plain, T::of(2.0)), (&mut turned, T::of(3.0)));
-                set(level, (rows, columns), matrix.chunks(WIDTH * columns), |w| w, plain_of, turned_of);
+                let (mut plain, mut transposed) = (Panels::default(), Panels::default());
+                let (plain_of, transposed_of) = ((&mut plain, T::of(2.0)), (&mut transposed, T::of(3.0)));
+                set(level, (rows, columns), matrix.chunks(WIDTH * columns), |w| w, plain_of, transposed_of);
                 for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
-                    let (found, across) =
-                        (plain.panel(j / WIDTH).strips[i].0[j % WIDTH], turned.panel(i / WIDTH).strips[j].0[i % WIDTH]);
+                    let (found, across) = (
+                        plain.panel(j / WIDTH).strips[i].0[j % WIDTH],
+                        transposed.panel(i / WIDTH).strips[j].0[i % WIDTH],
+                    );
                     let want = (i * columns + j) as f64;
                     assert_eq!([found, across].map(T::f64), [2.0 * want, 3.0 * want], "{i}, {j} of {rows} x {columns}");
                 }

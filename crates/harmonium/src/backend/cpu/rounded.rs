@@ -1,7 +1,7 @@
-//! A model whose weights are integers of 16 bits times a step, for the road to the one whose weights are not.
+//! A model whose weights are integers of 16 bits times a step, for the intermediate steps of annealing.
 //!
-//! Annealing may pass any distributions between its base and the model, if its weights count the last step from them to the
-//! model too. Registers hold twice as many integers of 16 bits as numbers of 32, tables of them are half as large, and sums
+//! Annealing may pass through any distributions between its base and the model, if its log weights include the last step from
+//! them to the model. Registers hold twice as many integers of 16 bits as numbers of 32, tables of them are half as large, and sums
 //! of [`RUN`] of them are exact.
 
 use crate::lowered::LoweredModel;
@@ -10,15 +10,15 @@ use ndarray::ArrayView2;
 
 /// Integers that are summed before they become numbers: the fewer, the smaller is the step.
 pub const RUN: usize = 200;
-/// Weights from which on a product is so much work that another set of panels pays.
+/// Number of weights from which on a product takes long enough to justify another set of panels.
 const LEAST: usize = 4096;
 /// Largest variance of the roundings' sum if all units were on. Log weights of annealing vary by about 1.
 const VARIANCE: f64 = 0.2;
 
-/// The model with rounded weights, and their step; none if that is not worth it or not close.
+/// The model with rounded weights, and their step; none if that is not worthwhile or too far from the model.
 pub fn rounded<T: Real>(lowered: &LoweredModel<T>) -> Option<(LoweredModel<T>, T)> {
     let weights = lowered.weights();
-    // Half a step for each rounding is kept free.
+    // Leaves room for half a step of each rounding.
     let step = T::of(largest_sum(weights) / (f64::from(i16::MAX) - 0.5 * RUN as f64 - 1.0));
     // A rounding is uniform within a step.
     let variance = weights.len() as f64 * step.f64() * step.f64() / 12.0;
@@ -102,7 +102,7 @@ mod tests {
     }
 
     /// While weights are rounded log marginals are those of the rounded model, whatever the product: lists or tables of
-    /// integers; afterwards those of the model. Both are told apart by far more than the tolerance.
+    /// integers; afterwards those of the model. They differ by far more than the tolerance.
     #[test]
     fn a_rounded_backend_is_the_rounded_model() {
         for kinds in [["bernoulli", "bernoulli"], ["spin", "bernoulli"], ["bernoulli", "spin"], ["spin", "spin"]] {
@@ -136,7 +136,7 @@ mod tests {
 
     /// Annealing over three temperatures goes from the model at the first to the rounded one at the second, and after a sweep
     /// there to the model at the third: log weights are two differences of free energies, of models in double precision. Up
-    /// and down pass the same, as Bennett's estimate wants.
+    /// and down use the same distributions, as Bennett's estimate requires.
     #[test]
     fn annealing_counts_the_steps_to_the_rounded_model_and_back() {
         let lowered = lowered(["bernoulli", "spin"], 230, 61, 0.5);

@@ -1,12 +1,11 @@
 //! Which instructions the processor has: one source for every kernel, compiled once per [`Level`], chosen at run time.
 //!
-//! Kernels are plain Rust over rows of 32 numbers, which the compiler turns into vector code for the features that are
-//! switched on around it; the portable compilation is the specification of the others, and all give the same bits,
-//! because none reorders a sum, or fuses a multiplication with an addition where another does not.
+//! Kernels are plain Rust over rows of 32 numbers, which the compiler turns into vector code for the enabled features. All levels
+//! give the same bits, because none reorders a sum, or fuses a multiplication with an addition where another does not.
 
 use crate::error::{Error, Result};
 
-/// A set of instructions. Made only by [`Level::available`], so a level in hand is one this processor has.
+/// A set of instructions. Made only by [`Level::available`], so this processor has every level there is a value of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level(Isa);
 
@@ -66,13 +65,13 @@ impl Level {
     }
 }
 
-/// Asks for N numbers that will be written soon, wherever they are.
+/// Fetches N numbers into the cache that will be written soon; `first` may be any address.
 #[inline(always)]
 pub(super) fn prefetch<T, const N: usize>(first: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        // One more than they have if they begin with a line.
+        // One line more than they fill if they start with a line.
         for line in 0..=(N * size_of::<T>() / 64) {
             // SAFETY: a prefetch changes nothing that a program can see, and addresses of nothing are passed over.
             unsafe { _mm_prefetch::<_MM_HINT_ET0>(first.cast::<i8>().wrapping_add(64 * line)) };

@@ -1,14 +1,14 @@
 //! Σ w T(v), Σ w ⟨T(h)|v⟩ and Σ w v ⟨h|v⟩ᵀ, panel by panel of the hidden layer: inputs, means and their product with the
-//! rows follow each other while a panel is in the cache.
+//! rows are computed one after another while a panel is in the cache.
 
-use super::cross::{Across, Finish};
+use super::cross::{CrossProduct, Finish};
 use super::epilogue::{self, Draw};
 use super::factor::Operand;
+use super::layer_states::LayerStates;
 use super::panels::{Panels, Strip, WIDTH, panels_of, strips_of};
-use super::rows::Rows;
 use super::simd::Level;
 use super::sweep::inputs;
-use super::{Cpu, ROWS, Scratch, few, gather, row_chunks, worth_threads};
+use super::{Cpu, ROWS, Scratch, gather, row_chunks, small_batch, worth_threads};
 use crate::backend::Slot;
 use crate::lowered::LoweredLayer;
 use crate::real::Real;
@@ -45,10 +45,10 @@ pub fn stats<T: Real>(
     let mut finish = Finish::new(cpu, T::of(factor), add, T::of(weight), &sums.visible);
     into_values(cpu.lowered.visible(), T::of(weight), &mut sums.visible);
     put_sums(T::of(factor), add, &sums.visible, &mut out.visible);
-    let much = worth_threads(len, cpu.lowered.visible().columns(), m);
-    let next = few(much, &cpu.slots[slot].visible).map_or(0, |_| len);
-    cpu.scratch.meet(cpu.level, add.then_some(next), &mut out.cross);
-    // Few rows and none are measured from the origins at the end, all others on their way.
+    let parallel = worth_threads(len, cpu.lowered.visible().columns(), m);
+    let next = small_batch(parallel, &cpu.slots[slot].visible).map_or(0, |_| len);
+    cpu.scratch.flush(cpu.level, add.then_some(next), &mut out.cross);
+    // Small batches, and no rows, are measured from the origins at the end; all others panel by panel.
     let late = origins.filter(|_| next == len);
     if let Some(origins) = origins.filter(|_| next < len) {
         let by = (T::of(factor), T::of(weight));
@@ -57,10 +57,11 @@ pub fn stats<T: Real>(
     for range in row_chunks(len) {
         let weights = weights.map(|w| &w[range.clone()]);
         let is_last = range.end == len;
-        let chunk = Chunk { slot, is_last, range, weights, finish: &finish, may_wait: take.may_wait() };
-        match bits {
-            true => chunk_of_bits(cpu, &chunk, key, &mut out.cross),
-            false => chunk_of_rows(cpu, &chunk, &mut sums.hidden, &mut out.cross),
+        let chunk = Chunk { slot, is_last, range, weights, finish: &finish, may_defer: take.may_wait() };
+        if bits {
+            chunk_of_bits(cpu, &chunk, key, &mut out.cross);
+        } else {
+            chunk_of_rows(cpu, &chunk, &mut sums.hidden, &mut out.cross);
         }
     }
     if len == 0 && !add {
@@ -70,7 +71,7 @@ pub fn stats<T: Real>(
         if let Some(sums) = sums.hidden.row_mut(0).as_slice_mut() {
             gather(&cpu.scratch.sums, 1, 0, sums);
         }
-        cpu.slots[slot].waiting = key.is_some();
+        cpu.slots[slot].hidden_drawn = key.is_some();
         if key.is_some() {
             cpu.slots[slot].hidden.bits_mut(len, m).trim();
         }
@@ -105,27 +106,28 @@ impl<T: Real> Layers<T> {
     /// Zeros in these shapes.
     fn clear(&mut self, visible: &Array2<T>, hidden: &Array2<T>) {
         for (sums, like) in [(&mut self.visible, visible), (&mut self.hidden, hidden)] {
-            match sums.dim() == like.dim() {
-                true => sums.fill(T::zero()),
-                false => *sums = Array2::zeros(like.dim()),
+            if sums.dim() == like.dim() {
+                sums.fill(T::zero());
+            } else {
+                *sums = Array2::zeros(like.dim());
             }
         }
     }
 }
 
-/// Some rows of a slot, their weights, and what becomes of the sums once the last are in.
+/// Some rows of a slot, their weights, and how their sums end up in the result.
 struct Chunk<'a, T> {
     slot: Slot,
     range: Range<usize>,
     weights: Option<&'a [T]>,
     finish: &'a Finish<'a, T>,
     is_last: bool,
-    may_wait: bool,
+    may_defer: bool,
 }
 
 impl<T: Real> Chunk<'_, T> {
-    fn across<'a>(&'a self, level: Level, of: &'a Operand<T>) -> Across<'a, T> {
-        Across { level, of, finish: self.finish, more: self.range.start > 0, is_last: self.is_last }
+    fn cross_product<'a>(&'a self, level: Level, rows: &'a Operand<T>) -> CrossProduct<'a, T> {
+        CrossProduct { level, rows, finish: self.finish, more: self.range.start > 0, is_last: self.is_last }
     }
 }
 
@@ -134,9 +136,9 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, 
     let (level, up, scratch) = (cpu.level, &cpu.packed.up, &mut cpu.scratch);
     let (n, m) = (cpu.lowered.visible().columns(), cpu.lowered.hidden().columns());
     let (range, chains) = (&chunk.range, &mut cpu.slots[chunk.slot]);
-    let much = worth_threads(range.len(), n, m);
-    scratch.load_both(level, much, &chains.visible, range, cpu.lowered.visible().unit().width(), &up.panels);
-    let (forward, across) = (&scratch.forward, chunk.across(level, &scratch.across));
+    let parallel = worth_threads(range.len(), n, m);
+    scratch.load_both(level, parallel, &chains.visible, range, cpu.lowered.visible().unit().width(), &up.panels);
+    let (forward, cross) = (&scratch.forward, chunk.cross_product(level, &scratch.transposed));
     let means = |panel: usize, x: &mut [Strip<T>], sums: &mut Strip<T>, words: Option<&mut [u32]>| {
         let (field, width) = (&up.field[panel], m - panel * WIDTH);
         let draw = key.zip(words).map(|(key, words)| {
@@ -151,18 +153,18 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, 
     if forward.is_done() {
         let panels = scratch.inputs.chunks_mut(range.len()).zip(&mut scratch.sums).zip(words);
         panels.enumerate().for_each(|(panel, ((x, sums), words))| means(panel, x, sums, words));
-        return scratch.across_few(level, chunk.finish, chunk.may_wait, out);
+        return scratch.cross_small_batch(level, chunk.finish, chunk.may_defer, out);
     }
     let pieces = pieces(&mut scratch.inputs, range.len(), &mut scratch.cross, out);
     let pieces = pieces.zip(&mut scratch.sums).zip(words).enumerate();
-    threads::each(much, pieces, |(panel, ((piece, sums), words))| {
+    threads::each(parallel, pieces, |(panel, ((piece, sums), words))| {
         forward.product(level, false, up.panels.panel(panel), piece.x);
         means(panel, piece.x, sums, words);
-        across.run(panel, piece.x, piece.cross, sums, piece.out);
+        cross.run(panel, piece.x, piece.cross, sums, piece.out);
     });
 }
 
-/// One panel of the hidden layer: its inputs, then means; its products with the rows; where they go in the end.
+/// One panel of the hidden layer: its inputs, later means; its products with the rows; their place in the result.
 struct Piece<'a, T> {
     x: &'a mut [Strip<T>],
     cross: &'a mut [Strip<T>],
@@ -186,10 +188,10 @@ fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2
     let (visible, hidden) = (cpu.lowered.visible(), cpu.lowered.hidden());
     let (n, m, rows) = (visible.columns(), hidden.columns(), chunk.range.len());
     let (level, up, scratch) = (cpu.level, &cpu.packed.up, &mut cpu.scratch);
-    let much = worth_threads(rows, n, m);
+    let parallel = worth_threads(rows, n, m);
     let from = &cpu.slots[chunk.slot].visible;
-    scratch.load_both(level, much, from, &chunk.range, visible.unit().width(), &up.panels);
-    inputs(level, much, |p| up.panels.panel(p), rows, scratch);
+    scratch.load_both(level, parallel, from, &chunk.range, visible.unit().width(), &up.panels);
+    inputs(level, parallel, |p| up.panels.panel(p), rows, scratch);
     let x = &scratch.inputs;
     let block = |first: usize| {
         let (mut input, mut t) = (vec![T::zero(); m], Array2::zeros(hidden.eta().dim()));
@@ -204,7 +206,7 @@ fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2
         (sums, means)
     };
     let firsts = (0..rows).step_by(ROWS);
-    for (first, (sums, means)) in firsts.clone().zip(threads::map(much, firsts, block)) {
+    for (first, (sums, means)) in firsts.clone().zip(threads::map(parallel, firsts, block)) {
         *total += &sums;
         for (r, row) in means.chunks_exact(m).enumerate() {
             for (p, numbers) in row.chunks(WIDTH).enumerate() {
@@ -213,32 +215,32 @@ fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2
         }
     }
     strips_of(total.row(0).iter().copied(), &mut scratch.sums);
-    let across = chunk.across(level, &scratch.across);
+    let product = chunk.cross_product(level, &scratch.transposed);
     let pieces = pieces(&mut scratch.inputs, rows, &mut scratch.cross, out);
     let pieces = pieces.zip(&scratch.sums).enumerate();
-    threads::each(much, pieces, |(p, (Piece { x, cross, out }, sums))| across.run(p, x, cross, sums, out));
-    scratch.across_few(level, chunk.finish, chunk.may_wait, out);
+    threads::each(parallel, pieces, |(p, (Piece { x, cross, out }, sums))| product.run(p, x, cross, sums, out));
+    scratch.cross_small_batch(level, chunk.finish, chunk.may_defer, out);
 }
 
 impl<T: Real> Scratch<T> {
-    /// Takes a chunk of visible rows as they are and transposed, and makes room for what becomes of them.
+    /// Takes a chunk of visible rows as they are and transposed, and makes room for the products.
     fn load_both(
         &mut self,
         level: Level,
-        much: bool,
-        rows: &Rows<T>,
+        parallel: bool,
+        rows: &LayerStates<T>,
         range: &Range<usize>,
         width: usize,
         panels: &Panels<T>,
     ) {
-        self.load(level, much, rows, range, width, panels);
+        self.load(level, parallel, rows, range, width, panels);
         self.cross.resize(panels.strips().len(), Strip::zero());
         match rows.bits().filter(|_| self.forward.is_done()) {
             Some(bits) => {
-                self.few.load(bits);
-                self.across.set_done();
+                self.small_batch.load(bits);
+                self.transposed.set_done();
             }
-            None => self.across.load_transposed(level, much, &self.forward, rows, range),
+            None => self.transposed.load_transposed(level, parallel, &self.forward, rows, range),
         }
     }
 }
@@ -249,8 +251,8 @@ fn visible_sums<T: Real>(cpu: &Cpu<T>, slot: Slot, weights: Option<&[T]>, out: &
     let n_sums = if side.unit().quadratic() { 2 } else { 1 };
     // The first statistic is x, so rows of numbers are their own statistics.
     if side.two_values().is_some() || n_sums == 2 || (side.unit().width() == 1 && side.unit().n_stats() == 1) {
-        let much = worth_threads(rows.len() / 8, side.columns(), WIDTH);
-        return rows.sums(cpu.level, much, weights, out.slice_mut(s![..n_sums, ..]));
+        let parallel = worth_threads(rows.len() / 8, side.columns(), WIDTH);
+        return rows.sums(cpu.level, parallel, weights, out.slice_mut(s![..n_sums, ..]));
     }
     let mut x = vec![T::zero(); side.columns()];
     let (mut t, mut part) = (Array2::zeros(out.dim()), Array2::zeros(out.dim()));

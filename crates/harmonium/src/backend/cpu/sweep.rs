@@ -1,10 +1,10 @@
-//! A half-step of many chains: the given layer's rows times the weights, then a draw of the other layer.
+//! A half-step of many chains: the rows of one layer times the weights, then a draw of the other layer.
 
 use super::epilogue::{self, Draw};
+use super::layer_states::{Form, LayerStates};
 use super::normals::{self, Spread};
 use super::packed::Direction;
 use super::panels::{Panel, Strip, WIDTH};
-use super::rows::{Form, Rows};
 use super::simd::Level;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, worth_threads};
 use crate::backend::{Slot, Sweeps};
@@ -23,7 +23,7 @@ pub fn run<T: Real>(cpu: &mut Cpu<T>, slot: Slot, sweeps: Sweeps<T>) {
     let chains = &mut cpu.slots[slot];
     let beta = sweeps.beta;
     for step in sweeps.first..sweeps.first + sweeps.steps {
-        if !chains.waiting {
+        if !chains.hidden_drawn {
             let key = sweeps.key.of(Purpose::Hidden).step(step);
             let up = Half { level: cpu.level, direction: &cpu.packed.up, from: visible, to: hidden, key, beta };
             up.run(&chains.visible, &mut chains.hidden, &mut cpu.scratch, ready);
@@ -32,10 +32,10 @@ pub fn run<T: Real>(cpu: &mut Cpu<T>, slot: Slot, sweeps: Sweeps<T>) {
         let key = sweeps.key.of(Purpose::Visible).step(step);
         let down = Half { level: cpu.level, direction: &cpu.packed.down, from: hidden, to: visible, key, beta };
         down.run(&chains.hidden, &mut chains.visible, &mut cpu.scratch, false);
-        if let Some(kept) = &chains.kept {
-            chains.visible.keep(kept);
+        if let Some(clamped) = &chains.clamped {
+            chains.visible.restore(clamped);
         }
-        chains.waiting = false;
+        chains.hidden_drawn = false;
     }
 }
 
@@ -50,8 +50,8 @@ struct Half<'a, T> {
 }
 
 impl<T: Real> Half<'_, T> {
-    /// Draws `to`; its inputs may be `ready` in `scratch.inputs`.
-    fn run(&self, from: &Rows<T>, to: &mut Rows<T>, scratch: &mut Scratch<T>, ready: bool) {
+    /// Draws `to`. If its inputs are `ready`, they are in `scratch.inputs`.
+    fn run(&self, from: &LayerStates<T>, to: &mut LayerStates<T>, scratch: &mut Scratch<T>, ready: bool) {
         let len = from.len();
         let form = Form::of(self.to);
         match form {
@@ -60,19 +60,19 @@ impl<T: Real> Half<'_, T> {
             Form::Values | Form::Numbers => drop(to.numbers_mut(form, len, self.to.columns())),
         }
         for range in row_chunks(len) {
-            let much = worth_threads(range.len(), self.from.columns(), self.to.columns());
+            let parallel = worth_threads(range.len(), self.from.columns(), self.to.columns());
             if !ready {
-                scratch.load(self.level, much, from, &range, self.from.unit().width(), &self.direction.panels);
+                scratch.load(self.level, parallel, from, &range, self.from.unit().width(), &self.direction.panels);
             }
             if form == Form::Bits {
-                self.draw_bits(much, &range, to, scratch, ready);
+                self.draw_bits(parallel, &range, to, scratch, ready);
             } else if self.to.unit().quadratic() && self.beta.is_none() {
-                self.draw_numbers(much, &range, to, scratch, ready);
+                self.draw_numbers(parallel, &range, to, scratch, ready);
             } else {
                 if !ready {
-                    inputs(self.level, much, |p| self.direction.panels.panel(p), range.len(), scratch);
+                    inputs(self.level, parallel, |p| self.direction.panels.panel(p), range.len(), scratch);
                 }
-                self.draw_rows(much, &range, to, &scratch.inputs);
+                self.draw_rows(parallel, &range, to, &scratch.inputs);
             }
         }
         if form == Form::Bits {
@@ -81,7 +81,14 @@ impl<T: Real> Half<'_, T> {
     }
 
     /// Products, if the inputs are not ready, and draws, panel by panel.
-    fn draw_bits(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, scratch: &mut Scratch<T>, ready: bool) {
+    fn draw_bits(
+        &self,
+        parallel: bool,
+        range: &Range<usize>,
+        to: &mut LayerStates<T>,
+        scratch: &mut Scratch<T>,
+        ready: bool,
+    ) {
         let (forward, direction) = (&scratch.forward, self.direction);
         let len = to.len();
         let beta = self.beta.map(|b| &b[range.clone()]);
@@ -94,11 +101,18 @@ impl<T: Real> Half<'_, T> {
             epilogue::draw(self.level, x, direction.odds(panel, beta), draw, &mut words[range.clone()]);
         };
         let panels = scratch.inputs.chunks_mut(range.len()).zip(words.chunks_mut(len));
-        threads::each(much, panels.enumerate(), task);
+        threads::each(parallel, panels.enumerate(), task);
     }
 
     /// The same for Gaussian units.
-    fn draw_numbers(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, scratch: &mut Scratch<T>, ready: bool) {
+    fn draw_numbers(
+        &self,
+        parallel: bool,
+        range: &Range<usize>,
+        to: &mut LayerStates<T>,
+        scratch: &mut Scratch<T>,
+        ready: bool,
+    ) {
         let (forward, direction, columns) = (&scratch.forward, self.direction, self.to.columns());
         let len = to.len();
         let task = |(panel, (x, out)): (usize, (&mut [Strip<T>], ArrayViewMut2<T>))| {
@@ -112,11 +126,11 @@ impl<T: Real> Half<'_, T> {
         // The buffer has the shape by construction.
         let Ok(mut numbers) = ArrayViewMut2::from_shape((range.len(), columns), numbers) else { return };
         let panels = scratch.inputs.chunks_mut(range.len()).zip(numbers.axis_chunks_iter_mut(Axis(1), WIDTH));
-        threads::each(much, panels.enumerate(), task);
+        threads::each(parallel, panels.enumerate(), task);
     }
 
     /// Draws row by row, for units with several columns or more than two values, and for numbers at other temperatures.
-    fn draw_rows(&self, much: bool, range: &Range<usize>, to: &mut Rows<T>, inputs: &[Strip<T>]) {
+    fn draw_rows(&self, parallel: bool, range: &Range<usize>, to: &mut LayerStates<T>, inputs: &[Strip<T>]) {
         let (unit, columns, sites, len) = (self.to.unit(), self.to.columns(), self.to.sites(), to.len());
         let draw = |r: usize, buffer: &mut Buffer<T>, x: &mut [T]| {
             gather(inputs, range.len(), r, &mut buffer.input);
@@ -138,7 +152,7 @@ impl<T: Real> Half<'_, T> {
         let form = Form::of(self.to);
         if form != Form::Codes {
             let numbers = &mut to.numbers_mut(form, len, columns)[range.start * columns..range.end * columns];
-            return threads::each(much, numbers.chunks_mut(ROWS * columns).enumerate(), |(block, rows)| {
+            return threads::each(parallel, numbers.chunks_mut(ROWS * columns).enumerate(), |(block, rows)| {
                 let mut buffer = buffer();
                 for (r, x) in rows.chunks_mut(columns).enumerate() {
                     draw(block * ROWS + r, &mut buffer, x);
@@ -146,7 +160,7 @@ impl<T: Real> Half<'_, T> {
             });
         }
         let codes = &mut to.codes_mut(len, sites)[range.start * sites..range.end * sites];
-        threads::each(much, codes.chunks_mut(ROWS * sites).enumerate(), |(block, rows)| {
+        threads::each(parallel, codes.chunks_mut(ROWS * sites).enumerate(), |(block, rows)| {
             let (mut buffer, mut x) = (buffer(), vec![T::zero(); columns]);
             for (r, codes) in rows.chunks_mut(sites).enumerate() {
                 draw(block * ROWS + r, &mut buffer, &mut x);
@@ -158,7 +172,7 @@ impl<T: Real> Half<'_, T> {
     }
 }
 
-/// What drawing one row needs.
+/// Buffers for drawing one row.
 struct Buffer<T> {
     input: Vec<T>,
     uniforms: Vec<T>,
@@ -168,13 +182,13 @@ struct Buffer<T> {
 /// All inputs of the `rows` rows loaded in `scratch.forward`, from the panels of a direction.
 pub fn inputs<'a, T: Real>(
     level: Level,
-    much: bool,
+    parallel: bool,
     panel: impl Fn(usize) -> Panel<'a, T> + Sync + Send,
     rows: usize,
     scratch: &mut Scratch<T>,
 ) {
     let forward = &scratch.forward;
-    threads::each(much, scratch.inputs.chunks_mut(rows).enumerate(), |(p, x)| {
+    threads::each(parallel, scratch.inputs.chunks_mut(rows).enumerate(), |(p, x)| {
         forward.product(level, false, panel(p), x);
     });
 }

@@ -24,7 +24,7 @@ pub struct Builtin {
     /// The kind of visible units for it.
     pub visible: &'static str,
     /// Makes it. The argument follows the name and a colon; an error states what it may be.
-    pub make: fn(argument: Option<&str>) -> std::result::Result<Memory, String>,
+    make: fn(argument: Option<&str>) -> std::result::Result<Memory, String>,
 }
 
 /// The list.

@@ -16,7 +16,7 @@ pub(super) const WRITER: Writer = Writer {
 fn check(table: &TableHead) -> Outcome {
     match table.alphabet {
         Some(_) => Ok(()),
-        None => Err("only models trained on sequences have letters for their codes; write .npy instead".into()),
+        None => Err("these rows are not sequences: FASTA is for the visible rows of a model trained on sequences; write .npy instead".into()),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::epilogue::{self, Draw, Odds};
 use super::factor::Operand;
+use super::layer_states::LayerStates;
 use super::panels::{self, Panels, Strip, WIDTH, panels_of};
-use super::rows::Rows;
 use super::simd::{Isa, Level};
 use crate::rng::Key;
 use crate::units::Kind;
@@ -24,7 +24,7 @@ impl Product {
     pub fn new(level: Level, kind: Kind, states: &States<f32>, columns: usize, short: bool) -> Result<Product> {
         let (rows, sites) = (states.rows(), states.sites());
         let lowered = Rbm::<f32>::new(kind.clone(), sites, Kind::new("bernoulli", &Default::default())?, 1)?.lower();
-        let (mut loaded, mut factor, mut panels) = (Rows::default(), Operand::default(), Panels::default());
+        let (mut loaded, mut factor, mut panels) = (LayerStates::default(), Operand::default(), Panels::default());
         loaded.load(lowered.visible(), states, None);
         factor.short = short;
         factor.load(level, false, &loaded, &(0..rows), kind.unit::<f32>().width());
@@ -58,8 +58,8 @@ pub fn draw(level: Level, rows: usize) -> impl FnMut() -> u32 {
     }
 }
 
-/// Twelve registers of N numbers, each multiplied and added to `times` times: enough of them that none waits for another. They
-/// have names, because the compiler may do as it likes with arrays of arrays.
+/// Twelve registers of N numbers, each multiplied and added to `times` times: enough of them that none depends on the one before. They
+/// have names, because the compiler does not keep arrays of arrays in registers.
 macro_rules! multiply_add {
     ($name:ident, $n:literal, $fused:expr $(, $features:literal)?) => {
         multiply_add!($name, $n, $fused $(, $features)?; a b c d e f g h i j k l);

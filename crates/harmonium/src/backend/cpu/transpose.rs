@@ -1,4 +1,4 @@
-//! Small blocks of numbers, transposed in registers: the compiler would move one number at a time.
+//! Transposes of small blocks of numbers, in registers: the compiler would move one number at a time.
 
 use crate::real::Real;
 use std::any::TypeId;
@@ -9,7 +9,7 @@ use std::any::TypeId;
 ///
 /// With eight rows the processor must have AVX, as it does on every level but the portable one.
 #[inline(always)]
-pub unsafe fn turned<T: Real, const R: usize>(a: [[T; 4]; R]) -> [[T; R]; 4] {
+pub unsafe fn transposed<T: Real, const R: usize>(a: [[T; 4]; R]) -> [[T; R]; 4] {
     #[cfg(target_arch = "x86_64")]
     if TypeId::of::<T>() == TypeId::of::<f32>() {
         // SAFETY: T is f32 and R is known, so types of the same size are exchanged, for which every bit pattern is a value.
@@ -22,13 +22,13 @@ pub unsafe fn turned<T: Real, const R: usize>(a: [[T; 4]; R]) -> [[T; R]; 4] {
             }
         }
     }
-    let mut turned = [[T::zero(); R]; 4];
+    let mut transposed = [[T::zero(); R]; 4];
     for (r, row) in a.iter().enumerate() {
-        for (column, x) in turned.iter_mut().zip(row) {
+        for (column, x) in transposed.iter_mut().zip(row) {
             column[r] = *x;
         }
     }
-    turned
+    transposed
 }
 
 #[cfg(target_arch = "x86_64")]

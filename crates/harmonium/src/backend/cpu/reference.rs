@@ -1,14 +1,14 @@
-//! Scalar twins: what each kernel computes, one number at a time, and that every level computes the same bits.
+//! Reference kernels: what each kernel computes, one number at a time, and tests that every level computes the same bits.
 
+use super::bit_planes::BitPlanes;
 use super::dense::{self, Packed};
 use super::epilogue::{self, Draw, Heat, Odds};
 use super::factor::Operand;
-use super::lists::Lists;
+use super::index_lists::IndexLists;
+use super::layer_states::LayerStates;
+use super::lookup_tables::CodeWords;
 use super::panels::{Strip, WIDTH};
-use super::planes::Planes;
-use super::rows::Rows;
-use super::russians::Codes;
-use super::{Level, lists, russians};
+use super::{Level, index_lists, lookup_tables};
 use crate::math::{logistic, softplus};
 use crate::real::Real;
 use crate::rng::Key;
@@ -46,17 +46,17 @@ impl Numbers {
     }
 }
 
-pub fn planes_of(bits: &[Vec<bool>]) -> Planes {
+pub fn bit_planes_of(bits: &[Vec<bool>]) -> BitPlanes {
     let mut packed = crate::Bits::new(bits[0].len());
     bits.iter().for_each(|row| packed.push(row.iter().copied()));
-    let mut planes = Planes::default();
-    planes.load(bits[0].len(), (0..bits.len()).map(|r| packed.row(r)));
-    assert_eq!(planes.bits(), packed);
-    planes
+    let mut bit_planes = BitPlanes::default();
+    bit_planes.load(bits[0].len(), (0..bits.len()).map(|r| packed.row(r)));
+    assert_eq!(bit_planes.bits(), packed);
+    bit_planes
 }
 
-/// Twin of `russians`: five columns are summed one after another, then added to the total.
-pub fn russian_twin<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
+/// Reference of `lookup_tables`: five columns are summed one after another, then added to the total.
+pub fn tables_reference<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
     let mut total = T::zero();
     for (bits, strips) in row.chunks(5).zip(panel.chunks(5)) {
         let mut sum = T::zero();
@@ -68,43 +68,43 @@ pub fn russian_twin<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
     total
 }
 
-/// Twin of `lists`: within 256 columns, four set ones are summed in two pairs, then added to the total.
-fn list_twin<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
+/// Reference of `index_lists`: within 256 columns, four set ones are summed in two pairs, then added to the total.
+fn lists_reference<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
     let mut total = T::zero();
     for (bits, strips) in row.chunks(256).zip(panel.chunks(256)) {
         let set: Vec<T> = bits.iter().zip(strips).filter(|(b, _)| **b).map(|(_, s)| s.0[c]).collect();
         for four in set.chunks(4) {
             match four {
                 [p, q, s, t] => total += (*p + *q) + (*s + *t),
-                few => few.iter().for_each(|x| total += *x),
+                small_batch => small_batch.iter().for_each(|x| total += *x),
             }
         }
     }
     total
 }
 
-fn products_equal_their_twins<T: Real>() {
+fn products_equal_their_reference<T: Real>() {
     let mut r = Numbers(0);
     for ((rows, columns), kind) in SHAPES.into_iter().flat_map(|s| (0..4).map(move |k| (s, k))) {
         for density in [0.0, 0.1, 0.5, 1.0] {
             let bits = r.bits(rows, columns, density);
-            let planes = planes_of(&bits);
+            let bit_planes = bit_planes_of(&bits);
             let panel: Vec<Strip<T>> = r.strips(columns, kind);
-            let (mut codes, mut list) = (Codes::default(), Lists::default());
-            codes.load(&planes, &(0..rows));
+            let (mut codes, mut list) = (CodeWords::default(), IndexLists::default());
+            codes.load(&bit_planes, &(0..rows));
             for level in Level::available() {
-                list.load(level, true, &planes, &(0..rows));
+                list.load(level, true, &bit_planes, &(0..rows));
                 let (mut a, mut b) = (vec![Strip([T::one(); WIDTH]); rows], vec![Strip([T::one(); WIDTH]); rows]);
-                russians::product(level, false, &codes, &panel, &mut a);
-                lists::product(level, false, &list, &panel, &mut b);
+                lookup_tables::product(level, false, &codes, &panel, &mut a);
+                index_lists::product(level, false, &list, &panel, &mut b);
                 for (i, c) in (0..rows).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
-                    assert!(a[i].0[c] == russian_twin(&bits[i], &panel, c), "{rows} x {columns}, {}", level.name());
-                    assert!(b[i].0[c] == list_twin(&bits[i], &panel, c), "{rows} x {columns}, {}", level.name());
+                    assert!(a[i].0[c] == tables_reference(&bits[i], &panel, c), "{rows} x {columns}, {}", level.name());
+                    assert!(b[i].0[c] == lists_reference(&bits[i], &panel, c), "{rows} x {columns}, {}", level.name());
                 }
                 // Added to itself a product is twice itself, to rounding.
                 let (once_a, once_b) = (a.clone(), b.clone());
-                russians::product(level, true, &codes, &panel, &mut a);
-                lists::product(level, true, &list, &panel, &mut b);
+                lookup_tables::product(level, true, &codes, &panel, &mut a);
+                index_lists::product(level, true, &list, &panel, &mut b);
                 let size = if kind == 2 { T::min_positive_value().f64() } else { 1e4 * columns as f64 };
                 for (i, c) in (0..rows).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
                     for (twice, once) in [(a[i].0[c], once_a[i].0[c]), (b[i].0[c], once_b[i].0[c])] {
@@ -117,13 +117,13 @@ fn products_equal_their_twins<T: Real>() {
 }
 
 #[test]
-fn products_of_bits_equal_their_scalar_twins() {
-    products_equal_their_twins::<f32>();
-    products_equal_their_twins::<f64>();
+fn products_of_bits_equal_their_scalar_reference() {
+    products_equal_their_reference::<f32>();
+    products_equal_their_reference::<f64>();
 }
 
-/// Twin of products with integers: runs of 200 columns are exact, then numbers, and added one after another.
-fn short_twin<T: Real>(row: &[bool], panel: &[Strip<i16>], step: T, c: usize) -> T {
+/// Reference of products with integers: runs of 200 columns are exact, then numbers, and added one after another.
+fn short_reference<T: Real>(row: &[bool], panel: &[Strip<i16>], step: T, c: usize) -> T {
     let run = |(bits, strips): (&[bool], &[Strip<i16>])| -> i64 {
         bits.iter().zip(strips).filter(|(b, _)| **b).map(|(_, s)| i64::from(s.0[c])).sum()
     };
@@ -131,7 +131,7 @@ fn short_twin<T: Real>(row: &[bool], panel: &[Strip<i16>], step: T, c: usize) ->
     runs.reduce(|a, b| a + b).unwrap_or_default()
 }
 
-fn short_products_equal_their_twin<T: Real>() {
+fn short_products_equal_their_reference<T: Real>() {
     let mut r = Numbers(1);
     for (rows, columns) in SHAPES.into_iter().chain([(3, 200), (4, 201), (2, 1000)]) {
         // Of both signs, and as large as a run of one sign may be.
@@ -139,13 +139,13 @@ fn short_products_equal_their_twin<T: Real>() {
             let bits = r.bits(rows, columns, if low == high { 1.0 } else { 0.5 });
             let number = |r: &mut Numbers| (low + (high - low) * r.uniform()).round() as i16;
             let panel: Vec<Strip<i16>> = (0..columns).map(|_| Strip(std::array::from_fn(|_| number(&mut r)))).collect();
-            let (mut codes, step) = (Codes::default(), T::of(0.3));
-            codes.load(&planes_of(&bits), &(0..rows));
+            let (mut codes, step) = (CodeWords::default(), T::of(0.3));
+            codes.load(&bit_planes_of(&bits), &(0..rows));
             for level in Level::available() {
                 let mut out = vec![Strip([T::one(); WIDTH]); rows];
-                russians::short_product(level, &codes, (&panel, step), &mut out);
+                lookup_tables::short_product(level, &codes, (&panel, step), &mut out);
                 for (i, c) in (0..rows).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
-                    let want = short_twin(&bits[i], &panel, step, c);
+                    let want = short_reference(&bits[i], &panel, step, c);
                     assert!(out[i].0[c] == want, "{rows} x {columns}, {}: {} {want}", level.name(), out[i].0[c]);
                 }
             }
@@ -154,9 +154,9 @@ fn short_products_equal_their_twin<T: Real>() {
 }
 
 #[test]
-fn products_of_bits_with_integers_equal_their_scalar_twin() {
-    short_products_equal_their_twin::<f32>();
-    short_products_equal_their_twin::<f64>();
+fn products_of_bits_with_integers_equal_their_scalar_reference() {
+    short_products_equal_their_reference::<f32>();
+    short_products_equal_their_reference::<f64>();
 }
 
 /// Lists of codes are the one-hot rows, and a transposed factor is the transpose, in every form.
@@ -165,19 +165,19 @@ fn transposes_and_codes_are_the_matrices_they_stand_for() {
     let mut r = Numbers(7);
     for (rows, columns) in SHAPES {
         let bits = r.bits(rows, columns, 0.3);
-        let turned: Vec<Vec<bool>> = (0..columns).map(|c| bits.iter().map(|row| row[c]).collect()).collect();
-        let (planes, mut out) = (planes_of(&bits), Planes::default());
-        planes.transpose(&(0..rows), &mut out);
-        assert_eq!(out, planes_of(&turned));
-        let (mut list, mut back) = (Lists::default(), Lists::default());
+        let transposed: Vec<Vec<bool>> = (0..columns).map(|c| bits.iter().map(|row| row[c]).collect()).collect();
+        let (bit_planes, mut out) = (bit_planes_of(&bits), BitPlanes::default());
+        bit_planes.transpose(&(0..rows), &mut out);
+        assert_eq!(out, bit_planes_of(&transposed));
+        let (mut list, mut back) = (IndexLists::default(), IndexLists::default());
         let level = Level::available()[0];
-        list.load(level, true, &planes, &(0..rows));
+        list.load(level, true, &bit_planes, &(0..rows));
         list.transpose(true, &mut back);
         let panel: Vec<Strip<f64>> = r.strips(rows, 0);
         let mut product = vec![Strip::zero(); columns];
-        lists::product(level, false, &back, &panel, &mut product);
+        index_lists::product(level, false, &back, &panel, &mut product);
         for (c, strip) in product.iter().enumerate() {
-            assert!((0..WIDTH).all(|k| strip.0[k] == list_twin(&turned[c], &panel, k)));
+            assert!((0..WIDTH).all(|k| strip.0[k] == lists_reference(&transposed[c], &panel, k)));
         }
     }
     for (rows, sites, states) in [(1, 1, 2), (3, 4, 3), (40, 30, 21), (5, 3, 300)] {
@@ -186,15 +186,15 @@ fn transposes_and_codes_are_the_matrices_they_stand_for() {
             .chunks(sites)
             .map(|row| (0..sites * states).map(|c| usize::from(row[c / states]) == c % states).collect())
             .collect();
-        let (mut list, mut want) = (Lists::default(), Lists::default());
+        let (mut list, mut want) = (IndexLists::default(), IndexLists::default());
         list.load_codes(false, &codes, sites, states);
-        want.load(Level::available()[0], false, &planes_of(&one_hot), &(0..rows));
+        want.load(Level::available()[0], false, &bit_planes_of(&one_hot), &(0..rows));
         assert_eq!(list.entries(), want.entries());
     }
 }
 
-/// Twin of `dense`: fused in the order of the strips, 256 of them by themselves.
-fn dense_twin<T: Real>(x: impl Fn(usize) -> T, panel: &[Strip<T>], c: usize) -> T {
+/// Reference of `dense`: fused in the order of the strips, 256 of them by themselves.
+fn dense_reference<T: Real>(x: impl Fn(usize) -> T, panel: &[Strip<T>], c: usize) -> T {
     let mut total = T::zero();
     for (strips, first) in panel.chunks(256).zip((0..).step_by(256)) {
         let fused = |sum: T, (k, strip): (usize, &Strip<T>)| x(first + k).mul_add(strip.0[c], sum);
@@ -203,38 +203,39 @@ fn dense_twin<T: Real>(x: impl Fn(usize) -> T, panel: &[Strip<T>], c: usize) -> 
     total
 }
 
-fn dense_products_equal_their_twin<T: Real>() {
+fn dense_products_equal_their_reference<T: Real>() {
     let (mut r, mut packed) = (Numbers(3), Packed::default());
     for ((rows, columns), kind) in SHAPES.into_iter().flat_map(|s| (0..4).map(move |k| (s, k))) {
         let strips: Vec<Strip<T>> = r.strips((rows * columns).div_ceil(WIDTH), kind);
         let x: Vec<T> = strips.iter().flat_map(|strip| strip.0).take(rows * columns).collect();
         let (panel, tall) = (r.strips(columns, kind), r.strips(rows, kind));
         for level in Level::available() {
-            for (turned, panel, width) in
+            for (transposed, panel, width) in
                 [(false, &panel, 32), (true, &tall, 32), (false, &panel, 9), (true, &tall, 20)]
             {
-                match turned {
-                    true => packed.load_turned(level, true, columns, &x),
-                    false => packed.load(level, true, columns, &x),
+                if transposed {
+                    packed.load_transposed(level, true, columns, &x);
+                } else {
+                    packed.load(level, true, columns, &x);
                 }
-                let number = |i: usize, k: usize| if turned { x[k * columns + i] } else { x[i * columns + k] };
+                let number = |i: usize, k: usize| if transposed { x[k * columns + i] } else { x[i * columns + k] };
                 let mut seen = 0;
                 dense::each_group(level, &packed, panel, width, |group, sums| {
                     assert_eq!(group.start, seen);
                     seen = group.end;
                     for (i, sums) in group.zip(sums) {
                         for c in 0..width {
-                            let want = dense_twin(|k| number(i, k), panel, c);
+                            let want = dense_reference(|k| number(i, k), panel, c);
                             assert!(sums.0[c] == want, "{i}, {c} of {rows} x {columns}, {}", level.name());
                         }
                     }
                 });
-                assert_eq!(seen, if turned { columns } else { rows });
+                assert_eq!(seen, if transposed { columns } else { rows });
                 let mut out = vec![Strip([T::one(); WIDTH]); seen];
                 dense::product(level, false, &packed, panel, &mut out);
                 dense::product(level, true, &packed, panel, &mut out);
                 for (i, c) in (0..seen).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
-                    let once = dense_twin(|k| number(i, k), panel, c);
+                    let once = dense_reference(|k| number(i, k), panel, c);
                     assert!(out[i].0[c] == once + once, "{i}, {c} of {rows} x {columns}, {}", level.name());
                 }
             }
@@ -243,13 +244,13 @@ fn dense_products_equal_their_twin<T: Real>() {
 }
 
 #[test]
-fn products_of_numbers_equal_their_scalar_twin() {
-    dense_products_equal_their_twin::<f32>();
-    dense_products_equal_their_twin::<f64>();
+fn products_of_numbers_equal_their_scalar_reference() {
+    dense_products_equal_their_reference::<f32>();
+    dense_products_equal_their_reference::<f64>();
 }
 
 /// Means, sums, weights and draws of one number at a time; inputs from −10⁴ to 10⁴.
-fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
+fn epilogue_equals_its_reference<T: Real>(tolerance: f64) {
     let mut r = Numbers(5);
     for (rows, kind) in [(1, 0), (63, 0), (65, 1), (130, 3)] {
         let x: Vec<Strip<T>> = r.strips(rows, kind);
@@ -329,12 +330,12 @@ fn epilogue_equals_its_twin<T: Real>(tolerance: f64) {
 }
 
 #[test]
-fn the_epilogue_equals_its_scalar_twin() {
-    epilogue_equals_its_twin::<f32>(3e-7);
-    epilogue_equals_its_twin::<f64>(1e-15);
+fn the_epilogue_equals_its_scalar_reference() {
+    epilogue_equals_its_reference::<f32>(3e-7);
+    epilogue_equals_its_reference::<f64>(1e-15);
 }
 
-/// Whether lists or code words are used is a matter of cost: both give the product.
+/// Index lists or lookup tables, chosen by cost, give the same product.
 #[test]
 fn factors_of_any_density_give_the_product() {
     let mut r = Numbers(11);
@@ -344,14 +345,14 @@ fn factors_of_any_density_give_the_product() {
         bits.iter().for_each(|row| packed.push(row.iter().copied()));
         let kind = crate::units::Kind::new("bernoulli", &Default::default()).unwrap();
         let lowered = crate::Rbm::<f64>::new(kind.clone(), 100, kind, 1).unwrap().lower();
-        let (mut rows, mut factor) = (Rows::default(), Operand::default());
+        let (mut rows, mut factor) = (LayerStates::default(), Operand::default());
         rows.load(lowered.visible(), &crate::States::Bits(packed), None);
         factor.load(Level::available()[0], false, &rows, &(20..90), 1);
         let panel: Vec<Strip<f64>> = r.strips(100, 0);
         let mut out = vec![Strip::zero(); 70];
         factor.product(Level::available()[0], false, &panel[..], &mut out);
         for (i, c) in (0..70).flat_map(|i| (0..WIDTH).map(move |c| (i, c))) {
-            assert!((out[i].0[c] - list_twin(&bits[20 + i], &panel, c)).abs() < 1e-13);
+            assert!((out[i].0[c] - lists_reference(&bits[20 + i], &panel, c)).abs() < 1e-13);
         }
     }
 }

@@ -1,13 +1,13 @@
-//! A few rows of bits, and their transpose, times numbers in all panels.
+//! Small batches: at most twenty rows of bits, or their transpose, times the numbers of all panels.
 //!
-//! With so few rows the work around a product counts as much as the product. The rows themselves are no lists: their set bits
-//! are looked for while the strips are added, for two panels at a time. Of the transpose, five rows at a time have 32 possible
-//! sums, which are tabulated as in `russians`; a column looks up one of each table, and the sum goes straight to where it
-//! belongs. No branch depends on a bit, as in lists of a few entries, whose end the processor does not expect: that costs as
-//! much time as adding ten strips.
+//! With so few rows the work around a product costs as much as the product. The rows are not made into index lists: their set bits
+//! are found while the strips are added, for two panels at a time. Of the transpose, five rows have 32 possible sums, which are
+//! tabulated as in `lookup_tables`; a column looks up one sum of each table, and the total goes straight to its place. No branch
+//! depends on a bit. In lists of a few entries the processor mispredicts where a list ends, which costs as much as adding ten
+//! strips.
 
+use super::bit_planes::BitPlanes;
 use super::panels::{Panels, Strip, WIDTH};
-use super::planes::Planes;
 use super::simd::{Level, dispatch};
 use crate::real::Real;
 use std::ops::Range;
@@ -17,77 +17,79 @@ const GROUP: usize = 5;
 /// Sums of a group.
 const SUMS: usize = 1 << GROUP;
 /// Most rows: four tables of 4 kB, which leave room in the first-level cache.
-pub const MOST: usize = 4 * GROUP;
+pub const MOST_ROWS: usize = 4 * GROUP;
 
-/// A few rows of bits, whose transpose meets numbers: a strip per row, panel after panel.
+/// A small batch whose transpose is multiplied by numbers: a strip per row, panel after panel. Its product may be deferred until
+/// the next small batch comes, to look up both together.
 #[derive(Default)]
-pub struct Few<T> {
+pub struct SmallBatch<T> {
+    /// Rows of the deferred batch and of the one loaded last.
     rows: usize,
-    /// How many of them wait for others, to be looked up together, and their numbers.
-    waiting: usize,
-    waited: Vec<Strip<T>>,
+    /// Rows of the deferred batch, which come first, and their numbers.
+    deferred: usize,
+    deferred_strips: Vec<Strip<T>>,
     /// The rows transposed: a word for every column.
     words: Vec<u32>,
     /// How often the numbers of every row count.
-    scales: [T; MOST],
-    turned: Planes,
+    scales: [T; MOST_ROWS],
+    transposed: BitPlanes,
     /// A table for every group, of one panel at a time. The first sum of each is 0.
     tables: Vec<Strip<T>>,
 }
 
-impl<T: Real> Few<T> {
-    /// Takes rows, at most [`MOST`] with those that wait.
-    pub fn load(&mut self, bits: &Planes) {
-        bits.transpose(&(0..bits.rows()), &mut self.turned);
-        if self.waiting == 0 {
+impl<T: Real> SmallBatch<T> {
+    /// Takes rows, at most [`MOST_ROWS`] together with the deferred ones.
+    pub fn load(&mut self, bits: &BitPlanes) {
+        bits.transpose(&(0..bits.rows()), &mut self.transposed);
+        if self.deferred == 0 {
             self.words.clear();
             self.words.resize(bits.columns(), 0);
         }
-        for (word, turned) in self.words.iter_mut().zip(self.turned.words()) {
-            *word |= turned << self.waiting;
+        for (word, transposed) in self.words.iter_mut().zip(self.transposed.words()) {
+            *word |= transposed << self.deferred;
         }
-        self.rows = self.waiting + bits.rows();
+        self.rows = self.deferred + bits.rows();
     }
 
-    /// Says how often the numbers of the rows that do not wait count.
+    /// Sets the factor of the numbers of the rows that are not deferred.
     pub fn scale(&mut self, scale: T) {
-        self.scales[self.waiting..self.rows].fill(scale);
+        self.scales[self.deferred..self.rows].fill(scale);
     }
 
-    /// Lets the rows wait for others, and keeps their numbers; `x` gets a buffer of any length for them.
-    pub fn wait(&mut self, x: &mut Vec<Strip<T>>) {
-        std::mem::swap(&mut self.waited, x);
-        self.waiting = self.rows;
+    /// Defers the product of the rows and keeps their numbers; `x` gets a buffer of any length in exchange.
+    pub fn defer(&mut self, x: &mut Vec<Strip<T>>) {
+        std::mem::swap(&mut self.deferred_strips, x);
+        self.deferred = self.rows;
     }
 
-    /// How many rows wait.
-    pub fn waiting(&self) -> usize {
-        self.waiting
+    /// Number of deferred rows.
+    pub fn deferred(&self) -> usize {
+        self.deferred
     }
 
-    /// Lets go of the rows that wait.
-    pub fn forget(&mut self) {
-        self.waiting = 0;
+    /// Drops the deferred rows.
+    pub fn drop_deferred(&mut self) {
+        self.deferred = 0;
     }
 
-    /// out[k] = Σ_r bit(r, k) · scale[r] · x[r], or += if it is to be added. `x` has the numbers of the rows that did not
-    /// wait; `out` is row after row without panels.
-    pub fn across(&mut self, level: Level, add: bool, x: &[Strip<T>], out: &mut [T]) {
+    /// out[k] = Σ_r bit(r, k) · scale[r] · x[r], or += if it is to be added. `x` has the numbers of the rows that are not
+    /// deferred; `out` is row after row without panels. Nothing is deferred afterwards.
+    pub fn transposed_product(&mut self, level: Level, add: bool, x: &[Strip<T>], out: &mut [T]) {
         let width = out.len() / self.words.len().max(1);
-        let (waiting, new) = (self.waiting, self.rows - self.waiting);
+        let (deferred, new) = (self.deferred, self.rows - self.deferred);
         self.tables.resize(self.rows.div_ceil(GROUP) * SUMS, Strip::zero());
         for (p, first) in (0..width).step_by(WIDTH).enumerate() {
             let columns = first..(first + WIDTH).min(width);
-            let x = (&self.waited[p * waiting..(p + 1) * waiting], &x[p * new..(p + 1) * new]);
+            let x = (&self.deferred_strips[p * deferred..(p + 1) * deferred], &x[p * new..(p + 1) * new]);
             tabulate(level, &self.scales, columns.len(), x, &mut self.tables);
             look_up(level, add, &self.tables, &self.words, width, columns, out);
         }
-        self.waiting = 0;
+        self.deferred = 0;
     }
 }
 
 /// x[r] = Σ_k bit(r, k) · panel[k], panel after panel of a matrix whose rows are the columns of the bits.
-pub fn products<T: Real>(level: Level, bits: &Planes, panels: &Panels<T>, x: &mut [Strip<T>]) {
+pub fn products<T: Real>(level: Level, bits: &BitPlanes, panels: &Panels<T>, x: &mut [Strip<T>]) {
     let (rows, columns) = (bits.rows().max(1), bits.columns());
     let twos = panels.strips().chunks(2 * columns).zip(x.chunks_mut(2 * rows));
     for (k, (strips, x)) in twos.enumerate() {
@@ -99,13 +101,13 @@ pub fn products<T: Real>(level: Level, bits: &Planes, panels: &Panels<T>, x: &mu
 dispatch! {
     /// Two panels, of which the second has `width` columns; the last may be alone.
     fn two<T>(
-        bits: &Planes, width: usize, panels: (&[Strip<T>], &[Strip<T>]), x: (&mut [Strip<T>], &mut [Strip<T>]),
+        bits: &BitPlanes, width: usize, panels: (&[Strip<T>], &[Strip<T>]), x: (&mut [Strip<T>], &mut [Strip<T>]),
     ) => two_body;
 }
 
 #[inline(always)]
 fn two_body<T: Real>(
-    bits: &Planes,
+    bits: &BitPlanes,
     width: usize,
     panels: (&[Strip<T>], &[Strip<T>]),
     x: (&mut [Strip<T>], &mut [Strip<T>]),
@@ -121,7 +123,7 @@ fn two_body<T: Real>(
 /// A panel and the first `N` columns of the next.
 #[inline(always)]
 fn two_of<T: Real, const N: usize>(
-    bits: &Planes,
+    bits: &BitPlanes,
     (a, b): (&[Strip<T>], &[Strip<T>]),
     (x, y): (&mut [Strip<T>], &mut [Strip<T>]),
 ) {
@@ -155,12 +157,17 @@ dispatch! {
     /// Sum k of a table is that of the rows whose bits k has, of five rows; of the first `width` columns, or of some more. The
     /// rows are in two pieces.
     fn tabulate<T>(
-        scales: &[T; MOST], width: usize, x: (&[Strip<T>], &[Strip<T>]), tables: &mut [Strip<T>],
+        scales: &[T; MOST_ROWS], width: usize, x: (&[Strip<T>], &[Strip<T>]), tables: &mut [Strip<T>],
     ) => tabulate_body;
 }
 
 #[inline(always)]
-fn tabulate_body<T: Real>(scales: &[T; MOST], width: usize, x: (&[Strip<T>], &[Strip<T>]), tables: &mut [Strip<T>]) {
+fn tabulate_body<T: Real>(
+    scales: &[T; MOST_ROWS],
+    width: usize,
+    x: (&[Strip<T>], &[Strip<T>]),
+    tables: &mut [Strip<T>],
+) {
     match width {
         ..=8 => tabulate_of::<T, 8>(scales, x, tables),
         9..=16 => tabulate_of::<T, 16>(scales, x, tables),
@@ -170,11 +177,11 @@ fn tabulate_body<T: Real>(scales: &[T; MOST], width: usize, x: (&[Strip<T>], &[S
 
 #[inline(always)]
 fn tabulate_of<T: Real, const N: usize>(
-    scales: &[T; MOST],
-    (waited, new): (&[Strip<T>], &[Strip<T>]),
+    scales: &[T; MOST_ROWS],
+    (deferred, new): (&[Strip<T>], &[Strip<T>]),
     tables: &mut [Strip<T>],
 ) {
-    for (first, rows) in [(0, waited), (waited.len(), new)] {
+    for (first, rows) in [(0, deferred), (deferred.len(), new)] {
         for (r, x) in rows.iter().enumerate() {
             let (group, i) = ((first + r) / GROUP, (first + r) % GROUP);
             let table = &mut tables[group * SUMS..(group + 1) * SUMS];
@@ -276,50 +283,56 @@ fn put<T: Real, const N: usize, const C: usize>(add: bool, parts: &[&Strip<T>; N
 #[cfg(test)]
 mod tests {
     use super::super::panels::panels_of;
-    use super::super::twins::{Numbers, planes_of, russian_twin};
+    use super::super::reference::{Numbers, bit_planes_of, tables_reference};
     use super::*;
 
-    /// Twin of `products`: set columns are summed one after another.
-    fn twin<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
+    /// Reference of `products`: set columns are summed one after another.
+    fn reference<T: Real>(row: &[bool], panel: &[Strip<T>], c: usize) -> T {
         let set = row.iter().zip(panel).filter(|(b, _)| **b);
         set.fold(T::zero(), |sum, (_, strip)| sum + strip.0[c])
     }
 
-    fn few_rows_equal_their_twins<T: Real>() {
-        let (mut r, mut few) = (Numbers(21), Few::default());
+    fn small_batches_equal_their_reference<T: Real>() {
+        let (mut r, mut small_batch) = (Numbers(21), SmallBatch::default());
         let shapes = [(1, 1, 1), (2, 31, 32), (5, 33, 45), (10, 64, 100), (11, 70, 64), (16, 129, 33), (20, 257, 130)];
         for ((rows, columns, width), kind) in shapes.into_iter().flat_map(|s| (0..4).map(move |k| (s, k))) {
             for density in [0.0, 0.3, 1.0] {
                 let bits = r.bits(rows, columns, density);
-                let turned: Vec<Vec<bool>> = (0..columns).map(|k| bits.iter().map(|row| row[k]).collect()).collect();
-                let (planes, panels) = (planes_of(&bits), panels_of(width));
+                let transposed: Vec<Vec<bool>> =
+                    (0..columns).map(|k| bits.iter().map(|row| row[k]).collect()).collect();
+                let (bit_planes, panels) = (bit_planes_of(&bits), panels_of(width));
                 let (w, y) = (r.strips::<T>(panels * columns, kind), r.strips::<T>(panels * rows, kind));
                 let matrix = Panels::of_strips(columns, width, w.clone());
                 let (scale, old) = (T::of(-0.7), T::of(0.3));
                 let scaled: Vec<Strip<T>> = y.iter().map(|y| Strip(y.0.map(|y| y * scale))).collect();
                 for level in Level::available() {
                     let mut x = vec![Strip([T::one(); WIDTH]); panels * rows];
-                    products(level, &planes, &matrix, &mut x);
+                    products(level, &bit_planes, &matrix, &mut x);
                     let within = |k: usize| 0..WIDTH.min(width - k / rows * WIDTH);
                     for (k, c) in (0..x.len()).flat_map(|k| within(k).map(move |c| (k, c))) {
                         let panel = &w[k / rows * columns..(k / rows + 1) * columns];
-                        assert!(x[k].0[c] == twin(&bits[k % rows], panel, c), "{rows} x {columns}, {}", level.name());
+                        assert!(
+                            x[k].0[c] == reference(&bits[k % rows], panel, c),
+                            "{rows} x {columns}, {}",
+                            level.name()
+                        );
                     }
-                    // Some wait for the others.
+                    // The first rows may be deferred.
                     for (add, first) in [(false, 0), (true, 0), (false, rows / 3)] {
                         let mut out = vec![old; columns * width];
                         for part in [0..first, first..rows].into_iter().filter(|p| !p.is_empty()) {
                             let mut y = y.chunks(rows).flat_map(|y| &y[part.clone()]).copied().collect::<Vec<_>>();
-                            few.load(&planes_of(&bits[part.clone()]));
-                            few.scale(scale);
-                            match part.end < rows {
-                                true => few.wait(&mut y),
-                                false => few.across(level, add, &y, &mut out),
+                            small_batch.load(&bit_planes_of(&bits[part.clone()]));
+                            small_batch.scale(scale);
+                            if part.end < rows {
+                                small_batch.defer(&mut y);
+                            } else {
+                                small_batch.transposed_product(level, add, &y, &mut out);
                             }
                         }
                         for (k, c) in (0..columns).flat_map(|k| (0..width).map(move |c| (k, c))) {
                             let panel = &scaled[c / WIDTH * rows..(c / WIDTH + 1) * rows];
-                            let sum = russian_twin(&turned[k], panel, c % WIDTH);
+                            let sum = tables_reference(&transposed[k], panel, c % WIDTH);
                             let want = if add { old + sum } else { sum };
                             assert!(out[k * width + c] == want, "{rows} x {columns} x {width}, {}", level.name());
                         }
@@ -330,8 +343,8 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_equal_their_scalar_twins() {
-        few_rows_equal_their_twins::<f32>();
-        few_rows_equal_their_twins::<f64>();
+    fn small_batches_equal_their_scalar_reference() {
+        small_batches_equal_their_reference::<f32>();
+        small_batches_equal_their_reference::<f64>();
     }
 }

@@ -1,8 +1,8 @@
 //! The states of one layer as the kernels hold them: bits in planes, codes of one-hot units, or numbers.
 
 use super::ROWS;
+use super::bit_planes::BitPlanes;
 use super::panels::{Strip, WIDTH};
-use super::planes::Planes;
 use super::simd::{Level, dispatch};
 use crate::lowered::LoweredLayer;
 use crate::real::Real;
@@ -10,7 +10,7 @@ use crate::states::{Bits, States};
 use crate::threads;
 use ndarray::{Array2, ArrayViewMut2, Axis};
 
-/// How the rows are kept.
+/// How the rows are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// Units with two values.
@@ -37,47 +37,47 @@ impl Form {
     }
 }
 
-/// Rows of states. The buffers of the forms not in use are kept for later.
+/// Rows of states of one layer. Buffers of the forms not in use are kept for later.
 #[derive(Clone, Debug, Default)]
-pub struct Rows<T> {
+pub struct LayerStates<T> {
     pub(super) form: Form,
     pub(super) len: usize,
-    pub(super) planes: Planes,
+    pub(super) bit_planes: BitPlanes,
     pub(super) codes: Vec<u16>,
     pub(super) numbers: Vec<T>,
 }
 
-/// Cells that stay as they are: which, one bit per site, and the rows they stand in.
+/// Cells that no sweep changes: which, one bit per site, and the rows that have their states.
 #[derive(Clone, Debug, Default)]
-pub struct Kept<T> {
-    known: Planes,
-    rows: Rows<T>,
+pub struct Clamped<T> {
+    known: BitPlanes,
+    rows: LayerStates<T>,
 }
 
-impl<T: Real> Kept<T> {
+impl<T: Real> Clamped<T> {
     /// The cells of these rows whose bits are set.
-    pub fn new(known: &Bits, rows: &Rows<T>) -> Kept<T> {
-        let mut planes = Planes::default();
-        planes.load(known.sites(), (0..known.rows()).map(|r| known.row(r)));
-        Kept { known: planes, rows: rows.clone() }
+    pub fn new(known: &Bits, rows: &LayerStates<T>) -> Clamped<T> {
+        let mut bit_planes = BitPlanes::default();
+        bit_planes.load(known.sites(), (0..known.rows()).map(|r| known.row(r)));
+        Clamped { known: bit_planes, rows: rows.clone() }
     }
 }
 
-impl<T: Real> Rows<T> {
-    /// Takes back the cells that stay as they are.
-    pub fn keep(&mut self, kept: &Kept<T>) {
-        let Kept { known, rows } = kept;
+impl<T: Real> LayerStates<T> {
+    /// Gives the clamped cells back their states.
+    pub fn restore(&mut self, clamped: &Clamped<T>) {
+        let Clamped { known, rows } = clamped;
         if (self.form, rows.form) == (Form::Bits, Form::Numbers) {
-            // Grey values stay grey, and the draws are the ends of the scale.
-            let columns = self.planes.columns();
-            let bit = |k: usize| if self.planes.get(k / columns, k % columns) { T::one() } else { T::zero() };
+            // Grey values stay grey; draws are 0 or 1.
+            let columns = self.bit_planes.columns();
+            let bit = |k: usize| if self.bit_planes.get(k / columns, k % columns) { T::one() } else { T::zero() };
             self.numbers = (0..self.len * columns).map(bit).collect();
         }
         if rows.form == Form::Numbers {
             self.form = Form::Numbers;
         }
         match self.form {
-            Form::Bits => self.planes.merge(&rows.planes, known),
+            Form::Bits => self.bit_planes.merge(&rows.bit_planes, known),
             Form::Codes => take(known, &rows.codes, &mut self.codes),
             Form::Values | Form::Numbers => take(known, &rows.numbers, &mut self.numbers),
         }
@@ -89,8 +89,8 @@ impl<T: Real> Rows<T> {
     }
 
     /// The rows as bits, if that is what they are.
-    pub fn bits(&self) -> Option<&Planes> {
-        (self.form == Form::Bits).then_some(&self.planes)
+    pub fn bits(&self) -> Option<&BitPlanes> {
+        (self.form == Form::Bits).then_some(&self.bit_planes)
     }
 
     /// Takes packed states: the rows with the numbers `which`, or all.
@@ -100,7 +100,7 @@ impl<T: Real> Rows<T> {
         match states {
             States::Bits(bits) => {
                 self.form = Form::Bits;
-                self.planes.load(side.sites(), (0..self.len).map(|i| bits.row(pick(i))));
+                self.bit_planes.load(side.sites(), (0..self.len).map(|i| bits.row(pick(i))));
             }
             States::Codes(codes) if Form::of(side) == Form::Codes => {
                 self.form = Form::Codes;
@@ -134,7 +134,7 @@ impl<T: Real> Rows<T> {
         let shape = (self.len, side.sites());
         // The buffers have the shape by construction.
         match self.form {
-            Form::Bits => States::Bits(self.planes.bits()),
+            Form::Bits => States::Bits(self.bit_planes.bits()),
             Form::Codes => States::Codes(Array2::from_shape_vec(shape, self.codes.clone()).unwrap_or_default()),
             Form::Values => {
                 let sites = self.numbers.chunks_exact(side.unit().width());
@@ -151,11 +151,11 @@ impl<T: Real> Rows<T> {
         }
     }
 
-    /// Makes room for `len` rows of bits, to be drawn word by word.
-    pub fn bits_mut(&mut self, len: usize, columns: usize) -> &mut Planes {
+    /// Makes room for `len` rows of bits.
+    pub fn bits_mut(&mut self, len: usize, columns: usize) -> &mut BitPlanes {
         (self.form, self.len) = (Form::Bits, len);
-        self.planes.resize(len, columns);
-        &mut self.planes
+        self.bit_planes.resize(len, columns);
+        &mut self.bit_planes
     }
 
     /// Makes room for `len` rows of codes.
@@ -179,7 +179,7 @@ impl<T: Real> Rows<T> {
             Form::Bits => {
                 for (c, x) in out.iter_mut().enumerate() {
                     unit.state(
-                        (self.planes.plane(c / WIDTH, &(r..r + 1))[0] >> (c % WIDTH) & 1) as usize,
+                        (self.bit_planes.plane(c / WIDTH, &(r..r + 1))[0] >> (c % WIDTH) & 1) as usize,
                         std::slice::from_mut(x),
                     );
                 }
@@ -201,16 +201,16 @@ impl<T: Real> Rows<T> {
     }
 
     /// sums[0][c] = Σ_r w_r · x(r, c) of rows of bits or of numbers, and if there is a second row the same of their squares.
-    pub fn sums(&self, level: Level, much: bool, weights: Option<&[T]>, mut sums: ArrayViewMut2<T>) {
+    pub fn sums(&self, level: Level, parallel: bool, weights: Option<&[T]>, mut sums: ArrayViewMut2<T>) {
         let columns = sums.ncols();
         if let (Form::Bits, Some(sums)) = (self.form, sums.row_mut(0).as_slice_mut()) {
-            return threads::each(much, sums.chunks_mut(WIDTH).enumerate(), |(p, sums)| {
+            return threads::each(parallel, sums.chunks_mut(WIDTH).enumerate(), |(p, sums)| {
                 let mut strip = Strip::zero();
-                count(level, self.planes.plane(p, &(0..self.len)), weights, &mut strip);
+                count(level, self.bit_planes.plane(p, &(0..self.len)), weights, &mut strip);
                 sums.copy_from_slice(&strip.0[..sums.len()]);
             });
         }
-        threads::each(much, sums.axis_chunks_iter_mut(Axis(1), LONG).enumerate(), |(p, mut sums)| {
+        threads::each(parallel, sums.axis_chunks_iter_mut(Axis(1), LONG).enumerate(), |(p, mut sums)| {
             let mut found = [[T::zero(); LONG]; 2];
             moments(level, &self.numbers, columns, p * LONG, weights, &mut found);
             for (mut sums, found) in sums.rows_mut().into_iter().zip(&found) {
@@ -221,7 +221,7 @@ impl<T: Real> Rows<T> {
 }
 
 /// Copies the cells that are known, row after row of as many cells for every site.
-fn take<A: Copy>(known: &Planes, from: &[A], to: &mut [A]) {
+fn take<A: Copy>(known: &BitPlanes, from: &[A], to: &mut [A]) {
     let (sites, cells) = (known.columns().max(1), (known.rows() * known.columns()).max(1));
     let width = (from.len() / cells).max(1);
     for (k, (from, to)) in from.chunks_exact(width).zip(to.chunks_exact_mut(width)).enumerate() {
@@ -240,18 +240,18 @@ fn count_body<T: Real>(words: &[u32], weights: Option<&[T]>, sums: &mut Strip<T>
     for (r, word) in words.iter().enumerate() {
         let w = weights.map_or(T::one(), |w| w[r]);
         for c in 0..WIDTH {
-            // A product: a choice the compiler would make bit by bit for some columns.
+            // A product: of a choice the compiler would make a branch for some columns.
             sums.0[c] += w * T::of_short((word >> c & 1) as i16);
         }
     }
 }
 
-/// Numbers of a row that are summed by one task: enough that memory is read in long pieces.
+/// Numbers of a row that one task sums: enough to read memory in long pieces.
 const LONG: usize = 256;
 
 dispatch! {
-    /// Σ_r w_r · x and Σ_r w_r · x² of the columns from `first` on of rows of `columns` numbers; 32 rows at a time, so that
-    /// large sums take few small numbers.
+    /// Σ_r w_r · x and Σ_r w_r · x² of the columns from `first` on of rows of `columns` numbers; 32 rows are summed by themselves
+    /// first, which keeps rounding small.
     fn moments<T>(
         x: &[T], columns: usize, first: usize, weights: Option<&[T]>, sums: &mut [[T; LONG]; 2],
     ) => moments_body;
@@ -278,19 +278,19 @@ fn moments_body<T: Real>(x: &[T], columns: usize, first: usize, weights: Option<
 
 #[cfg(test)]
 mod tests {
-    use super::super::twins::{Numbers, planes_of};
+    use super::super::reference::{Numbers, bit_planes_of};
     use super::*;
     use crate::units::Kind;
 
-    /// Twin: one column at a time, 32 rows summed one after another, then added to the total.
-    fn sums_of_numbers_equal_their_twin<T: Real>() {
+    /// Reference: one column at a time, 32 rows summed one after another, then added to the total.
+    fn sums_of_numbers_equal_their_reference<T: Real>() {
         let mut r = Numbers(41);
         let kind = Kind::new("gaussian", &Default::default()).unwrap();
         for (rows, columns) in [(1, 1), (31, 255), (33, 256), (70, 257), (100, 600)] {
             let x = Array2::from_shape_fn((rows, columns), |_| T::of(r.uniform() - 0.3));
             let weights: Vec<T> = (0..rows).map(|_| T::of(r.uniform())).collect();
             let lowered = crate::Rbm::<T>::new(kind.clone(), columns, kind.clone(), 1).unwrap().lower();
-            let mut loaded = Rows::default();
+            let mut loaded = LayerStates::default();
             loaded.load(lowered.visible(), &States::Real(x.clone()), None);
             for (weights, level) in
                 [None, Some(&weights[..])].into_iter().flat_map(|w| Level::available().into_iter().map(move |l| (w, l)))
@@ -313,14 +313,14 @@ mod tests {
         }
     }
 
-    /// Twin: one column at a time, the weights of the rows that have its bit one after another.
-    fn sums_of_bits_equal_their_twin<T: Real>() {
+    /// Reference: one column at a time, the weights of the rows that have its bit one after another.
+    fn sums_of_bits_equal_their_reference<T: Real>() {
         let mut r = Numbers(43);
         for (n, columns) in [(1, 1), (2, 31), (33, 32), (130, 70)] {
             let bits = r.bits(n, columns, 0.4);
             let weights: Vec<T> = (0..n).map(|_| T::of(r.uniform())).collect();
-            let mut rows = Rows::<T>::default();
-            *rows.bits_mut(n, columns) = planes_of(&bits);
+            let mut rows = LayerStates::<T>::default();
+            *rows.bits_mut(n, columns) = bit_planes_of(&bits);
             for (weights, level) in
                 [None, Some(&weights[..])].into_iter().flat_map(|w| Level::available().into_iter().map(move |l| (w, l)))
             {
@@ -336,10 +336,10 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_bits_and_numbers_equal_their_scalar_twins() {
-        sums_of_bits_equal_their_twin::<f32>();
-        sums_of_bits_equal_their_twin::<f64>();
-        sums_of_numbers_equal_their_twin::<f32>();
-        sums_of_numbers_equal_their_twin::<f64>();
+    fn sums_of_bits_and_numbers_equal_their_scalar_reference() {
+        sums_of_bits_equal_their_reference::<f32>();
+        sums_of_bits_equal_their_reference::<f64>();
+        sums_of_numbers_equal_their_reference::<f32>();
+        sums_of_numbers_equal_their_reference::<f64>();
     }
 }

@@ -1,11 +1,11 @@
 //! Sparse rows times numbers: each row is a list of the columns where it has a 1, and their strips are added.
 //!
 //! Lists are cut into blocks of 256 columns, so that an entry is a byte and the strips of a block stay in the first-level
-//! cache. Four strips are summed before they meet the total, which shortens the chain of additions that wait for each
+//! cache. Four strips are summed before they are added to the total, which shortens the chain of additions that depend on each
 //! other.
 
+use super::bit_planes::BitPlanes;
 use super::panels::{Strip, WIDTH, panels_of};
-use super::planes::Planes;
 #[cfg(target_arch = "x86_64")]
 use super::simd::Isa;
 use super::simd::{Level, dispatch};
@@ -15,13 +15,13 @@ use std::ops::Range;
 
 /// Columns of a block.
 const BLOCK: usize = 256;
-/// Bytes for all entries that a row may have, and for what is written beyond them.
+/// Bytes for all entries that a row may have, and for those written beyond them.
 const ROOM: usize = BLOCK + 64;
 type Room = [u8; ROOM];
 
 /// Rows of lists, in blocks of 256 columns.
 #[derive(Clone, Debug, Default)]
-pub struct Lists {
+pub struct IndexLists {
     rows: usize,
     columns: usize,
     blocks: Vec<Block>,
@@ -41,30 +41,30 @@ impl Block {
     }
 
     /// Takes the set bits of rows, of which every plane has a word.
-    fn load(&mut self, level: Level, rows: usize, planes: &[&[u32]]) {
+    fn load(&mut self, level: Level, rows: usize, bit_planes: &[&[u32]]) {
         #[cfg(target_arch = "x86_64")]
         {
             let wide = is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("popcnt");
             if wide && level.isa() == Isa::Avx512 {
                 // SAFETY: the processor reports these features, and the level stands for the others.
-                return unsafe { self.load_wide(rows, planes) };
+                return unsafe { self.load_wide(rows, bit_planes) };
             }
         }
         let _ = level;
         self.fill(rows, |r, room| {
-            let words = planes.iter().map(|plane| plane[r]).enumerate();
+            let words = bit_planes.iter().map(|plane| plane[r]).enumerate();
             words.fold(0, |n, (p, word)| write(word, p * WIDTH, n, room))
         });
     }
 
-    /// The same by an instruction that moves those of 64 bytes together that are chosen.
+    /// The same by an instruction that packs the selected ones of 64 bytes.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-    fn load_wide(&mut self, rows: usize, planes: &[&[u32]]) {
+    fn load_wide(&mut self, rows: usize, bit_planes: &[&[u32]]) {
         use std::arch::x86_64::{_mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_storeu_si512};
         self.fill(rows, |r, room| {
             let mut n = 0;
-            for (columns, pair) in COLUMNS.iter().zip(planes.chunks(2)) {
+            for (columns, pair) in COLUMNS.iter().zip(bit_planes.chunks(2)) {
                 let word = pair.iter().rev().fold(0, |word, plane| word << WIDTH | u64::from(plane[r]));
                 // As in `write`.
                 let Some(place) = room[n % BLOCK..].first_chunk_mut::<64>() else { return n };
@@ -79,7 +79,7 @@ impl Block {
         });
     }
 
-    /// Makes the lists of rows, of which `each` writes a row's entries and returns how many there are.
+    /// Makes the lists of rows: `each` writes a row's entries and returns how many there are.
     #[inline(always)]
     fn fill(&mut self, rows: usize, mut each: impl FnMut(usize, &mut Room) -> usize) {
         self.starts.clear();
@@ -130,7 +130,7 @@ fn write(word: u32, first: usize, mut n: usize, room: &mut Room) -> usize {
     for (k, byte) in word.to_le_bytes().into_iter().enumerate() {
         let (bits, count) = BYTES[usize::from(byte)];
         let each = 0x0101_0101_0101_0101 * (first + 8 * k) as u64;
-        // Before the last byte of a row there are fewer than 256 entries, so this is n; the compiler knows that it is inside.
+        // Before the last byte of a row there are fewer than 256 entries, so this is n, and the compiler sees that it is in range.
         let place = n % BLOCK;
         room[place..place + 8].copy_from_slice(&(bits + each).to_le_bytes());
         n += count;
@@ -138,29 +138,29 @@ fn write(word: u32, first: usize, mut n: usize, room: &mut Room) -> usize {
     n
 }
 
-impl Lists {
+impl IndexLists {
     /// Takes the set bits of some rows.
-    pub fn load(&mut self, level: Level, much: bool, bits: &Planes, rows: &Range<usize>) {
+    pub fn load(&mut self, level: Level, parallel: bool, bits: &BitPlanes, rows: &Range<usize>) {
         const PLANES: usize = BLOCK / WIDTH;
         let len = panels_of(bits.columns());
         self.resize(rows.len(), bits.columns());
-        // A few µs for what is much to multiply.
-        let much = much && rows.len() * bits.columns() >= MANY;
-        threads::each(much, self.blocks.iter_mut().zip((0..len).step_by(PLANES)), |(block, first)| {
-            let mut planes = [&[][..]; PLANES];
-            let planes = &mut planes[..PLANES.min(len - first)];
-            planes.iter_mut().zip(first..).for_each(|(plane, p)| *plane = bits.plane(p, rows));
-            block.load(level, rows.len(), planes);
+        // Loading is quick even where the product is large.
+        let parallel = parallel && rows.len() * bits.columns() >= MANY;
+        threads::each(parallel, self.blocks.iter_mut().zip((0..len).step_by(PLANES)), |(block, first)| {
+            let mut bit_planes = [&[][..]; PLANES];
+            let bit_planes = &mut bit_planes[..PLANES.min(len - first)];
+            bit_planes.iter_mut().zip(first..).for_each(|(plane, p)| *plane = bits.plane(p, rows));
+            block.load(level, rows.len(), bit_planes);
         });
     }
 
     /// Takes rows of `sites` codes: a 1 in column site·`states` + code of every site.
-    pub fn load_codes(&mut self, much: bool, codes: &[u16], sites: usize, states: usize) {
+    pub fn load_codes(&mut self, parallel: bool, codes: &[u16], sites: usize, states: usize) {
         let columns = sites * states;
         self.resize(codes.len() / sites, columns);
-        threads::each(much, self.blocks.iter_mut().enumerate(), |(b, block)| {
+        threads::each(parallel, self.blocks.iter_mut().enumerate(), |(b, block)| {
             let first = b * BLOCK;
-            // A site's columns may begin in the block before.
+            // A site's columns may start in the block before.
             let within = first / states..(first + BLOCK).min(columns).div_ceil(states);
             block.fill(codes.len() / sites, |r, room| {
                 let mut n = 0;
@@ -182,12 +182,12 @@ impl Lists {
     }
 
     /// Makes `out` the transpose: one list of rows for every column.
-    pub fn transpose(&self, much: bool, out: &mut Lists) {
+    pub fn transpose(&self, parallel: bool, out: &mut IndexLists) {
         out.resize(self.columns, self.rows);
-        threads::each(much, out.blocks.iter_mut().enumerate(), |(b, block)| {
+        threads::each(parallel, out.blocks.iter_mut().enumerate(), |(b, block)| {
             let rows = b * BLOCK..((b + 1) * BLOCK).min(self.rows);
-            // Count, add up, fill. While filling, starts[c] moves from the beginning of list c to its end, which is the
-            // beginning of list c + 1.
+            // Count, add up, fill. While filling, starts[c] moves from the start of list c to its end, which is the
+            // start of list c + 1.
             let starts = &mut block.starts;
             starts.clear();
             starts.resize(self.columns + 1, 0);
@@ -227,11 +227,11 @@ impl Lists {
 
 dispatch! {
     /// out[r] = Σ panel[k] over the list of row r, or += if it is to be added.
-    fn product<T>(add: bool, lists: &Lists, panel: &[Strip<T>], out: &mut [Strip<T>]) => body;
+    fn product<T>(add: bool, lists: &IndexLists, panel: &[Strip<T>], out: &mut [Strip<T>]) => body;
 }
 
 #[inline(always)]
-fn body<T: Real>(add: bool, lists: &Lists, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+fn body<T: Real>(add: bool, lists: &IndexLists, panel: &[Strip<T>], out: &mut [Strip<T>]) {
     for (b, (block, strips)) in lists.blocks.iter().zip(panel.chunks(BLOCK)).enumerate() {
         for (r, out) in out.iter_mut().enumerate() {
             let fours = block.row(r).chunks_exact(4);

@@ -1,12 +1,13 @@
-//! Bits times numbers by the method of four Russians: five bits choose one of 32 sums that were made once for all rows.
+//! Bits times numbers by lookup tables: five bits choose one of 32 sums that are made once for all rows (the method of four
+//! Russians).
 //!
 //! A product of a bit matrix with a panel adds, for every row, the panel's strips where the row has a bit. Taking five
 //! columns at a time, the 32 possible sums are tabulated (31 additions of a half strip), and a row then costs one
 //! addition per five columns instead of one multiplication and addition per column. Eight groups of 32 sums of 16
-//! numbers are 16 kB: they live in the first-level cache and are thrown away.
+//! numbers are 16 kB: they fit in the first-level cache.
 
+use super::bit_planes::BitPlanes;
 use super::panels::{Strip, WIDTH};
-use super::planes::Planes;
 use super::rounded::RUN;
 use super::simd::dispatch;
 use crate::real::Real;
@@ -27,14 +28,14 @@ const _: () = assert!(RUN.is_multiple_of(BLOCK));
 
 /// Rows of bits as code words of 40 bits: word r of block b has columns 40b … 40b+39 of row r.
 #[derive(Clone, Debug, Default)]
-pub struct Codes {
+pub struct CodeWords {
     rows: usize,
     words: Vec<u64>,
 }
 
-impl Codes {
+impl CodeWords {
     /// Takes the bits of some rows.
-    pub fn load(&mut self, bits: &Planes, rows: &Range<usize>) {
+    pub fn load(&mut self, bits: &BitPlanes, rows: &Range<usize>) {
         self.rows = rows.len();
         self.words.clear();
         for block in 0..bits.columns().div_ceil(BLOCK) {
@@ -52,14 +53,14 @@ impl Codes {
 }
 
 /// out[r] = Σ_k bit(r, k) · panel[k], or += if it is to be added.
-pub fn product<T: Real>(level: super::Level, add: bool, codes: &Codes, panel: &[Strip<T>], out: &mut [Strip<T>]) {
+pub fn product<T: Real>(level: super::Level, add: bool, codes: &CodeWords, panel: &[Strip<T>], out: &mut [Strip<T>]) {
     run(level, add, &codes.words, codes.rows, panel, out);
 }
 
 /// out[r] = `step` · Σ_k bit(r, k) · panel[k] of integers, any [`RUN`] of which have a sum of 16 bits.
 pub fn short_product<T: Real>(
     level: super::Level,
-    codes: &Codes,
+    codes: &CodeWords,
     (panel, step): (&[Strip<i16>], T),
     out: &mut [Strip<T>],
 ) {
@@ -79,7 +80,7 @@ dispatch! {
 #[repr(align(64))]
 struct Table<E, const N: usize>([[E; N]; SUMS]);
 
-/// What tables have sums of.
+/// What a table has sums of.
 trait Element: Copy + Default + AddAssign {}
 impl<E: Copy + Default + AddAssign> Element for E {}
 
@@ -152,7 +153,7 @@ fn tabulate<E: Element, const N: usize>(strips: &[Strip<E>], first: usize, table
     }
 }
 
-/// Two rows at a time, so that one's additions need not wait for the other's.
+/// Two rows at a time: their additions do not depend on each other.
 #[inline(always)]
 fn look_up<E: Element, const N: usize>(
     add: bool,

@@ -1,7 +1,7 @@
 //! Bits of many rows, in planes of 32 columns: word r of plane p has bits 32p … 32p+31 of row r.
 //!
-//! A panel task draws one plane; the transpose of a 32 × 32 block is within one plane; and no thread writes a word of
-//! another's.
+//! The task of a panel draws one plane, the transpose of a 32 × 32 block is within one plane, and no two threads write to the
+//! same word.
 
 use super::panels::{WIDTH, panels_of};
 use crate::states::Bits;
@@ -9,14 +9,14 @@ use std::ops::Range;
 
 /// A matrix of bits.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Planes {
+pub struct BitPlanes {
     rows: usize,
     columns: usize,
     words: Vec<u32>,
 }
 
-impl Planes {
-    /// Changes the shape; the bits are whatever they were.
+impl BitPlanes {
+    /// Changes the shape; the bits are arbitrary.
     pub fn resize(&mut self, rows: usize, columns: usize) {
         (self.rows, self.columns) = (rows, columns);
         self.words.resize(rows * panels_of(columns), 0);
@@ -43,26 +43,26 @@ impl Planes {
     }
 
     /// Takes the bits that are set in `which` from `of`; all have the same shape.
-    pub fn merge(&mut self, of: &Planes, which: &Planes) {
+    pub fn merge(&mut self, of: &BitPlanes, which: &BitPlanes) {
         for ((word, of), which) in self.words.iter_mut().zip(&of.words).zip(&which.words) {
             *word = (*word & !which) | (of & which);
         }
     }
 
-    /// All planes.
+    /// All planes, one after another.
     pub fn words(&self) -> &[u32] {
         &self.words
     }
 
-    /// All planes.
+    /// The same, to write to.
     pub fn words_mut(&mut self) -> &mut [u32] {
         &mut self.words
     }
 
     /// Number of bits that are set in some rows.
     pub fn ones(&self, rows: &Range<usize>) -> usize {
-        let planes = 0..panels_of(self.columns);
-        planes.flat_map(|p| self.plane(p, rows)).map(|w| w.count_ones() as usize).sum()
+        let bit_planes = 0..panels_of(self.columns);
+        bit_planes.flat_map(|p| self.plane(p, rows)).map(|w| w.count_ones() as usize).sum()
     }
 
     /// Takes rows of packed bits.
@@ -81,9 +81,9 @@ impl Planes {
 
     /// The rows as packed bits.
     pub fn bits(&self) -> Bits {
-        let planes = panels_of(self.columns);
-        let word = |r: usize, p: usize| if p < planes { u64::from(self.words[p * self.rows + r]) } else { 0 };
-        let row = |r: usize| (0..planes).step_by(2).map(move |p| word(r, p) | word(r, p + 1) << 32);
+        let bit_planes = panels_of(self.columns);
+        let word = |r: usize, p: usize| if p < bit_planes { u64::from(self.words[p * self.rows + r]) } else { 0 };
+        let row = |r: usize| (0..bit_planes).step_by(2).map(move |p| word(r, p) | word(r, p + 1) << 32);
         // Words beyond the last column are never set, so this cannot fail.
         Bits::from_words(self.columns, (0..self.rows).flat_map(row).collect())
             .unwrap_or_else(|| Bits::new(self.columns))
@@ -99,7 +99,7 @@ impl Planes {
     }
 
     /// Makes `out` the transpose of some rows.
-    pub fn transpose(&self, rows: &Range<usize>, out: &mut Planes) {
+    pub fn transpose(&self, rows: &Range<usize>, out: &mut BitPlanes) {
         out.resize(self.columns, rows.len());
         let mut block = [0; WIDTH];
         for p in 0..panels_of(self.columns) {
