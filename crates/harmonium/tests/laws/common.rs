@@ -120,6 +120,20 @@ pub fn kinds() -> Vec<Kind> {
     Kind::examples().into_iter().filter(|k| only.as_ref().is_none_or(|only| k.name() == only)).collect()
 }
 
+/// Whether a law about these kinds is to run: always, unless there is an only kind and it is none of them.
+pub fn wanted(names: &[&str]) -> bool {
+    only().is_none_or(|only| names.contains(&only.as_str()))
+}
+
+/// These kinds, by name with or without options, for a law too slow for all; or the only one.
+pub fn some_kinds(names: &[&str]) -> Vec<Kind> {
+    if only().is_some() {
+        return kinds();
+    }
+    let called = |kind: &Kind, name: &str| kind.name() == name || kind.to_string() == name;
+    names.iter().map(|name| Kind::examples().into_iter().find(|kind| called(kind, name)).unwrap()).collect()
+}
+
 /// Every pair of kinds whose models can be solved: one finite layer, or two Gaussian ones; with a seed of its own. If there is
 /// an only kind, it is in one of the layers.
 pub fn pairs(law: &str) -> Vec<(u64, Kind, Kind)> {

@@ -1,5 +1,6 @@
 //! The exact estimator climbs to the maximum of the likelihood, and trouble on the way is mended or reported.
 
+use crate::common::wanted;
 use harmonium::events::{Event, Flow, Observer};
 use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::rng::{Key, normal};
@@ -33,6 +34,9 @@ fn exact_config(updates: u64, lr: f64, seed: u64) -> TrainConfig {
 /// −log 6 and −log 14 are the best that 2 × 2 and 3 × 3 bars-and-stripes allow; 0.02 nats of that are reached.
 #[test]
 fn bars_and_stripes_are_learned_to_the_entropy() {
+    if !wanted(&["bernoulli"]) {
+        return;
+    }
     for (k, hidden, patterns, updates) in [(2, 8, 6, 1500), (3, 16, 14, 2500)] {
         let rows = bars_and_stripes(k);
         assert_eq!(rows.nrows(), patterns);
@@ -52,6 +56,9 @@ fn bars_and_stripes_are_learned_to_the_entropy() {
 /// them (means add up), so each coupling must come within 0.05 nats per row of the true density, best of 3 seeds.
 #[test]
 fn a_mixture_of_four_is_fitted_by_every_coupling() {
+    if !wanted(&["gaussian"]) {
+        return;
+    }
     let (sigma, n) = (0.4, 2000);
     let key = Key::root(11);
     let corner = |k: usize| [[-1.5, -1.5], [-1.5, 1.5], [1.5, -1.5], [1.5, 1.5]][k];
