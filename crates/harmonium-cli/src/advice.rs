@@ -39,10 +39,10 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
         Advice::LeaveOutColumn => "leave the column out with --label-column",
         Advice::ChooseColumns => "choose the columns to read with --columns",
         Advice::MissingCells => {
-            "use --missing (train, evaluate) to treat missing cells as unknown, or fill them with harmonium impute"
+            "use --missing (train, evaluate) to sum over missing cells, or fill them with harmonium impute"
         }
         Advice::Binarize => "use --binarize threshold:T to turn values into 0 and 1",
-        Advice::VisibleKind(kind) => return format!("use --visible {kind} (fits this data)").into(),
+        Advice::VisibleKind(kind) => return format!("use --visible {kind} (accepts these values)").into(),
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
         Advice::ConvertFile => "convert the file to .npy",
         Advice::Resume => "continue with --resume",

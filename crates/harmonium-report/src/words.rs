@@ -3,7 +3,7 @@
 use crate::text::{count, fixed, number, short};
 use harmonium::advice::Advice;
 use harmonium::logz::{LogZ, Verdict as Trust};
-use harmonium::run::{APART, Conclusion, Evidence, Fall, Outcome, RowsFit, SURE, Summed, Verdict, WORTH, is_doubtful};
+use harmonium::run::{APART, Conclusion, Evidence, Fall, Outcome, RowsFit, Summed, Verdict, WORTH, is_doubtful};
 
 /// A front end's words for advice, such as the names of its options.
 pub type AdviceWords<'a> = &'a dyn Fn(&[Advice]) -> String;
@@ -28,7 +28,7 @@ impl Words {
         let sentences = [progress(e), fit(e), gap(e), doubt, chains(e), units(e), recovered(e)];
         let advice = Some(words(&verdict.advice)).filter(|_| !verdict.advice.is_empty());
         Words {
-            headline: headline(verdict.outcome).into(),
+            headline: headline(verdict).into(),
             sentences: sentences.into_iter().flatten().collect(),
             advice: advice.map(|text| format!("Next: {text}.")),
         }
@@ -41,10 +41,11 @@ impl Words {
     }
 }
 
-/// An outcome in one short sentence.
-pub fn headline(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Learned => "The model has learned the data.",
+/// A verdict in a short sentence.
+pub fn headline(verdict: &Verdict) -> &'static str {
+    match verdict.outcome {
+        Outcome::Learned if verdict.evidence.valid.is_some() => "The model has learned, and held-out rows confirm it.",
+        Outcome::Learned => "The model has learned the training rows; overfitting was not checked.",
         Outcome::StillRising => "The model has learned, and its likelihood is still rising.",
         Outcome::Overfitting => "The model overfits.",
         Outcome::NotMixed => "The model fits, but Gibbs sampling does not move freely between its modes.",
@@ -80,9 +81,12 @@ fn fit(e: &Evidence) -> Option<String> {
 fn gap(e: &Evidence) -> Option<String> {
     let (gap, error) = e.gap()?;
     let gain = e.train?.gain();
-    let part =
-        if gap > 0.0 && gain > WORTH { format!(", {:.0} % of the gain", 100.0 * gap / gain) } else { String::new() };
-    let chance = if gap.abs() > SURE * error { "" } else { "; the difference may be chance" };
+    let part = if gap > 0.0 && gain > WORTH {
+        format!(", {:.0} % of the gain over the baseline", 100.0 * gap / gain)
+    } else {
+        String::new()
+    };
+    let chance = if gap.abs() > 2.0 * error { "" } else { " (within two standard errors, so it may be chance)" };
     let (size, word) = (with_error(gap.abs(), error), if gap >= 0.0 { "lower" } else { "higher" });
     let fell = e.fell().map_or(String::new(), |Fall { by, std_err, update }| {
         format!("; at update {} they scored {} higher", fixed(update as f64, 0), with_error(by, std_err))
@@ -94,7 +98,9 @@ fn chains(e: &Evidence) -> Option<String> {
     let r_hat = e.r_hat?;
     let ess = e.ess.map_or(String::new(), |ess| format!(", effective sample size {}", number(ess.round())));
     let (state, agree) = if r_hat <= APART { ("has converged", "agree") } else { ("has not converged", "disagree") };
-    Some(format!("Sampling {state}: chains started from data and from shuffled data {agree} (R̂ = {r_hat:.2}{ess})."))
+    Some(format!(
+        "Sampling {state}: chains started from data and from data with shuffled columns {agree} (R̂ = {r_hat:.2}{ess})."
+    ))
 }
 
 fn units(e: &Evidence) -> Option<String> {
@@ -119,7 +125,7 @@ pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
     let mut facts = vec![("units".to_string(), units_in_words(rbm))];
     let mut add = |label: &str, text: String| facts.push((label.to_string(), text));
     if spec.train.method == "exact" {
-        add("gradient", "exact, by enumeration".into());
+        add("gradient", "exact".into());
     }
     let Some(fit) = &run.fit else { return facts };
     if let Some(n) = run.effective_rows() {

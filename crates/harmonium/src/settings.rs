@@ -168,8 +168,15 @@ fn kinds() -> Choices {
     Kind::LIST.to_vec()
 }
 
+/// Interaction terms without offsets, see NOTATION.md.
 fn couplings() -> Choices {
-    Coupling::LIST.iter().map(|c| (c.0, "")).collect()
+    let about = |name| match name {
+        "cho" => "v W h / sigma^2",
+        "krizhevsky" => "v W h / sigma",
+        "goodfellow" => "(v - a) W h / sigma^2",
+        _ => "",
+    };
+    Coupling::LIST.iter().map(|c| (c.0, about(c.0))).collect()
 }
 
 /// Hidden Gaussian units take no Goodfellow coupling.
@@ -186,7 +193,13 @@ fn optimizer_names() -> Choices {
 }
 
 fn schedules() -> Choices {
-    Schedule::LIST.iter().map(|s| (s.0, "")).collect()
+    let about = |schedule| match schedule {
+        Schedule::Constant => "the same for all updates",
+        Schedule::Step => "a tenth from half of the run on, a hundredth from three quarters on",
+        Schedule::Cosine => "to 0, along a cosine",
+        Schedule::Inverse => "to a tenth, as 1/(1 + 9t) for t from 0 to 1",
+    };
+    Schedule::LIST.iter().map(|s| (s.0, about(s.1))).collect()
 }
 
 /// A row with what most rows have.
@@ -223,8 +236,8 @@ pub const SETTINGS: &[Setting] = &[
         .usual("all").more("For text and Parquet files, such as 1-4,7."),
     row("data.label_column", "label-column", Group::Data, Takes::Text("COLUMN"), "Column to leave out").python("")
         .usual("none").more("first, last, a number from 1, or a name; for text and Parquet files."),
-    row("data.alphabet", "alphabet", Group::Data, Takes::Text("LETTERS"), "Letters of the codes: protein, rna, dna, or a list").python("")
-        .usual("that of a FASTA file"),
+    row("data.alphabet", "alphabet", Group::Data, Takes::Text("LETTERS"), "Alphabet of sequence data: protein, rna, dna, or its letters").python("")
+        .usual("detected in FASTA files"),
     row("data.weights", "weights", Group::Data, Takes::Text("FILE|HOW"), "Row weights: a file of one column, similarity:F, or none").python("")
         .usual("none; similarity:0.8 for FASTA files")
         .more("similarity:0.8 gives a row the weight 1/n if n rows, itself included, share 80 % of its sites."),
@@ -236,22 +249,22 @@ pub const SETTINGS: &[Setting] = &[
                none: values are probabilities of a 1. threshold:T: 1 above T. sample: 1 with the value as its probability."),
     row("data.standardize", "standardize", Group::Data, Takes::Switch(true), "Give every column mean 0 and standard deviation 1")
         .more("For continuous units. The model file stores it, and output is in the units of the data."),
-    row("data.missing", "missing", Group::Data, Takes::Switch(true), "Treat cells that are empty or not numbers as missing")
+    row("data.missing", "missing", Group::Data, Takes::Switch(true), "Treat empty, NaN, NA and ? cells as missing")
         .more("The likelihood sums over missing cells. Without this option they are an error."),
     row("data.image", "image", Group::Data, Takes::Text("HxW"), "Height and width of the rows as images, for the report")
-        .usual("a square of 8 x 8 or more"),
+        .usual("square, if 64 or more columns make one"),
     row("model.visible", "visible", Group::Model, Takes::Choice(kinds), "Kind of visible units")
-        .usual("bernoulli; potts for sequences; built-in data know theirs"),
+        .usual("bernoulli; potts for sequences; built-in data have their own"),
     row("model.coupling", "coupling", Group::Model, Takes::Choice(couplings), "Coupling of Gaussian visible units").usual("cho"),
     row("model.states", "states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts visible units")
         .usual("letters of the alphabet, or the largest code + 1"),
-    row("model.hidden", "hidden", Group::Model, Takes::Choice(kinds), "Kind of hidden units (for their number see n-hidden)"),
+    row("model.hidden", "hidden", Group::Model, Takes::Choice(kinds), "Kind of hidden units (for their number see n_hidden)"),
     row("model.hidden_coupling", "hidden-coupling", Group::Model, Takes::Choice(hidden_couplings), "Coupling of Gaussian hidden units")
         .python("hidden_coupling").usual("cho"),
     row("model.hidden_states", "hidden-states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts hidden units")
         .python("hidden_states").usual("none"),
     row("model.n_hidden", "n-hidden", Group::Model, Takes::Whole(1, MOST_UNITS), "Number of hidden units").python("n_hidden")
-        .usual("4 per column, 1 for continuous data; 16 to 256"),
+        .usual("4 per column (1 if continuous), but 16 to 256"),
     row("model.init", "init", Group::Model, Takes::Text("MODEL"), "Model file to start from").usual("none")
         .more("The model has its own kinds, sizes and preprocessing; options for these cannot be given beside it."),
     row("train.seed", "", Group::Run, Takes::Whole(0, MANY), "Seed of all random numbers").python("random_state"),
@@ -265,23 +278,23 @@ pub const SETTINGS: &[Setting] = &[
         .python("n_temperatures").only(&["pt"]),
     row("train.batch_size", "batch-size", Group::Learning, Takes::Whole(1, MOST_UNITS), "Rows per update").python("batch_size"),
     row("epochs", "epochs", Group::Learning, Takes::Number(Range::NotNegative), "Passes through the data, instead of updates")
-        .usual("10, and at least 10,000 updates"),
+        .usual("10 epochs or 10,000 updates, whichever is more"),
     row("train.updates", "updates", Group::Learning, Takes::Whole(0, MANY), "Number of updates").python("updates")
-        .usual("10 passes through the data, and at least 10,000"),
+        .usual("10 epochs or 10,000 updates, whichever is more"),
     row("train.lr", "lr", Group::Learning, Takes::Number(Range::Positive), "Learning rate").python("learning_rate")
-        .more("It multiplies the gradient of the mean log likelihood, and is constant unless a schedule is given."),
+        .more("With sgd it multiplies the gradient of the mean log likelihood; with adam it is about the size of a step. It stays constant if it is given without a schedule."),
     row("train.schedule", "schedule", Group::Learning, Takes::Choice(schedules), "How the learning rate falls")
         .usual("cosine; constant if a learning rate is given"),
     row("train.optimizer.name", "optimizer", Group::Learning, Takes::Choice(optimizer_names), "Optimizer"),
-    row("train.optimizer.momentum", "momentum", Group::Learning, Takes::Number(Range::BelowOne), "Momentum"),
+    row("train.optimizer.momentum", "momentum", Group::Learning, Takes::Number(Range::BelowOne), "Momentum of sgd, or beta 1 of adam"),
     row("train.optimizer.nesterov", "nesterov", Group::Learning, Takes::Switch(true), "Nesterov momentum (sgd)"),
-    row("train.variance_rate", "variance-rate", Group::Learning, Takes::Number(Range::NotNegative), "Factor of the learning rate for log-variances")
+    row("train.variance_rate", "variance-rate", Group::Learning, Takes::Number(Range::NotNegative), "Factor of the learning rate for log-variances of Gaussian units")
         .python("variance_rate"),
     row("train.centering", "no-centering", Group::Learning, Takes::Switch(false), "Centering (offsets that follow the means of the units)")
         .python("centering"),
     row("train.offset_rate", "", Group::Learning, Takes::Number(Range::BelowOne), "How fast the offsets follow the means"),
     row("train.early_stop", "early-stop", Group::Learning, Takes::WholeOr(1, MANY, "10"), "Stop after N measurements without improvement on held-out rows")
-        .python("early_stopping").usual("off").more("The best model is kept. Needs held-out rows."),
+        .python("early_stopping").usual("off; N is 10 if left out").more("The best model is kept. Needs held-out rows."),
     row("train.penalty.l1", "l1", Group::Penalties, Takes::Number(Range::NotNegative), "L1 penalty: weight of the sum of |W|"),
     row("train.penalty.l2", "l2", Group::Penalties, Takes::Number(Range::NotNegative), "Weight decay: weight of half the sum of W²"),
     row("train.penalty.max_norm", "max-norm", Group::Penalties, Takes::Number(Range::Positive), "Largest norm of a hidden unit's weights")
@@ -290,7 +303,7 @@ pub const SETTINGS: &[Setting] = &[
     row("train.penalty.sparsity_cost", "sparsity-cost", Group::Penalties, Takes::Number(Range::NotNegative), "Weight of the sparsity penalty")
         .python("sparsity_cost").usual("0.1 with a sparsity target, else 0"),
     row("train.penalty.clip", "clip", Group::Penalties, Takes::Number(Range::Positive), "Clip the gradient to this norm").usual("none"),
-    row("train.likelihood", "likelihood", Group::Run, Takes::Auto, "Whether to measure the likelihood, exactly where that is cheap"),
+    row("train.likelihood", "likelihood", Group::Run, Takes::Auto, "Measure the likelihood while training, exactly where that is cheap"),
     row("train.report_every", "report-every", Group::Run, Takes::Whole(1, MANY), "Updates between measurements").python("report_every"),
     row("checkpoint_every", "checkpoint-every", Group::Run, Takes::Whole(1, MANY), "Updates between checkpoints (does not change the result)")
         .python("checkpoint_every"),

@@ -21,7 +21,7 @@ use std::path::PathBuf;
   harmonium train --resume -o run
   harmonium train --resume -o run --updates 5000")]
 pub struct Train {
-    /// Output directory (must not exist, unless --resume)
+    /// Output directory (new or empty, unless --resume)
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     /// Settings of an earlier run (its config.toml); DATA is then optional

@@ -118,7 +118,7 @@ fn argument(setting: &'static Setting, heading: &'static str) -> Arg {
 fn help(setting: &Setting) -> String {
     let about = match setting.takes {
         Takes::Switch(false) => format!("Turn off {}{}", setting.about[..1].to_lowercase(), &setting.about[1..]),
-        _ => setting.about.replace("n-hidden", "--n-hidden"),
+        _ => setting.about.replace("n_hidden", "--n-hidden"),
     };
     let is_switch = matches!(setting.takes, Takes::Switch(_));
     let default = match (setting.usual, Spec::default_of(setting.key)) {
@@ -147,6 +147,9 @@ fn parser(setting: &'static Setting) -> impl Fn(&str) -> Result<Value, String> +
 fn check(setting: &Setting, value: &Value) -> Result<(), String> {
     if setting.key == "epochs" {
         return setting.check(value.as_float().unwrap_or(f64::NAN)).map_err(|e| problem(setting, &e));
+    }
+    if let Value::Integer(n) = value {
+        setting.check(*n as f64).map_err(|e| problem(setting, &e))?;
     }
     let mut table = Table::new();
     put(&mut table, setting.key, value.clone());

@@ -12,13 +12,15 @@ pub fn lines(run: &Conclusion, words: &Words, page: Option<&Path>) -> CommandOut
     let dir = run.facts.directory.clone().unwrap_or_default();
     let page = page.map_or(dir.join(REPORT), Path::to_path_buf);
     let out = CommandOutput::new(title(run)).line("verdict", words.headline.clone()).maybe("", words.advice.clone());
-    let out = facts(run, &advice::words).into_iter().fold(out, |out, (label, text)| out.line(&label, text));
+    // A minus that other programs read as one.
+    let facts = facts(run, &advice::words).into_iter().map(|(label, text)| (label, text.replace('−', "-")));
+    let out = facts.fold(out, |out, (label, text)| out.line(&label, text));
     let finished = run.reason != Reason::Interrupted;
     let out = out
         .maybe("model", finished.then(|| shell_word(&dir.join(MODEL))))
         .line("report", format!("{} (open it in a browser)", shell_word(&page)));
     next(run, &dir).into_iter().enumerate().fold(out, |out, (k, line)| {
-        let label = if k == 0 { "next" } else { "" };
+        let label = if k == 0 { "try" } else { "" };
         out.line(label, format!("{} {line}", program()))
     })
 }

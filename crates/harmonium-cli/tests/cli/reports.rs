@@ -47,11 +47,11 @@ fn a_run_says_in_words_what_became_of_it() {
     assert_eq!(json["outcome"], "learned");
     let words = json["summary"].as_str().unwrap();
     assert!(
-        words.starts_with("The model has learned the data. The mean log likelihood of the training rows is −"),
+        words.starts_with("The model has learned the training rows; overfitting was not checked. The mean log likelihood of the training rows is −"),
         "{words}"
     );
     let page = fs::read_to_string(folder.path("run/report.html")).unwrap();
-    assert!(page.contains("<strong>The model has learned the data.</strong>"));
+    assert!(page.contains("<strong>The model has learned the training rows; overfitting was not checked.</strong>"));
     let summary: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.path("run/summary.json")).unwrap()).unwrap();
     assert_eq!(summary, json);

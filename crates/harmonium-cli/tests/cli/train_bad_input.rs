@@ -43,14 +43,14 @@ fn data_that_needs_other_units_says_which() {
     fails_with(
         &folder,
         "train spins.npy -o run",
-        "; use --visible spin (fits this data), use --visible gaussian (fits this data), or",
+        "; use --visible spin (accepts these values), use --visible gaussian (accepts these values), or",
     );
     fails_with(
         &folder,
         "train codes.npy -o run",
-        "; use --visible gaussian (fits this data), use --visible potts (fits this data), or",
+        "; use --visible gaussian (accepts these values), use --visible potts (accepts these values), or",
     );
-    fails_with(&folder, "train reals.npy -o run", "; use --visible gaussian (fits this data), or use --binarize");
+    fails_with(&folder, "train reals.npy -o run", "; use --visible gaussian (accepts these values), or use --binarize");
     fails_with(&folder, "train codes.npy -o run --visible potts --states 3", "is not");
 }
 

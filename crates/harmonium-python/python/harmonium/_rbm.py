@@ -34,7 +34,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     Parameters
     ----------
     n_hidden : int or "auto", default="auto"
-        Number of hidden units. "auto": 4 per column, 1 for continuous data; 16 to 256.
+        Number of hidden units. "auto": 4 per column (1 if continuous), but 16 to 256.
     visible : {"bernoulli", "spin", "gaussian", "potts"}, default="bernoulli"
         Kind of visible units.
     coupling : {"cho", "krizhevsky", "goodfellow"}, default="cho"
@@ -60,7 +60,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     batch_size : int, default=100
         Rows per update.
     epochs : float, default=None
-        Passes through the data, instead of updates. None: 10, and at least 10,000 updates.
+        Passes through the data, instead of updates. None: 10 epochs or 10,000 updates, whichever is more.
     updates : int, default=None
         Number of updates. None: as epochs.
     learning_rate : float or "auto", default="auto"
@@ -70,11 +70,11 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     optimizer : {"sgd", "adam"}, default="adam"
         Optimizer.
     momentum : float, default=0.9
-        Momentum.
+        Momentum of sgd, or beta 1 of adam.
     nesterov : bool, default=False
         Nesterov momentum (sgd).
     variance_rate : float, default=0.3
-        Factor of the learning rate for log-variances.
+        Factor of the learning rate for log-variances of Gaussian units.
     centering : bool, default=True
         Centering (offsets that follow the means of the units). The trained model has no offsets.
     early_stopping : bool, int or "auto", default="auto"
@@ -98,11 +98,11 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     standardize : bool or "auto", default="auto"
         Give every column mean 0 and standard deviation 1. For continuous units; results are in the units of the data.
     missing : bool, default=False
-        Treat cells that are empty or not numbers as missing: NaN cells are summed over.
+        Treat empty, NaN, NA and ? cells as missing. In arrays these are NaN; they are summed over.
     image : str, default=None
         Height and width of the rows as images, for the report; such as "28x28".
     likelihood : bool, default=True
-        Whether to measure the likelihood, exactly where that is cheap.
+        Measure the likelihood while training, exactly where that is cheap.
     report_every : int, default=200
         Updates between measurements.
     checkpoint_every : int, default=1000

@@ -76,7 +76,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
 
 /// Metadata and tensors of a file, after checking its layout and its digest, if it has one.
 pub(crate) fn read(bytes: &[u8]) -> Result<(BTreeMap<String, String>, SafeTensors<'_>)> {
-    let refuse = |e: safetensors::SafeTensorError| invalid(format!("not a readable safetensors file ({e})"));
+    let refuse = |e: safetensors::SafeTensorError| invalid(format!("not a model file in the safetensors format ({e})"));
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(refuse)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(refuse)?;
     let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();

@@ -139,6 +139,7 @@ impl<'a> Facts<'a> {
             ess: mixing.ess,
             hidden: self.rbm.hidden().sites(),
             idle: curves.idle(),
+            exact_gradient: self.spec.train.method == "exact",
             recovered: self.events.iter().filter(|e| matches!(e, Event::Recovered { .. })).count(),
         }
     }

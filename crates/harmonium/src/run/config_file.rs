@@ -14,19 +14,19 @@ const MOST_BYTES: u64 = 1 << 24;
 const OLD_MODEL: &str = "machine";
 
 const HEAD: &str = "\
-# The settings of a training run of harmonium, complete. `harmonium train` repeats the run from this file, to the bit on
-# the same kernel (its option `config`); options that are given as well override what is written here.
+# All settings of a training run of harmonium. The command `harmonium train` repeats the run from this file, bit for bit on
+# the same backend; options on the command line override the file.
 ";
 
 /// Keys that are no settings, and what they are.
 const FACTS: &[(&str, &str)] = &[
-    ("demo", "made by `harmonium demo`, which replaces it when it runs again"),
+    ("demo", "`harmonium demo` made this directory and will replace it"),
     ("found.version", "version of the program that started the run"),
     ("found.kernel", "the backend that computed it"),
     ("found.rows", "training rows"),
     ("found.valid_rows", "held-out rows"),
     ("found.columns", "columns of the data"),
-    ("found.digest", "digest of the rows, their weights and the first model"),
+    ("found.digest", "digest of the rows, their weights and the initial model"),
     ("found.data", "digest of the rows and their weights"),
 ];
 

@@ -133,6 +133,8 @@ pub struct Evidence {
     pub idle: Option<f64>,
     /// Updates that diverged and were repeated with a smaller learning rate.
     pub recovered: usize,
+    /// Whether the gradient was exact, so that no chains were used.
+    pub exact_gradient: bool,
 }
 
 /// What became of a run, why, and what to do.
@@ -210,8 +212,11 @@ impl Evidence {
                 vec![Advice::StopEarly, Advice::FewerHidden, Advice::WeightDecay, Advice::MoreRows]
             }
             Outcome::Little | Outcome::Failed if self.rising() => vec![Advice::MoreUpdates],
-            Outcome::Failed => vec![Advice::TemperedTraining, Advice::SmallerRate, Advice::CheckData],
-            Outcome::Little => vec![Advice::TemperedTraining, Advice::MoreHidden, Advice::MoreUpdates],
+            Outcome::Failed | Outcome::Little if self.exact_gradient => {
+                vec![Advice::MoreUpdates, Advice::MoreHidden, Advice::CheckData]
+            }
+            Outcome::Failed => vec![Advice::SmallerRate, Advice::TemperedTraining, Advice::CheckData],
+            Outcome::Little => vec![Advice::MoreUpdates, Advice::TemperedTraining, Advice::MoreHidden],
             Outcome::NotMixed => vec![Advice::TemperedTraining, Advice::MoreGibbsSteps],
             Outcome::StillRising => vec![Advice::MoreUpdates],
             Outcome::Learned if self.recovered > 0 => vec![Advice::SmallerRate],

@@ -1,5 +1,6 @@
 //! Where a run starts: settings completed from the data, rows packed, the first model made.
 
+use super::directory::MODEL;
 use super::front::{Front, Note, Tables};
 use super::input::{self, Input, Reader};
 use super::spec::{ModelSpec, SIMILAR, Spec, lookup};
@@ -11,6 +12,7 @@ use crate::model::Rbm;
 use crate::states::States;
 use crate::train::{TrainConfig, adopted_model, default_hidden, default_updates, initial_model};
 use sha2::{Digest, Sha256};
+use std::path::Path;
 use toml::Table;
 
 /// Everything a run starts with.
@@ -42,7 +44,7 @@ pub fn prepare(
         let problem = "there is none; give a file, or builtin:NAME".into();
         return Err(Error::Config { key: "data.source", problem });
     }
-    let init = spec.model.init.clone().map(ModelFile::read).transpose()?;
+    let init = spec.model.init.as_deref().map(model_to_start_from).transpose()?;
     let letters = init.as_ref().and_then(|file| ColumnNotes::read(file).alphabet);
     spec.data.alphabet = spec.data.alphabet.take().or(letters);
     let shape = reader.shape(&spec.data.source, &spec.data.options())?;
@@ -77,6 +79,12 @@ pub fn prepare(
     let alphabet = spec.data.alphabet.clone().filter(|_| spec.model.visible == "potts");
     let notes = ColumnNotes { alphabet, names: shape.names, image };
     Ok(Prepared { input, rbm, preprocess, notes, columns, digest })
+}
+
+/// A model file, or the model of a run directory.
+fn model_to_start_from(path: &str) -> Result<ModelFile> {
+    let path = Path::new(path);
+    ModelFile::read(if path.is_dir() { path.join(MODEL) } else { path.into() })
 }
 
 /// The number of updates, now that the rows are counted.

@@ -70,6 +70,9 @@ impl Request<'_> {
             Content::Finished => {
                 return refused("holds a finished run", &[Advice::OtherDirectory, Advice::StartFromModel]);
             }
+            Content::Nothing if self.resume && lookup(&asked, "data.source").is_none() => {
+                return refused("there is no run to resume", &[]);
+            }
             Content::Unfinished if !self.resume => {
                 return refused("holds an unfinished run", &[Advice::Resume, Advice::OtherDirectory]);
             }

@@ -63,7 +63,7 @@ impl<T: Real> Trainer<T> {
         if check {
             let energy = mean_energy(&self.rbm, self.backend.lowered(), difference);
             if energy.is_nan() || energy.abs() > LARGEST_ENERGY {
-                let far = format!("the mean energy of the chains was {energy:.3e} per unit away from that of the data");
+                let far = format!("the mean energies of model and data differ by {:.1e} nats per unit", energy.abs());
                 return Err(Trouble::Seen(far));
             }
         }

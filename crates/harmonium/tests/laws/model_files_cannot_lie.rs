@@ -164,7 +164,7 @@ fn every_way_to_lie_has_its_sentence() {
         ("no option 'coupling'", forge(|h, _| h["__metadata__"]["hidden.coupling"] = json!("cho"))),
         ("unknown metadata key 'surprise'", forge(|h, _| h["__metadata__"]["surprise"] = json!("x"))),
         ("binarize is 'perhaps'", forge(|h, _| h["__metadata__"]["data.binarize"] = json!("perhaps"))),
-        ("digest does not fit", forge(|h, _| h["__metadata__"]["digest"] = json!("sha256:00"))),
+        ("digest does not match", forge(|h, _| h["__metadata__"]["digest"] = json!("sha256:00"))),
         ("unknown digest", forge(|h, _| h["__metadata__"]["digest"] = json!("crc:00"))),
         ("unknown tensor 'visible.spin'", forge(|h, _| rename(h, "visible.offset", "visible.spin"))),
         ("shape [6], expected two", forge(|h, _| h["weights"]["shape"] = json!([6]))),
