@@ -4,7 +4,6 @@ use crate::interrupt;
 use crate::output::say;
 use harmonium::events::{Event, Flow, Measures, Observer, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// Lines at most where there is no terminal.
@@ -36,7 +35,7 @@ impl Watch {
 
     fn started(&mut self, update: u64, updates: u64) {
         self.updates = updates;
-        if std::io::stderr().is_terminal() {
+        if crate::progress::bars() {
             let template = "{percent:>3} % {bar:16} {per_sec}, {eta} left{msg}";
             let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
             let style = style.with_key("per_sec", |s: &indicatif::ProgressState, w: &mut dyn std::fmt::Write| {

@@ -144,6 +144,16 @@ impl Spec {
             ("model.states", model.states.map(|q| q as f64)),
             ("model.hidden_states", model.hidden_states.map(|q| q as f64)),
         ])?;
+        let names = [
+            ("model.visible", Some(&model.visible)),
+            ("model.coupling", model.coupling.as_ref()),
+            ("model.hidden", Some(&model.hidden)),
+            ("model.hidden_coupling", model.hidden_coupling.as_ref()),
+        ];
+        for (key, name) in names {
+            let checked = settings::find(key).zip(name).map(|(setting, name)| setting.check_choice(name));
+            checked.transpose()?;
+        }
         if data.valid.is_some() && data.valid_fraction.is_some() {
             let problem = "cannot be used together with a file of held-out rows".into();
             return Err(Error::Config { key: "data.valid_fraction", problem });
