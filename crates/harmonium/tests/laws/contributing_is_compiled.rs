@@ -16,12 +16,12 @@ fn the_code_blocks_of_contributing_are_the_files_that_are_compiled() {
 }
 
 #[test]
-fn users_cannot_see_the_units_of_the_laws() {
-    let offered: Vec<&str> = Kind::LIST.iter().map(|kind| kind.0).collect();
-    for kind in ["ternary", "uneven"] {
-        assert!(Kind::new(kind, &Default::default()).is_ok());
-        assert!(!offered.contains(&kind));
-    }
-    let refused = Kind::new("trinary", &Default::default()).unwrap_err().to_string();
-    assert!(!refused.contains("ternary") && refused.contains("bernoulli"), "{refused}");
+fn the_laws_have_units_with_three_and_four_values_that_users_cannot_choose() {
+    let numbers = |q| move |k: &Kind| k.unit::<f64>().width() == 1 && k.unit::<f64>().n_states() == Some(q);
+    let examples = Kind::examples();
+    assert!(examples.iter().any(numbers(3)) && examples.iter().any(numbers(4)));
+    assert!(Kind::new("uneven", &Default::default()).is_ok());
+    assert!(Kind::LIST.iter().all(|kind| kind.0 != "uneven"));
+    let refused = Kind::new("unknown", &Default::default()).unwrap_err().to_string();
+    assert!(!refused.contains("uneven") && refused.contains("bernoulli"), "{refused}");
 }

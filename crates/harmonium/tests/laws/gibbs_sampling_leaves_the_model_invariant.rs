@@ -1,6 +1,6 @@
 //! πP = π: the full transition matrix of v → h → v′ on tiny models does not change the model's distribution.
 
-use crate::common::{all_states, pairs, small_rbm};
+use crate::common::{all_states, only, pairs, small_rbm};
 use harmonium::{Exact, Pass};
 use ndarray::{Array1, Array2, ArrayView2};
 
@@ -45,7 +45,7 @@ fn the_model_is_a_left_eigenvector_of_the_gibbs_chain() {
             assert!((a - b).abs() <= 1e-12, "{v} with {h}: hidden marginal {a} against {b}");
         }
     }
-    assert!(seen >= 16);
+    assert!(seen >= 16 || only().is_some());
 }
 
 /// Sampling uses the same conditional: with the library's uniforms, `Pass::sample` draws what the unit draws.

@@ -1,6 +1,6 @@
 //! Coordinates are not the model: offsets and couplings change, p(v) does not, and log Z changes by the constant.
 
-use crate::common::{Numbers, close, kinds, pairs, random_rows, small_rbm};
+use crate::common::{Numbers, close, kinds, only, pairs, random_rows, small_rbm};
 use harmonium::units::Kind;
 use harmonium::{Exact, Rbm};
 use ndarray::{Array1, Array2};
@@ -83,7 +83,7 @@ fn couplings_convert_into_each_other_exactly() {
             }
         }
     }
-    assert!(seen > 0);
+    assert!(seen > 0 || only().is_some());
 }
 
 /// A change of coordinates that is not one is refused by name, and the model is untouched.
