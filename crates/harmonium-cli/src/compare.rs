@@ -1,4 +1,4 @@
-//! Runs side by side: what they learned from, what they are, and how well they fit. Runs on different rows are told apart.
+//! Runs side by side: what they learned from, what they are, and how well they fit. Runs on different rows are marked.
 
 use crate::output::CommandOutput;
 use anyhow::Result;

@@ -158,7 +158,7 @@ pub fn log_z<'py>(
         })?,
     };
     known().insert(asked, found.clone());
-    told(py, &found)
+    as_dict(py, &found)
 }
 
 /// All rows of a table as rows of columns.
@@ -178,7 +178,7 @@ pub fn columns(model: &Model, table: &ArrayTable) -> PyResult<Array2<f64>> {
     Ok(all)
 }
 
-fn told<'py>(py: Python<'py>, found: &LogZ) -> PyResult<Bound<'py, PyDict>> {
+fn as_dict<'py>(py: Python<'py>, found: &LogZ) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     for (name, number) in
         [("value", found.value), ("std_err", found.std_err), ("lower", found.lower), ("upper", found.upper)]

@@ -85,7 +85,7 @@ pub fn sample<'py>(
         };
         draw().map_err(exception)
     })?;
-    Ok((rows.into_pyarray(py), told(py, &drawn)?))
+    Ok((rows.into_pyarray(py), as_dict(py, &drawn)?))
 }
 
 /// The model of the unknown cells of a row.
@@ -105,7 +105,7 @@ fn clamped(model: &Model, table: &ArrayTable, seed: u64) -> PyResult<Clamped> {
     }
 }
 
-fn told<'py>(py: Python<'py>, drawn: &Drawn) -> PyResult<Bound<'py, PyDict>> {
+fn as_dict<'py>(py: Python<'py>, drawn: &Drawn) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     all.set_item("sampler", drawn.sampler)?;
     all.set_item("rows", drawn.rows)?;

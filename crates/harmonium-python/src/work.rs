@@ -79,14 +79,14 @@ pub fn run<R: Send>(
     let pool = pool(threads)?;
     let (ended, signal) = py.detach(|| {
         std::thread::scope(|scope| {
-            let (tell, told) = channel::<()>();
+            let (sender, receiver) = channel::<()>();
             let worker = scope.spawn(|| {
                 // Dropped at the end, which ends the waiting.
-                let _tell = tell;
+                let _sender = sender;
                 catch_unwind(AssertUnwindSafe(|| pool.install(|| job(&stop))))
             });
             let mut signal = None;
-            while let Err(RecvTimeoutError::Timeout) = told.recv_timeout(LISTEN) {
+            while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(LISTEN) {
                 if signal.is_none() {
                     signal = Python::attach(|py| py.check_signals()).err();
                     stop.0.store(signal.is_some(), Ordering::Relaxed);

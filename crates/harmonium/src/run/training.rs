@@ -393,7 +393,7 @@ fn continue_from(dir: &RunDir, trainer: &mut Trainer<f32>, front: &dyn Front) ->
     Ok(Some(update))
 }
 
-/// A resumed run needs the same rows; a repeated one is told if it cannot be the same.
+/// A resumed run needs the same rows; a repeated one gets a note if it cannot be the same.
 fn compare(recorded: Option<&Found>, found: &Found, must_agree: bool, front: &dyn Front) -> Result<()> {
     let Some(recorded) = recorded else { return Ok(()) };
     let difference = if recorded.digest != found.digest {

@@ -36,8 +36,8 @@ use update::{Trouble, Work};
 
 /// Updates between snapshots of the state.
 pub const SNAPSHOT_EVERY: u64 = 50;
-/// Largest standard error of an estimated likelihood that is worth telling, in nats.
-const WORTH_TELLING: f64 = 8.0;
+/// Largest standard error of an estimated likelihood that is reported, in nats.
+const LARGEST_ERROR: f64 = 8.0;
 /// Failed updates that are mended before a run gives up.
 pub const MOST_FAILURES: u32 = 8;
 
@@ -115,7 +115,7 @@ impl<T: Real> Trainer<T> {
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
         let work = Work::new(&rbm, &lowered);
         let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(lowered)?);
-        let follower = match config.likelihood && !monitor.is_exact() && monitor.tells_likelihood() {
+        let follower = match config.likelihood && !monitor.is_exact() && monitor.reports_likelihood() {
             true => Some(LogZTracker::new(&rbm, config.rows_between_likelihoods(), key)?),
             false => None,
         };
@@ -298,7 +298,7 @@ impl<T: Real> Trainer<T> {
         }
         let persistent = self.chains();
         let Some(follower) = &mut self.follower else { return Ok(None) };
-        Ok(follower.follow(&self.rbm, persistent.as_ref(), self.update)?.filter(|e| e.std_err <= WORTH_TELLING))
+        Ok(follower.follow(&self.rbm, persistent.as_ref(), self.update)?.filter(|e| e.std_err <= LARGEST_ERROR))
     }
 
     /// Remembers the model if the held-out rows have never been better.

@@ -47,8 +47,8 @@ pub(super) struct Monitor<T> {
     /// Added to every log density of training rows and held-out rows: what the data's own units make of it.
     log_jacobian: [f64; 2],
     exact: bool,
-    /// Whether the likelihood can be told: of rows with unknown cells only where these can be summed over.
-    told: bool,
+    /// Whether the likelihood can be reported: of rows with missing cells only where these can be summed over.
+    reported: bool,
     terms: f64,
     watch_every: u64,
     last: u64,
@@ -72,7 +72,7 @@ impl<T: Real> Monitor<T> {
         let mut monitor = Monitor {
             baseline: independent_log_likelihood(lowered.visible(), data),
             log_jacobian: [0.0; 2],
-            told: true,
+            reported: true,
             valid_rows: valid.as_ref().map_or(0, Dataset::len),
             valid: valid.filter(|v| !v.is_empty()).as_ref().map(sample),
             exact: config.likelihood && budget::MONITOR.allows(Exact::cost(lowered)),
@@ -83,7 +83,8 @@ impl<T: Real> Monitor<T> {
             key: key.of(Purpose::Monitor),
             train,
         };
-        monitor.told = std::iter::once(&monitor.train).chain(&monitor.valid).all(|data| can_be_summed(lowered, data));
+        monitor.reported =
+            std::iter::once(&monitor.train).chain(&monitor.valid).all(|data| can_be_summed(lowered, data));
         monitor
     }
 
@@ -94,9 +95,9 @@ impl<T: Real> Monitor<T> {
         self.log_jacobian = [train, self.valid.as_ref().map_or(train, one)];
     }
 
-    /// Whether the likelihood is told at all.
-    pub fn tells_likelihood(&self) -> bool {
-        self.told
+    /// Whether the likelihood is reported at all.
+    pub fn reports_likelihood(&self) -> bool {
+        self.reported
     }
 
     /// Whether the likelihood is measured exactly.
@@ -136,7 +137,7 @@ impl<T: Real> Monitor<T> {
         let ([log_jacobian, of_valid], key, terms) = (self.log_jacobian, self.key, self.terms);
         let (rows, held_out, chains) = (Some(&train), valid.as_ref(), chains.as_ref());
         let cx = Context { lowered: &lowered, log_jacobian, rows, held_out, chains, key, terms };
-        let log_z = log_z.filter(|_| self.told);
+        let log_z = log_z.filter(|_| self.reported);
         let mut progress = Progress { train: measures(&cx, log_z), ..Progress::default() };
         progress.valid = held_out
             .map(|rows| measures(&Context { rows: Some(rows), held_out: None, log_jacobian: of_valid, ..cx }, log_z));
@@ -163,7 +164,7 @@ impl<T: Real> Monitor<T> {
         let key = self.key.of(Purpose::Missing).step(update);
         let filled = filled(backend, COPIES, data, FILL, key);
         let mut rows = MeasuredRows::new(backend, &filled, FULL);
-        if self.told {
+        if self.reported {
             let x = filled.states().columns(backend.lowered().visible().unit(), 0, filled.len()).mapv(T::f64);
             let found = threads::map(true, 0..filled.len(), |r| {
                 Row { lowered, x: x.row(r).to_vec(), known, number: r }.log_p().map(|p| -p)

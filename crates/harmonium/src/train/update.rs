@@ -175,7 +175,7 @@ impl<T: Real> Trainer<T> {
         }
     }
 
-    /// Running means follow those of the batches, and now and then the offsets are moved to them, which is told: each move costs
+    /// Running means follow those of the batches, and now and then the offsets are moved to them, and the result says so: each move costs
     /// some passes over the weights. At a snapshot both are the same, so the offsets are the whole state.
     fn recenter(&mut self) -> Result<bool> {
         let rate = self.config.offset_rate;

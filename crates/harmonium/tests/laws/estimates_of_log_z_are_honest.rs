@@ -135,9 +135,9 @@ fn settings_that_make_no_sense_are_refused_by_name() {
 
 /// Keeps what a run reports.
 #[derive(Default)]
-struct Told(Vec<Progress>);
+struct Reported(Vec<Progress>);
 
-impl Observer for Told {
+impl Observer for Reported {
     fn on(&mut self, event: &Event) -> Flow {
         if let Event::Progress(p) = event {
             self.0.push(p.clone());
@@ -162,9 +162,9 @@ fn the_likelihood_reported_while_training_is_that_of_the_model() {
         let config = TrainConfig { seed, updates: 1500, report_every: 100, lr: 0.01, ..TrainConfig::default() };
         let mut trainer = run_of_20(config);
         let baseline = independent_log_likelihood(trainer.rbm().lower().visible(), trainer.data());
-        let mut told = Told::default();
-        trainer.run(&mut told).unwrap();
-        let last = &told.0[14].train;
+        let mut reported = Reported::default();
+        trainer.run(&mut reported).unwrap();
+        let last = &reported.0[14].train;
         let exact = -last.free_energy - Exact::new(trainer.rbm()).unwrap().log_z();
         let (ours, error) = (last.log_likelihood.unwrap(), last.log_likelihood_std_err.unwrap());
         assert!(ours > baseline + 0.1, "something was learned: {ours} against {baseline}");
@@ -173,7 +173,7 @@ fn the_likelihood_reported_while_training_is_that_of_the_model() {
 }
 
 /// Stops at the first poll after some updates.
-struct StopAt(u64, Told);
+struct StopAt(u64, Reported);
 
 impl Observer for StopAt {
     fn on(&mut self, event: &Event) -> Flow {
@@ -190,14 +190,14 @@ fn a_resumed_run_tells_the_same_likelihood_to_the_bit() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("checkpoint");
     let config = TrainConfig { updates: 700, report_every: 100, ..TrainConfig::default() };
-    let mut whole = Told::default();
+    let mut whole = Reported::default();
     run_of_20(config.clone()).run(&mut whole).unwrap();
     let mut first = run_of_20(config.clone());
     first.checkpoint_to(path.clone(), 100);
-    first.run(&mut StopAt(371, Told::default())).unwrap();
+    first.run(&mut StopAt(371, Reported::default())).unwrap();
     let mut second = run_of_20(config);
     second.resume(&std::fs::read(&path).unwrap()).unwrap();
-    let mut rest = StopAt(u64::MAX, Told::default());
+    let mut rest = StopAt(u64::MAX, Reported::default());
     second.run(&mut rest).unwrap();
     let rest = rest.1.0;
     assert!(rest.len() >= 3 && rest[..] == whole.0[7 - rest.len()..]);
