@@ -199,6 +199,7 @@ pub fn fit(
         } else {
             None
         };
+        run.release();
         Ok((Model::new(run.model()), FittedRun { run: Mutex::new(run) }, front.notes(), concluded))
     })
 }

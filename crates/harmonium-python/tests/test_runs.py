@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 
 import numpy as np
 import pytest
@@ -199,7 +200,7 @@ def test_the_readme_s_lines_run_as_written(tmp_path, monkeypatch):
 def test_pictures(digits):
     rbm = RBM(9, epochs=20, validation_fraction=0.2, random_state=0).fit(digits)
     assert plot_filters(rbm).images[0].get_array().shape == (3 * 9 - 1, 3 * 9 - 1)
-    assert [line.get_label() for line in plot_learning(rbm).lines] == ["training rows", "held-out rows", "independent units"]
+    assert [line.get_label() for line in plot_learning(rbm).lines] == ["training rows", "held-out rows", "independent columns"]
     with pytest.raises(ValueError, match="64 columns"):
         plot_filters(rbm, shape=(3, 3))
     with pytest.raises(ValueError, match="64 columns"):
@@ -242,8 +243,9 @@ def test_the_command_and_python_write_the_same_bytes(tmp_path, digits):
         subprocess.run([command(), "train", data, "-o", str(theirs), *words], check=True, capture_output=True)
         for file in ("model.safetensors", "events.jsonl"):
             assert (ours / file).read_bytes() == (theirs / file).read_bytes(), (name, file)
-        read = lambda path: [line for line in (path / "config.toml").read_text().splitlines() if "source" not in line]
-        assert read(ours) == read(theirs), name
+        settings = [tomllib.loads((path / "config.toml").read_text()) for path in (ours, theirs)]
+        assert [s["data"].pop("source") for s in settings] == ["memory:X", data]
+        assert settings[0] == settings[1], name
         rbm.save(tmp_path / "model.safetensors")
         assert (tmp_path / "model.safetensors").read_bytes() == (ours / "model.safetensors").read_bytes()
 
@@ -257,7 +259,7 @@ def test_a_run_directory_is_judged_reported_and_resumed(tmp_path, digits):
     assert (tmp_path / "run" / "report.html").read_text() == rbm.report(tmp_path / "page.html").html
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
     with pytest.raises(ValueError, match="holds a finished run"):
-        rbm.fit(digits, output=tmp_path / "run")
+        RBM(8, updates=200, random_state=0).fit(digits, output=tmp_path / "run")
     # The same run in memory has the same verdict.
     memory = RBM(8, updates=200, random_state=0).fit(digits, validation_data=digits[:200])
     assert memory.model_ == rbm.model_ and memory.verdict_.evidence == rbm.verdict_.evidence

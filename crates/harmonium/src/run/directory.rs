@@ -86,6 +86,11 @@ impl RunDir {
         self.path.join(name)
     }
 
+    /// Lets other processes write to the directory.
+    pub fn unlock(&mut self) {
+        self._lock = None;
+    }
+
     /// Marks that the directory holds something to keep.
     pub fn keep(&mut self) {
         self.kept = true;

@@ -329,6 +329,13 @@ impl Run {
         dir.write(MODEL, &self.model().to_bytes()).map_err(unfinished)
     }
 
+    /// Lets others continue in the run directory; nothing is written any more.
+    pub fn release(&mut self) {
+        if let Some(dir) = &mut self.dir {
+            dir.unlock();
+        }
+    }
+
     /// The trained model as it stands in its file.
     pub fn model(&self) -> ModelFile {
         let rbm = self.trainer.rbm().folded();
