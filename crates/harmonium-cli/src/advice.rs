@@ -6,22 +6,17 @@ use std::borrow::Cow;
 
 /// Several pieces of advice as one phrase; empty for none.
 pub fn words(advice: &[Advice]) -> String {
-    let all: Vec<Cow<str>> = advice.iter().map(|a| phrase(*a)).collect();
-    match all.split_last() {
-        None => String::new(),
-        Some((last, [])) => last.to_string(),
-        Some((last, rest)) => format!("{}, or {last}", rest.join(", ")),
-    }
+    Advice::join(advice, phrase)
 }
 
 /// A problem and what to do about it.
 pub fn sentence(problem: &str, advice: &[Advice]) -> String {
-    if advice.is_empty() { problem.into() } else { format!("{problem}; {}", words(advice)) }
+    harmonium::advice::sentence(problem, &words(advice))
 }
 
 /// The verdict on an estimate of log Z, why, and what to do; none if the verdict alone is all there is to report.
 pub fn explanation(z: &LogZ) -> Option<String> {
-    z.explanation().map(|text| sentence(&text, &z.advice))
+    harmonium_report::explanation(z, &words)
 }
 
 fn phrase(advice: Advice) -> Cow<'static, str> {

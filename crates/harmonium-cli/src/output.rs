@@ -156,7 +156,7 @@ mod tests {
     fn commands_to_run_next_begin_as_this_one_did() {
         for (argv0, by_cargo, debug, words) in [
             ("target/release/harmonium", true, false, "cargo run --release --"),
-            ("/work/target/debug/harmonium", true, true, "cargo run --"),
+            ("/home/me/target/debug/harmonium", true, true, "cargo run --"),
             ("target/release/harmonium", false, false, "target/release/harmonium"),
             ("/home/me/my tools/harmonium", false, false, "'/home/me/my tools/harmonium'"),
             ("harmonium", false, false, "harmonium"),

@@ -17,17 +17,12 @@ fn name(key: &str) -> String {
 
 /// The library's advice in words, with the names of Python's arguments; empty for none.
 pub fn words(advice: &[Advice]) -> String {
-    let all: Vec<Cow<str>> = advice.iter().map(|a| phrase(*a)).collect();
-    match all.split_last() {
-        None => String::new(),
-        Some((last, [])) => last.to_string(),
-        Some((last, rest)) => format!("{}, or {last}", rest.join(", ")),
-    }
+    Advice::join(advice, phrase)
 }
 
 /// A problem and what to do about it.
 pub fn sentence(problem: &str, advice: &[Advice]) -> String {
-    if advice.is_empty() { problem.into() } else { format!("{problem}; {}", words(advice)) }
+    harmonium::advice::sentence(problem, &words(advice))
 }
 
 fn phrase(advice: Advice) -> Cow<'static, str> {

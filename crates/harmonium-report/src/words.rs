@@ -1,7 +1,7 @@
 //! The verdict on a run in words: headline, evidence, facts. The library judges; this file only writes the sentences.
 
 use crate::text::{count, fixed, number, short};
-use harmonium::advice::Advice;
+use harmonium::advice::{Advice, sentence};
 use harmonium::logz::{LogZ, Verdict as Trust};
 use harmonium::run::{APART, Conclusion, Evidence, Fall, Outcome, RowsFit, Summed, Verdict, WORTH, is_doubtful};
 
@@ -114,9 +114,8 @@ fn recovered(e: &Evidence) -> Option<String> {
 }
 
 /// Why an estimate of log Z is doubtful, and what to do.
-fn explanation(log_z: &LogZ, words: AdviceWords) -> Option<String> {
-    let advice = if log_z.advice.is_empty() { String::new() } else { format!("; {}", words(&log_z.advice)) };
-    log_z.explanation().map(|why| why + &advice)
+pub fn explanation(log_z: &LogZ, words: AdviceWords) -> Option<String> {
+    log_z.explanation().map(|why| sentence(&why, &words(&log_z.advice)))
 }
 
 /// The facts of a run, name and value: the table of the report and the lines of the command.

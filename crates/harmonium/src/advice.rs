@@ -1,5 +1,7 @@
 //! What to do about an error or a doubtful result, as data. Each front end words it with the names of its own options.
 
+use std::borrow::Cow;
+
 /// Makes the enum and [`Advice::ALL`] from one list; an example follows the variants with a value.
 macro_rules! advice {
     ($($(#[$about:meta])* $name:ident $(($value:ty) = $example:literal)?,)*) => {
@@ -80,6 +82,23 @@ advice! {
     TemperedTraining,
     /// Run more Gibbs sweeps per update.
     MoreGibbsSteps,
+}
+
+impl Advice {
+    /// Several pieces of advice as one phrase, each worded by `phrase`; empty for none.
+    pub fn join(advice: &[Advice], phrase: impl Fn(Advice) -> Cow<'static, str>) -> String {
+        let all: Vec<Cow<str>> = advice.iter().map(|a| phrase(*a)).collect();
+        match all.split_last() {
+            None => String::new(),
+            Some((last, [])) => last.to_string(),
+            Some((last, rest)) => format!("{}, or {last}", rest.join(", ")),
+        }
+    }
+}
+
+/// A problem and, if there is some, the advice about it in words.
+pub fn sentence(problem: &str, advice: &str) -> String {
+    if advice.is_empty() { problem.into() } else { format!("{problem}; {advice}") }
 }
 
 /// A result that should not be trusted: why, and what to do about it.
