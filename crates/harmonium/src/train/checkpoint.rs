@@ -1,6 +1,6 @@
 //! A checkpoint: the whole state of a run in one file, which only a run with the same configuration can take up.
 
-use super::{Best, Chains, State};
+use super::state::{Best, Chains, State};
 use crate::error::Result;
 use crate::file::tensors::{self, TensorWriter, invalid as lie, numbers};
 use crate::file::{ModelFile, digest};

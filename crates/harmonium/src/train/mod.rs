@@ -8,6 +8,7 @@ mod checkpoint;
 mod config;
 mod init;
 mod monitor;
+mod state;
 mod update;
 
 pub use checkpoint::model_of_checkpoint;
@@ -15,7 +16,6 @@ pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden, default_updates};
 pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
 
 use crate::advice::Advice;
-use crate::atomic;
 use crate::backend::{Backend, Cpu};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::estimate::{self, Estimator};
 use crate::events::{Event, Flow, Observer, Progress, Reason};
 use crate::logz::Estimate;
-use crate::logz::online::{LogZTracker, Online};
+use crate::logz::online::LogZTracker;
 use crate::model::{Gradient, Rbm};
 use crate::optimize::{self, Optimizer};
 use crate::real::Real;
@@ -31,6 +31,7 @@ use crate::rng::{Key, Purpose, shuffled};
 use crate::states::States;
 use monitor::Monitor;
 use ndarray::Array1;
+use state::{Best, State};
 use std::path::PathBuf;
 use update::{Trouble, Work};
 
@@ -40,41 +41,6 @@ pub const SNAPSHOT_EVERY: u64 = 50;
 const LARGEST_ERROR: f64 = 8.0;
 /// Failed updates that are mended before a run gives up.
 pub const MOST_FAILURES: u32 = 8;
-
-/// What the next update needs.
-#[derive(Clone)]
-struct State<T> {
-    rbm: Rbm<T>,
-    optimizer: Vec<Gradient<T>>,
-    chains: Option<Chains<T>>,
-    update: u64,
-    rate_factor: f64,
-    failures: u32,
-    best: Option<Best<T>>,
-    waited: u64,
-    online: Option<Online<T>>,
-    /// The rows with what was filled in for unknown cells, if there are any.
-    filled: Option<States<T>>,
-    /// Running means of both layers, where they are ahead of the offsets.
-    running: Option<[Array1<T>; 2]>,
-}
-
-/// Persistent chains: visible states, and the hidden states that the next sweep starts from if they are drawn.
-#[derive(Clone)]
-struct Chains<T> {
-    visible: States<T>,
-    hidden: Option<States<T>>,
-    /// What else the estimator goes by.
-    numbers: Vec<f64>,
-}
-
-/// The best model so far by the held-out rows.
-#[derive(Clone)]
-struct Best<T> {
-    score: f64,
-    update: u64,
-    rbm: Rbm<T>,
-}
 
 /// A run of training.
 pub struct Trainer<T: Real> {
@@ -86,7 +52,7 @@ pub struct Trainer<T: Real> {
     estimator: Box<dyn Estimator<T>>,
     optimizer: Box<dyn Optimizer<T>>,
     monitor: Monitor<T>,
-    follower: Option<LogZTracker<T>>,
+    tracker: Option<LogZTracker<T>>,
     key: Key,
     update: u64,
     rate_factor: f64,
@@ -115,7 +81,7 @@ impl<T: Real> Trainer<T> {
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
         let work = Work::new(&rbm, &lowered);
         let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(lowered)?);
-        let follower = match config.likelihood && !monitor.is_exact() && monitor.reports_likelihood() {
+        let tracker = match config.likelihood && !monitor.is_exact() && monitor.reports_likelihood() {
             true => Some(LogZTracker::new(&rbm, config.rows_between_likelihoods(), key)?),
             false => None,
         };
@@ -133,7 +99,7 @@ impl<T: Real> Trainer<T> {
             estimator,
             optimizer,
             monitor,
-            follower,
+            tracker,
             key,
             update: 0,
             rate_factor: 1.0,
@@ -252,16 +218,6 @@ impl<T: Real> Trainer<T> {
         self.step()
     }
 
-    /// Keeps the state every [`SNAPSHOT_EVERY`] updates; whether it did.
-    fn take_snapshot(&mut self) -> bool {
-        let is_new = self.snapshot.as_ref().is_none_or(|s| s.update != self.update)
-            && (self.snapshot.is_none() || self.update.is_multiple_of(SNAPSHOT_EVERY));
-        if is_new {
-            self.snapshot = Some(Box::new(self.state()));
-        }
-        is_new
-    }
-
     fn started(&self) -> Event {
         let (visible, hidden) = (self.rbm.visible(), self.rbm.hidden());
         Event::Started {
@@ -297,8 +253,8 @@ impl<T: Real> Trainer<T> {
             return Ok(None);
         }
         let persistent = self.chains();
-        let Some(follower) = &mut self.follower else { return Ok(None) };
-        Ok(follower.follow(&self.rbm, persistent.as_ref(), self.update)?.filter(|e| e.std_err <= LARGEST_ERROR))
+        let Some(tracker) = &mut self.tracker else { return Ok(None) };
+        Ok(tracker.follow(&self.rbm, persistent.as_ref(), self.update)?.filter(|e| e.std_err <= LARGEST_ERROR))
     }
 
     /// Remembers the model if the held-out rows have never been better.
@@ -349,109 +305,6 @@ impl<T: Real> Trainer<T> {
             (snapshot.failures, snapshot.rate_factor) = (failures, rate_factor);
         }
         Ok(Event::Recovered { update, back_to: self.update, reason, rate_factor })
-    }
-
-    fn state(&self) -> State<T> {
-        State {
-            rbm: self.rbm.clone(),
-            optimizer: self.optimizer.state().into_iter().map(|s| s.1).collect(),
-            chains: self.estimator.persistent().map(|slot| Chains {
-                visible: self.backend.get(slot),
-                hidden: self.backend.hidden(slot),
-                numbers: self.estimator.numbers(),
-            }),
-            update: self.update,
-            rate_factor: self.rate_factor,
-            failures: self.failures,
-            best: self.best.clone(),
-            waited: self.waited,
-            online: self.follower.as_ref().map(|f| f.state().clone()),
-            filled: self.data.known().map(|_| self.data.states().clone()),
-            running: self.running_means(),
-        }
-    }
-
-    fn set_state(&mut self, state: State<T>) -> Result<()> {
-        self.optimizer.restore(state.update, state.optimizer);
-        self.backend.update(&mut |lowered| state.rbm.lower_into(lowered));
-        if let (Some(slot), Some(chains)) = (self.estimator.persistent(), state.chains) {
-            self.backend.put(slot, &chains.visible, None);
-            if let Some(hidden) = &chains.hidden {
-                self.backend.put_hidden(slot, hidden);
-            }
-            self.estimator.start(self.backend.as_mut(), Some(&chains.numbers))?;
-        }
-        if let (Some(follower), Some(online)) = (&mut self.follower, state.online) {
-            follower.restore(online);
-        }
-        if let Some(filled) = state.filled {
-            self.data.refill(filled);
-        }
-        self.rbm = state.rbm;
-        self.set_running_means(state.running);
-        self.update = state.update;
-        self.rate_factor = state.rate_factor;
-        self.failures = state.failures;
-        self.best = state.best;
-        self.waited = state.waited;
-        Ok(())
-    }
-
-    /// Writes the last snapshot to disk, reports it once it is there, and returns its update.
-    fn save(&mut self, observer: &mut dyn Observer) -> Result<Option<u64>> {
-        let (Some((path, _)), Some(snapshot)) = (&self.checkpoint, &self.snapshot) else { return Ok(None) };
-        let (bytes, update) = (self.bytes_of(snapshot), snapshot.update);
-        atomic::write(path, |w| w.write_all(&bytes))?;
-        observer.on(&Event::Checkpoint { update });
-        Ok(Some(update))
-    }
-
-    /// The bytes of a checkpoint of the run as it is, see [`resume`](Trainer::resume).
-    pub fn checkpoint(&self) -> Vec<u8> {
-        self.bytes_of(&self.state())
-    }
-
-    fn bytes_of(&self, state: &State<T>) -> Vec<u8> {
-        let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
-        checkpoint::to_bytes(state, &names, self.config.seed)
-    }
-
-    /// Goes on from the bytes of a checkpoint of the same configuration.
-    pub fn resume(&mut self, bytes: &[u8]) -> Result<()> {
-        let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
-        let state = checkpoint::from_bytes(bytes, &self.rbm, &names, self.config.seed)?;
-        if let Some(chains) = &state.chains {
-            chains.visible.check(self.backend.lowered().visible())?;
-            if let Some(hidden) = &chains.hidden {
-                hidden.check(self.backend.lowered().hidden())?;
-                if hidden.rows() != chains.visible.rows() {
-                    return Err(Error::Undefined("a checkpoint's chains have different numbers of rows".into()));
-                }
-            }
-        }
-        if let Some(online) = &state.online {
-            online.check(self.backend.lowered().visible())?;
-        }
-        self.check_filled(state.filled.as_ref())?;
-        self.set_state(state)
-    }
-
-    /// Refuses filled rows that are not those of the data: another number of them, or other known cells.
-    fn check_filled(&self, filled: Option<&States<T>>) -> Result<()> {
-        let side = self.backend.lowered().visible();
-        let same = match (filled, self.data.known()) {
-            (None, None) => true,
-            (Some(filled), Some(known)) if filled.rows() == self.data.len() && filled.sites() == side.sites() => {
-                filled.check(side)?;
-                let (ours, theirs) = (self.data.states().values(side), filled.values(side));
-                ours.indexed_iter().zip(&theirs).all(|(((r, i), a), b)| a == b || !known.get(r, i))
-            }
-            _ => false,
-        };
-        match same {
-            true => Ok(()),
-            false => Err(Error::Undefined("the checkpoint's rows are not those of the data".into())),
-        }
     }
 }
 

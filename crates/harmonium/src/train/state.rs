@@ -1,0 +1,161 @@
+//! What the next update needs: kept every few updates, written as a checkpoint, restored after trouble or by `resume`.
+
+use super::{SNAPSHOT_EVERY, Trainer, checkpoint};
+use crate::atomic;
+use crate::error::{Error, Result};
+use crate::events::{Event, Observer};
+use crate::logz::online::Online;
+use crate::model::{Gradient, Rbm};
+use crate::real::Real;
+use crate::states::States;
+use ndarray::Array1;
+
+/// What the next update needs.
+#[derive(Clone)]
+pub(super) struct State<T> {
+    pub rbm: Rbm<T>,
+    pub optimizer: Vec<Gradient<T>>,
+    pub chains: Option<Chains<T>>,
+    pub update: u64,
+    pub rate_factor: f64,
+    pub failures: u32,
+    pub best: Option<Best<T>>,
+    pub waited: u64,
+    pub online: Option<Online<T>>,
+    /// The rows with what was filled in for unknown cells, if there are any.
+    pub filled: Option<States<T>>,
+    /// Running means of both layers, where they are ahead of the offsets.
+    pub running: Option<[Array1<T>; 2]>,
+}
+
+/// Persistent chains: visible states, and the hidden states that the next sweep starts from if they are drawn.
+#[derive(Clone)]
+pub(super) struct Chains<T> {
+    pub visible: States<T>,
+    pub hidden: Option<States<T>>,
+    /// What else the estimator goes by.
+    pub numbers: Vec<f64>,
+}
+
+/// The best model so far by the held-out rows.
+#[derive(Clone)]
+pub(super) struct Best<T> {
+    pub score: f64,
+    pub update: u64,
+    pub rbm: Rbm<T>,
+}
+
+impl<T: Real> Trainer<T> {
+    /// Keeps the state every [`SNAPSHOT_EVERY`] updates; whether it did.
+    pub(super) fn take_snapshot(&mut self) -> bool {
+        let is_new = self.snapshot.as_ref().is_none_or(|s| s.update != self.update)
+            && (self.snapshot.is_none() || self.update.is_multiple_of(SNAPSHOT_EVERY));
+        if is_new {
+            self.snapshot = Some(Box::new(self.state()));
+        }
+        is_new
+    }
+
+    pub(super) fn state(&self) -> State<T> {
+        State {
+            rbm: self.rbm.clone(),
+            optimizer: self.optimizer.state().into_iter().map(|s| s.1).collect(),
+            chains: self.estimator.persistent().map(|slot| Chains {
+                visible: self.backend.get(slot),
+                hidden: self.backend.hidden(slot),
+                numbers: self.estimator.numbers(),
+            }),
+            update: self.update,
+            rate_factor: self.rate_factor,
+            failures: self.failures,
+            best: self.best.clone(),
+            waited: self.waited,
+            online: self.tracker.as_ref().map(|f| f.state().clone()),
+            filled: self.data.known().map(|_| self.data.states().clone()),
+            running: self.running_means(),
+        }
+    }
+
+    pub(super) fn set_state(&mut self, state: State<T>) -> Result<()> {
+        self.optimizer.restore(state.update, state.optimizer);
+        self.backend.update(&mut |lowered| state.rbm.lower_into(lowered));
+        if let (Some(slot), Some(chains)) = (self.estimator.persistent(), state.chains) {
+            self.backend.put(slot, &chains.visible, None);
+            if let Some(hidden) = &chains.hidden {
+                self.backend.put_hidden(slot, hidden);
+            }
+            self.estimator.start(self.backend.as_mut(), Some(&chains.numbers))?;
+        }
+        if let (Some(tracker), Some(online)) = (&mut self.tracker, state.online) {
+            tracker.restore(online);
+        }
+        if let Some(filled) = state.filled {
+            self.data.refill(filled);
+        }
+        self.rbm = state.rbm;
+        self.set_running_means(state.running);
+        self.update = state.update;
+        self.rate_factor = state.rate_factor;
+        self.failures = state.failures;
+        self.best = state.best;
+        self.waited = state.waited;
+        Ok(())
+    }
+
+    /// Writes the last snapshot to disk, reports it once it is there, and returns its update.
+    pub(super) fn save(&mut self, observer: &mut dyn Observer) -> Result<Option<u64>> {
+        let (Some((path, _)), Some(snapshot)) = (&self.checkpoint, &self.snapshot) else { return Ok(None) };
+        let (bytes, update) = (self.bytes_of(snapshot), snapshot.update);
+        atomic::write(path, |w| w.write_all(&bytes))?;
+        observer.on(&Event::Checkpoint { update });
+        Ok(Some(update))
+    }
+
+    /// The bytes of a checkpoint of the run as it is, see [`resume`](Trainer::resume).
+    pub fn checkpoint(&self) -> Vec<u8> {
+        self.bytes_of(&self.state())
+    }
+
+    fn bytes_of(&self, state: &State<T>) -> Vec<u8> {
+        let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
+        checkpoint::to_bytes(state, &names, self.config.seed)
+    }
+
+    /// Goes on from the bytes of a checkpoint of the same configuration.
+    pub fn resume(&mut self, bytes: &[u8]) -> Result<()> {
+        let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
+        let state = checkpoint::from_bytes(bytes, &self.rbm, &names, self.config.seed)?;
+        if let Some(chains) = &state.chains {
+            chains.visible.check(self.backend.lowered().visible())?;
+            if let Some(hidden) = &chains.hidden {
+                hidden.check(self.backend.lowered().hidden())?;
+                if hidden.rows() != chains.visible.rows() {
+                    return Err(Error::Undefined("a checkpoint's chains have different numbers of rows".into()));
+                }
+            }
+        }
+        if let Some(online) = &state.online {
+            online.check(self.backend.lowered().visible())?;
+        }
+        self.check_filled(state.filled.as_ref())?;
+        self.set_state(state)
+    }
+
+    /// Refuses filled rows that are not those of the data: another number of them, or other known cells.
+    fn check_filled(&self, filled: Option<&States<T>>) -> Result<()> {
+        let side = self.backend.lowered().visible();
+        let same = match (filled, self.data.known()) {
+            (None, None) => true,
+            (Some(filled), Some(known)) if filled.rows() == self.data.len() && filled.sites() == side.sites() => {
+                filled.check(side)?;
+                let (ours, theirs) = (self.data.states().values(side), filled.values(side));
+                ours.indexed_iter().zip(&theirs).all(|(((r, i), a), b)| a == b || !known.get(r, i))
+            }
+            _ => false,
+        };
+        match same {
+            true => Ok(()),
+            false => Err(Error::Undefined("the checkpoint's rows are not those of the data".into())),
+        }
+    }
+}
