@@ -77,20 +77,23 @@ impl<T: Real> LoweredLayer<T> {
         if rows.ncols() != self.sites() {
             return Err(Error::Columns { expected: self.sites(), found: rows.ncols() });
         }
-        let (unit, width) = (self.unit(), self.unit().width());
+        let unit = self.unit();
         let mut columns = Array2::zeros((rows.nrows(), self.columns()));
-        for (r, (row, mut out)) in rows.rows().into_iter().zip(columns.rows_mut()).enumerate() {
-            let sites = out.as_slice_mut().into_iter().flat_map(|out| out.chunks_exact_mut(width));
-            for (c, (&value, site)) in row.iter().zip(sites).enumerate() {
-                if !unit.encode(value, site) {
-                    return Err(Error::Domain {
-                        row: first + r as u64,
-                        column: c + 1,
-                        value: value.f64(),
-                        domain: unit.domain(),
-                        kind: self.kind.to_string(),
-                    });
-                }
+        // Rows of a new array are slices.
+        let outputs = columns.rows_mut().into_iter().filter_map(|out| out.into_slice());
+        for (r, (row, out)) in rows.rows().into_iter().zip(outputs).enumerate() {
+            let refused = match row.as_slice() {
+                Some(values) => unit.encode_row(values, out),
+                None => unit.encode_row(&row.to_vec(), out),
+            };
+            if let Some(c) = refused {
+                return Err(Error::Domain {
+                    row: first + r as u64,
+                    column: c + 1,
+                    value: row[c].f64(),
+                    domain: unit.domain(),
+                    kind: self.kind.to_string(),
+                });
             }
         }
         Ok(columns)

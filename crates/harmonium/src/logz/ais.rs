@@ -20,13 +20,13 @@ impl Sampler for Ais {
         limits.meter.plan((effort.chains * effort.temperatures) as f64);
         let found = annealer.forward(&effort, 0);
         let how = format!("{} chains through {} temperatures", effort.chains, effort.temperatures);
-        let z = one_sided(found, "low", Verdict::LowerBound, effort.chains);
+        let z = one_sided(found, "low", effort.chains, limits.tolerance);
         Ok(LogZ { forward: Some(found), method: "ais", how, ..z })
     }
 }
 
 /// An estimate from one direction, which is too low or too high (`bias`) on average.
-pub(super) fn one_sided(found: Estimate, bias: &str, verdict: Verdict, chains: usize) -> LogZ {
+pub(super) fn one_sided(found: Estimate, bias: &str, chains: usize, tolerance: f64) -> LogZ {
     let Estimate { value, std_err, ess } = found;
     let few = ess < MIN_ESS;
     let reason = if few {
@@ -48,7 +48,7 @@ pub(super) fn one_sided(found: Estimate, bias: &str, verdict: Verdict, chains: u
         backward: None,
         method: "",
         how: String::new(),
-        verdict: if few { Verdict::Unreliable } else { verdict },
+        verdict: if few || 4.0 * std_err > tolerance { Verdict::Imprecise } else { Verdict::Likely },
         reason,
         advice: advice.to_vec(),
     }

@@ -95,7 +95,7 @@ fn conclude(found: &Bidirectional, doubts: &[Doubt], tolerance: f64) -> LogZ {
     let verdict = match (doubts.is_empty(), far) {
         (true, _) => Verdict::Certain,
         (false, true) => Verdict::Disagree,
-        (false, false) => Verdict::Wide,
+        (false, false) => Verdict::Imprecise,
     };
     let mut value = found.both.value;
     if let Some(missed) = found.missed.filter(|_| !doubts.is_empty()) {

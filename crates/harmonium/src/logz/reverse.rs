@@ -4,7 +4,7 @@
 
 use super::ais::one_sided;
 use super::bidirectional::Annealer;
-use super::{Limits, LogZ, Problem, Sampler, Verdict};
+use super::{Limits, LogZ, Problem, Sampler};
 use crate::error::Result;
 use crate::real::Real;
 
@@ -24,7 +24,7 @@ impl Sampler for Reverse {
             "{} samples from {} sweeps of parallel tempering, annealed back through {} temperatures",
             effort.ladders, effort.sweeps, effort.temperatures
         );
-        let z = one_sided(found, "high", Verdict::UpperBound, effort.ladders);
+        let z = one_sided(found, "high", effort.ladders, limits.tolerance);
         Ok(LogZ { backward: Some(found), method: "reverse-ais", how, ..z })
     }
 }

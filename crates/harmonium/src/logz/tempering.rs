@@ -46,7 +46,7 @@ impl Sampler for Tempering {
                         effort.sweeps,
                         100.0 * swap_trials.swaps
                     ),
-                    verdict: Verdict::Unchecked,
+                    verdict: if narrow { Verdict::Likely } else { Verdict::Imprecise },
                     reason:
                         "the error is estimated from the differences between ladders; modes that no ladder reached \
                              are not in it"

@@ -8,20 +8,14 @@ use std::fmt;
 pub enum Verdict {
     /// Exact: no error.
     Exact,
-    /// Both directions agree and the interval is narrow.
+    /// The interval is narrow, and independent evidence that could have contradicted it does not.
     Certain,
+    /// The interval is narrow and nothing contradicts it, but some of the evidence that `Certain` needs is missing.
+    Likely,
     /// Nothing contradicts the interval, but it is wider than the tolerance.
-    Wide,
-    /// Two estimates of the same number differ: do not trust it.
+    Imprecise,
+    /// Two estimates of the same number differ, or a bound is violated: do not trust it.
     Disagree,
-    /// One direction only: too low on average, by an unknown amount.
-    LowerBound,
-    /// One direction only: too high on average, by an unknown amount.
-    UpperBound,
-    /// Modes that the chains did not reach were not searched for.
-    Unchecked,
-    /// The effective sample size is too small for an error bar.
-    Unreliable,
 }
 
 impl Verdict {
@@ -30,12 +24,9 @@ impl Verdict {
         match self {
             Verdict::Exact => "exact",
             Verdict::Certain => "certain",
-            Verdict::Wide => "wide",
+            Verdict::Likely => "likely",
+            Verdict::Imprecise => "imprecise",
             Verdict::Disagree => "disagree",
-            Verdict::LowerBound => "lower bound",
-            Verdict::UpperBound => "upper bound",
-            Verdict::Unchecked => "unchecked",
-            Verdict::Unreliable => "unreliable",
         }
     }
 }

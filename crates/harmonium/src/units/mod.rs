@@ -69,6 +69,12 @@ pub trait Unit<T: Real>: Send + Sync {
     /// Writes a data value to its site's columns; false if the value is outside the unit's domain.
     fn encode(&self, value: T, columns: &mut [T]) -> bool;
 
+    /// The same for the values of a whole row: one dispatch instead of one per value. Returns the first value outside the domain.
+    fn encode_row(&self, values: &[T], columns: &mut [T]) -> Option<usize> {
+        let sites = columns.chunks_exact_mut(self.width());
+        values.iter().zip(sites).position(|(value, site)| !self.encode(*value, site))
+    }
+
     /// The data value whose columns these are (Potts: the largest).
     fn decode(&self, columns: &[T]) -> T;
 
