@@ -3,7 +3,7 @@
 
 use super::bidirectional::Annealer;
 use super::weights::{Estimate, MIN_ESS};
-use super::{Limits, LogZ, Problem, Sampler, Verdict};
+use super::{Limits, LogZ, Problem, Sampler, Setup, Verdict};
 use crate::advice::Advice;
 use crate::error::Result;
 use crate::real::Real;
@@ -15,7 +15,8 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Ais;
 
 impl Sampler for Ais {
-    fn run<T: Real>(self, mut annealer: Annealer<T>, limits: Limits) -> Result<LogZ> {
+    fn run<T: Real>(self, setup: Setup<T>, limits: Limits) -> Result<LogZ> {
+        let mut annealer = Annealer::new(setup);
         let effort = limits.first_effort(annealer.length());
         limits.meter.plan((effort.chains * effort.temperatures) as f64);
         let found = annealer.forward(&effort, 0);
@@ -51,5 +52,6 @@ pub(super) fn one_sided(found: Estimate, bias: &str, chains: usize, tolerance: f
         verdict: if few || 4.0 * std_err > tolerance { Verdict::Imprecise } else { Verdict::Likely },
         reason,
         advice: advice.to_vec(),
+        evidence: Vec::new(),
     }
 }

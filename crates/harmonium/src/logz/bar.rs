@@ -2,7 +2,7 @@
 
 use super::bidirectional::{Annealer, Bidirectional, Effort};
 use super::weights::{Estimate, MIN_ESS};
-use super::{Limits, LogZ, Problem, Sampler, Verdict};
+use super::{Limits, LogZ, Problem, Sampler, Setup, Verdict};
 use crate::advice::Advice;
 use crate::error::Result;
 use crate::math::softplus;
@@ -20,7 +20,8 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Bar;
 
 impl Sampler for Bar {
-    fn run<T: Real>(self, mut annealer: Annealer<T>, limits: Limits) -> Result<LogZ> {
+    fn run<T: Real>(self, setup: Setup<T>, limits: Limits) -> Result<LogZ> {
+        let mut annealer = Annealer::new(setup);
         let mut effort = limits.first_effort(annealer.length());
         let (mut spent, mut before) = (0.0, None);
         for round in 0.. {
@@ -121,6 +122,7 @@ fn conclude(found: &Bidirectional, doubts: &[Doubt], tolerance: f64) -> LogZ {
         verdict,
         reason: reason(doubts, far, tolerance),
         advice: if doubts.is_empty() { Vec::new() } else { MORE.to_vec() },
+        evidence: Vec::new(),
     }
 }
 

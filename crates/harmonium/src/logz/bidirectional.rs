@@ -5,15 +5,16 @@
 //! from data rows, if there are any. If these groups do not lead to the same log Z, the chains have not mixed, and the relative
 //! mass of the modes is unknown.
 
+use super::Setup;
 use super::bennett::bennett;
 use super::search::{SEARCHED, missed};
 use super::weights::{Estimate, log_mean_exp};
 use crate::averages::variance;
-use crate::backend::{Backend, Slot};
+use crate::backend::Slot;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::ladder::{Ladders, SwapTrial};
-use crate::sample::path::{OnSweeps, Path, Pilots};
+use crate::sample::path::{Path, Pilots};
 use crate::states::States;
 use ndarray::{Array2, s};
 
@@ -62,19 +63,14 @@ pub struct SwapTrials {
 /// A model with its path, and data rows to start ladders from.
 pub struct Annealer<'a, T: Real> {
     path: Path<'a, T>,
-    data: Option<&'a States<T>>,
+    data: Option<States<T>>,
     key: Key,
 }
 
 impl<'a, T: Real> Annealer<'a, T> {
-    /// `backend` has states of one or two `layers`; `data` are states of its visible layer.
-    pub fn new(
-        backend: Box<dyn Backend<T>>,
-        layers: usize,
-        data: Option<&'a States<T>>,
-        key: Key,
-        on_sweeps: OnSweeps<'a>,
-    ) -> Annealer<'a, T> {
+    /// A path from the means of a few pilot chains.
+    pub fn new(setup: Setup<'a, T>) -> Annealer<'a, T> {
+        let Setup { backend, layers, data, key, on_sweeps } = setup;
         let pilots = if layers == 1 { Pilots::SOME } else { Pilots::MANY };
         Annealer { path: Path::new(backend, layers, pilots, key, on_sweeps), data, key }
     }
@@ -167,7 +163,7 @@ impl<'a, T: Real> Annealer<'a, T> {
     /// Starts the last rung of half of the ladders from data rows; returns the group of each ladder.
     fn spread_out(&mut self, effort: &Effort, starts: &mut [Array2<T>], round: u64) -> Vec<usize> {
         let mut groups = vec![0; effort.ladders];
-        let (Some(rows), Some(last)) = (self.data, starts.last_mut()) else { return groups };
+        let (Some(rows), Some(last)) = (&self.data, starts.last_mut()) else { return groups };
         let half = effort.ladders / 2;
         let key = self.key.of(Purpose::Chains).step(round);
         let pick = |r: usize| (key.uniforms::<f64>(r as u64, 0)[0] * rows.rows() as f64) as usize;

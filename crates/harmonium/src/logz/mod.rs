@@ -19,6 +19,7 @@ mod bennett;
 mod bidirectional;
 mod collapsed;
 mod exact;
+mod modes;
 pub(crate) mod online;
 mod reverse;
 mod search;
@@ -26,7 +27,7 @@ mod tempering;
 mod verdict;
 mod weights;
 
-pub use verdict::Verdict;
+pub use verdict::{Evidence, Verdict};
 pub use weights::Estimate;
 pub(crate) use weights::log_mean_exp;
 
@@ -38,9 +39,10 @@ use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
+use crate::sample::path::OnSweeps;
 use crate::sample::suits_f32;
 use crate::states::States;
-use bidirectional::{Annealer, Effort};
+use bidirectional::Effort;
 use collapsed::Collapsed;
 use ndarray::Array2;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,6 +77,8 @@ pub struct LogZ {
     pub reason: String,
     /// What to do about it, the most useful first.
     pub advice: Vec<Advice>,
+    /// What was checked.
+    pub evidence: Vec<Evidence>,
 }
 
 /// Options of an estimate.
@@ -146,6 +150,11 @@ pub const METHODS: &[Method] = &[
         run: exact::run,
     },
     Method {
+        name: "modes",
+        about: "a sum over modes: each mode's mass from its own base, the rest by annealing from a flat base",
+        run: modes::run,
+    },
+    Method {
         name: "bar",
         about: "annealing in both directions, combined by Bennett's acceptance ratio, until the interval is narrow",
         run: bar::run,
@@ -176,7 +185,7 @@ pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: LogZOptions<'a>, progr
     let problem = Problem { rbm, settings, progress };
     let chosen = match name {
         "auto" if budget::LOG_Z.allows(Exact::cost(&rbm.lower())) => "exact",
-        "auto" => "bar",
+        "auto" => "modes",
         other => other,
     };
     match METHODS.iter().find(|m| m.name == chosen) {
@@ -254,18 +263,29 @@ impl Problem<'_> {
             None => Box::new(Cpu::new(lowered)?),
         };
         let layers = if kept.is_some() { 1 } else { 2 };
-        let done = Meter { done: AtomicU64::new(0), all: AtomicU64::new(1), progress: self.progress };
-        let on_sweeps = |chains: u64| done.add(chains);
-        let annealer = Annealer::new(backend, layers, data.as_ref(), key, &on_sweeps);
+        let meter = Meter { done: AtomicU64::new(0), all: AtomicU64::new(1), progress: self.progress };
+        let on_sweeps = |chains: u64| meter.add(chains);
+        let setup = Setup { backend, layers, data, key, on_sweeps: &on_sweeps };
         let LogZOptions { chains, temperatures, tolerance, budget, .. } = self.settings;
         let least = if layers == 1 { ONE_LAYER } else { TWO_LAYERS };
-        f.run(annealer, Limits { chains, temperatures, tolerance, sweeps: budget / work as f64, least, meter: &done })
+        f.run(setup, Limits { chains, temperatures, tolerance, sweeps: budget / work as f64, least, meter: &meter })
     }
 }
 
 /// What a sampling method does with a model, in either precision.
 trait Sampler {
-    fn run<T: Real>(self, annealer: Annealer<T>, limits: Limits) -> Result<LogZ>;
+    fn run<T: Real>(self, setup: Setup<T>, limits: Limits) -> Result<LogZ>;
+}
+
+/// A model ready for sampling.
+struct Setup<'a, T: Real> {
+    backend: Box<dyn Backend<T>>,
+    /// How many layers have states: both, or one with the other summed out.
+    layers: usize,
+    /// Rows of the data, as states of the sampled layer.
+    data: Option<States<T>>,
+    key: Key,
+    on_sweeps: OnSweeps<'a>,
 }
 
 /// The limits of a sampling method.

@@ -4,7 +4,7 @@
 
 use super::ais::one_sided;
 use super::bidirectional::Annealer;
-use super::{Limits, LogZ, Problem, Sampler};
+use super::{Limits, LogZ, Problem, Sampler, Setup};
 use crate::error::Result;
 use crate::real::Real;
 
@@ -15,7 +15,8 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Reverse;
 
 impl Sampler for Reverse {
-    fn run<T: Real>(self, mut annealer: Annealer<T>, limits: Limits) -> Result<LogZ> {
+    fn run<T: Real>(self, setup: Setup<T>, limits: Limits) -> Result<LogZ> {
+        let mut annealer = Annealer::new(setup);
         let mut effort = limits.first_effort(annealer.length());
         effort.ladders = effort.chains;
         limits.meter.plan(annealer.cost(&effort));

@@ -3,7 +3,7 @@
 
 use super::bennett::bennett;
 use super::bidirectional::Annealer;
-use super::{Limits, LogZ, Problem, Sampler, Verdict};
+use super::{Limits, LogZ, Problem, Sampler, Setup, Verdict};
 use crate::advice::Advice;
 use crate::error::Result;
 use crate::real::Real;
@@ -18,7 +18,8 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Tempering;
 
 impl Sampler for Tempering {
-    fn run<T: Real>(self, mut annealer: Annealer<T>, limits: Limits) -> Result<LogZ> {
+    fn run<T: Real>(self, setup: Setup<T>, limits: Limits) -> Result<LogZ> {
+        let mut annealer = Annealer::new(setup);
         let mut effort = limits.first_effort(annealer.length());
         effort.ladders = effort.ladders.max(GROUPS);
         effort.chains = effort.chains.max(effort.ladders);
@@ -52,6 +53,7 @@ impl Sampler for Tempering {
                              are not in it"
                             .into(),
                     advice: vec![Advice::BothDirections],
+                    evidence: Vec::new(),
                 });
             }
             effort.sweeps *= 2;

@@ -37,6 +37,21 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// One thing that was checked, and could have failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// Its name in JSON.
+    pub name: &'static str,
+    /// Whether it supports the estimate.
+    pub holds: bool,
+    /// What was measured.
+    pub value: f64,
+    /// What it is compared with.
+    pub limit: f64,
+    /// Both in words.
+    pub words: String,
+}
+
 /// The value, its error and interval unless it is exact, and the verdict.
 impl fmt::Display for LogZ {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -44,9 +44,18 @@ const LEAST_SPEED: f64 = 0.2;
 pub type OnSweeps<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Independent units: natural parameters, visible and hidden, and their log Z.
+#[derive(Clone)]
 pub struct Base<T> {
     eta: [Array2<T>; 2],
     log_z: f64,
+}
+
+/// A base and the speed from there.
+#[derive(Clone)]
+pub struct Saved<T> {
+    base: Base<T>,
+    grid: Vec<f64>,
+    length: f64,
 }
 
 /// A model, its base distribution, and the speed between them.
@@ -81,6 +90,49 @@ impl<'a, T: Real> Path<'a, T> {
         path.fit_base(pilots.cautious);
         path.measure_speeds(pilots, key);
         path
+    }
+
+    /// The base and the speed from there, for [`restore`](Path::restore).
+    pub fn saved(&self) -> Saved<T> {
+        Saved { base: self.base.clone(), grid: self.grid.clone(), length: self.length }
+    }
+
+    /// Goes back to a saved base.
+    pub fn restore(&mut self, saved: &Saved<T>) {
+        self.restore_base(saved.base.clone());
+        (self.grid, self.length) = (saved.grid.clone(), saved.length);
+    }
+
+    /// A path from units without fields, with the speed measured. Nothing that chance has broken the symmetry of is in such a
+    /// base, so its chains reach modes in proportion to their mass where any base does.
+    pub fn flat(
+        backend: Box<dyn Backend<T>>,
+        layers: usize,
+        pilots: Pilots,
+        key: Key,
+        on_sweeps: OnSweeps<'a>,
+    ) -> Path<'a, T> {
+        let eta = backend.lowered().flat();
+        let mut path = Path::between(eta, backend, layers, on_sweeps);
+        path.measure_speeds(pilots, key);
+        path
+    }
+
+    /// Moves the base to independent units with these natural parameters, visible and hidden, and measures the speed from there.
+    pub fn rebase(&mut self, eta: [Array2<T>; 2], pilots: Pilots, key: Key) {
+        self.restore_base(self.base_of(eta));
+        self.measure_speeds(pilots, key);
+    }
+
+    /// The same without measuring: a schedule of equal steps of β.
+    pub fn rebase_evenly(&mut self, eta: [Array2<T>; 2]) {
+        self.restore_base(self.base_of(eta));
+        self.grid = vec![0.0, 1.0];
+    }
+
+    /// Measures the speed from the base.
+    pub fn measure(&mut self, pilots: Pilots, key: Key) {
+        self.measure_speeds(pilots, key);
     }
 
     /// A path from given independent units (natural parameters, visible and hidden) with a schedule of equal steps of β.

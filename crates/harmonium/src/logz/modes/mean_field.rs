@@ -1,0 +1,96 @@
+//! Mean-field fixed points: products q(v)q(h) in which each layer is the best for the other. log Z ≥ ⟨−E⟩ + H(q), and each
+//! half-step raises this bound, so every state flows to a fixed point: the mode to whose basin it belongs.
+
+use crate::lowered::{LoweredLayer, LoweredModel};
+use crate::real::Real;
+use crate::threads;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
+
+/// Steps at most. A state that needs more has no mode of its own nearby, and its basin is where the last step leads.
+const MOST_STEPS: usize = 300;
+/// Means that move by less than this have arrived.
+const ARRIVED: f64 = 1e-4;
+/// Rows that move together. Fixed, so that results do not depend on the number of threads.
+const CHUNK: usize = 8;
+
+/// Means of both layers, one fixed point per row, and the lower bound of log Z that each gives.
+pub struct FixedPoints<T> {
+    pub visible: Array2<T>,
+    pub hidden: Array2<T>,
+    pub bounds: Vec<f64>,
+}
+
+/// Follows rows of visible columns, states or means, to their fixed points.
+pub fn settle<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>) -> FixedPoints<T> {
+    let parallel = starts.len() * lowered.hidden().columns() >= threads::MANY;
+    let parts = threads::map(parallel, starts.axis_chunks_iter(Axis(0), CHUNK), |x| settle_chunk(lowered, x));
+    if parts.is_empty() {
+        let none = |layer: &LoweredLayer<T>| Array2::zeros((0, layer.columns()));
+        return FixedPoints { visible: none(lowered.visible()), hidden: none(lowered.hidden()), bounds: Vec::new() };
+    }
+    let join = |part: fn(&FixedPoints<T>) -> ArrayView2<T>| -> Array2<T> {
+        // Chunks have the same columns.
+        concatenate(Axis(0), &parts.iter().map(part).collect::<Vec<_>>()).unwrap_or_default()
+    };
+    FixedPoints {
+        visible: join(|p| p.visible.view()),
+        hidden: join(|p| p.hidden.view()),
+        bounds: parts.iter().flat_map(|p| p.bounds.iter().copied()).collect(),
+    }
+}
+
+fn settle_chunk<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>) -> FixedPoints<T> {
+    let (up, down) = (lowered.up(), lowered.down());
+    let (mut visible, mut hidden) = (starts.to_owned(), up.means(starts));
+    for _ in 0..MOST_STEPS {
+        let next = down.means(hidden.view());
+        let moved = next.iter().zip(&visible).map(|(a, b)| (*a - *b).abs().f64() / (1.0 + a.abs().f64()));
+        let arrived = moved.fold(0.0, f64::max) < ARRIVED;
+        visible = next;
+        hidden = up.means(visible.view());
+        if arrived {
+            break;
+        }
+    }
+    let inputs = [down.inputs(hidden.view()), up.inputs(down.means(hidden.view()).view())];
+    let visible = down.means(hidden.view());
+    let bound = |r: usize| {
+        let [to_visible, to_hidden] = [inputs[0].row(r), inputs[1].row(r)];
+        let product: f64 = visible.row(r).iter().zip(to_visible).map(|(m, i)| m.f64() * i.f64()).sum();
+        log_norm(lowered.visible(), to_visible) + log_norm(lowered.hidden(), to_hidden) - product - lowered.constant()
+    };
+    let bounds = (0..starts.nrows()).map(bound).collect();
+    FixedPoints { hidden: up.means(visible.view()), visible, bounds }
+}
+
+fn log_norm<T: Real>(layer: &LoweredLayer<T>, input: ArrayView1<T>) -> f64 {
+    layer.unit().log_norm(layer.eta(), &input.to_vec())
+}
+
+/// Natural parameters of the product distribution at given means, visible and hidden.
+pub fn product_at<T: Real>(lowered: &LoweredModel<T>, visible: &Array1<T>, hidden: &Array1<T>) -> [Array2<T>; 2] {
+    let mut eta = [lowered.visible(), lowered.hidden()].map(|layer| layer.eta().to_owned());
+    let inputs = [lowered.weights().dot(hidden), visible.dot(&lowered.weights())];
+    for (eta, input) in eta.iter_mut().zip(inputs) {
+        let mut field = eta.slice_mut(s![0, ..]);
+        field += &input;
+    }
+    eta
+}
+
+/// What one unit of distance is in every column: the range of a finite unit, the standard deviation of a Gaussian one.
+pub fn scales<T: Real>(layer: &LoweredLayer<T>) -> Vec<f64> {
+    let (unit, width) = (layer.unit(), layer.unit().width());
+    let Some(states) = unit.n_states() else {
+        return layer.eta().row(layer.eta().nrows() - 1).iter().map(|c| (-2.0 * c.f64()).max(1e-300).sqrt().recip()).collect();
+    };
+    let (mut low, mut high, mut x) = (vec![f64::INFINITY; width], vec![f64::NEG_INFINITY; width], vec![T::zero(); width]);
+    for k in 0..states {
+        unit.state(k, &mut x);
+        for ((low, high), x) in low.iter_mut().zip(&mut high).zip(&x) {
+            (*low, *high) = (low.min(x.f64()), high.max(x.f64()));
+        }
+    }
+    let site: Vec<f64> = low.iter().zip(&high).map(|(low, high)| high - low).collect();
+    site.iter().copied().cycle().take(layer.columns()).collect()
+}

@@ -1,0 +1,201 @@
+//! Two searches for modes that share nothing but the descent: from the weights (A) and by sampling (B).
+//!
+//! A starts at states that the weights favour: along singular vectors and their combinations, single columns, pairs and
+//! clusters of columns. B starts at ends of annealed chains, at random states, and at chains cooled below the model's own
+//! temperature, where narrow deep modes dominate.
+
+use super::mean_field::settle;
+use crate::backend::{Backend, Slot, Sweeps};
+use crate::lowered::{LoweredLayer, LoweredModel};
+use crate::measure::leading_modes;
+use crate::real::Real;
+use crate::rng::{Key, Purpose};
+use crate::states::States;
+use ndarray::{Array1, Array2, ArrayView1, Axis, concatenate, s};
+
+const SEARCH: Slot = 3;
+/// Singular vectors used alone, and those whose combinations are used.
+const VECTORS: usize = 16;
+const COMBINED: usize = 5;
+/// Columns and rows of W̃, and pairs of columns, at most.
+const COLUMNS: usize = 256;
+const PAIRS: usize = 256;
+/// A column belongs to a cluster if its cosine with the first one exceeds this.
+const ALIKE: f64 = 0.5;
+/// Random starts of B.
+const RANDOM: usize = 64;
+/// Inverse temperatures below the model's, and sweeps at each.
+const COOLER: [f64; 5] = [1.25, 1.6, 2.2, 3.5, 6.0];
+const SWEEPS: u64 = 12;
+
+/// Starts of search A, as rows of visible means.
+pub fn from_weights<T: Real>(lowered: &LoweredModel<T>, key: Key) -> Array2<T> {
+    let wide = lowered.weights().mapv(T::f64);
+    let mut starts = Starts { lowered, wide: &wide, rows: Vec::new() };
+    let vectors = leading_modes(wide.view(), VECTORS);
+    for vector in vectors.rows() {
+        starts.along(vector.to_owned());
+        starts.along(-&vector);
+    }
+    for k in 0..1usize << COMBINED.min(vectors.nrows()) {
+        let sign = |i: usize| if k >> i & 1 == 1 { 1.0 } else { -1.0 };
+        let sum = vectors.rows().into_iter().take(COMBINED).enumerate();
+        starts.along(sum.fold(Array1::zeros(wide.nrows()), |all, (i, v)| all + sign(i) * &v));
+    }
+    let n = wide.ncols();
+    let some = |n: usize, most: usize| (0..n.min(most)).map(move |k| k * n / n.min(most));
+    for j in some(n, COLUMNS) {
+        starts.along(wide.column(j).to_owned());
+        starts.along(-&wide.column(j));
+        starts.with_cluster(j);
+    }
+    for i in some(wide.nrows(), COLUMNS) {
+        // The hidden direction that a visible unit prefers, seen from the visible layer.
+        let direction = wide.dot(&wide.row(i));
+        starts.along(direction.clone());
+        starts.along(-direction);
+    }
+    for k in 0..PAIRS.min(n * (n - 1) / 2) {
+        let u = key.of(Purpose::Far).uniforms::<f64>(k as u64, 0);
+        let [i, j] = u.map(|u| ((u * n as f64) as usize).min(n - 1));
+        let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+        starts.along(&wide.column(i) + &(sign * &wide.column(j)));
+    }
+    starts.all()
+}
+
+struct Starts<'a, T> {
+    lowered: &'a LoweredModel<T>,
+    /// W̃ in f64.
+    wide: &'a Array2<f64>,
+    rows: Vec<Array1<T>>,
+}
+
+impl<T: Real> Starts<'_, T> {
+    /// The state of a finite layer that is farthest along a visible direction.
+    fn along(&mut self, direction: Array1<f64>) {
+        let (visible, hidden) = (self.lowered.visible(), self.lowered.hidden());
+        if visible.unit().n_states().is_some() {
+            self.rows.push(farthest(visible, direction.view()));
+        }
+        if hidden.unit().n_states().is_some() {
+            let direction = direction.dot(self.wide);
+            self.from_hidden(farthest(hidden, direction.view()));
+        }
+    }
+
+    /// Hidden units whose columns are like column `j` are at their extreme, the others where no input puts them.
+    fn with_cluster(&mut self, j: usize) {
+        let (hidden, wide) = (self.lowered.hidden(), self.wide);
+        if hidden.unit().n_states().is_none() {
+            return;
+        }
+        let column = wide.column(j);
+        let norm = |c: ArrayView1<f64>| c.dot(&c).sqrt().max(1e-300);
+        let cosine = |k: usize| wide.column(k).dot(&column) / (norm(wide.column(k)) * norm(column));
+        let close: Vec<f64> = (0..wide.ncols()).map(cosine).collect();
+        let extreme = farthest(hidden, ArrayView1::from(&close));
+        let mut row = Array1::zeros(hidden.columns());
+        let none = vec![T::zero(); hidden.columns()];
+        if let Some(row) = row.as_slice_mut() {
+            hidden.unit().means(hidden.eta(), &none, row);
+        }
+        let width = hidden.unit().width();
+        for site in 0..hidden.sites() {
+            let columns = site * width..(site + 1) * width;
+            if columns.clone().any(|c| close[c].abs() > ALIKE) {
+                row.slice_mut(s![columns.clone()]).assign(&extreme.slice(s![columns]));
+            }
+        }
+        self.from_hidden(row);
+    }
+
+    fn from_hidden(&mut self, hidden: Array1<T>) {
+        self.rows.push(self.lowered.down().means(hidden.insert_axis(Axis(0)).view()).remove_axis(Axis(0)));
+    }
+
+    fn all(self) -> Array2<T> {
+        stack(self.lowered.visible().columns(), &self.rows)
+    }
+}
+
+fn stack<T: Real>(columns: usize, rows: &[Array1<T>]) -> Array2<T> {
+    let mut all = Array2::zeros((rows.len(), columns));
+    all.rows_mut().into_iter().zip(rows).for_each(|(mut out, row)| out.assign(row));
+    all
+}
+
+/// The state of every site of a finite layer with the largest product with a direction.
+fn farthest<T: Real>(layer: &LoweredLayer<T>, direction: ArrayView1<f64>) -> Array1<T> {
+    let (unit, width) = (layer.unit(), layer.unit().width());
+    let (mut row, mut x) = (Array1::zeros(layer.columns()), vec![T::zero(); width]);
+    for site in 0..layer.sites() {
+        let along = direction.slice(s![site * width..(site + 1) * width]);
+        let mut best = f64::NEG_INFINITY;
+        for k in 0..unit.n_states().unwrap_or(0) {
+            unit.state(k, &mut x);
+            let product: f64 = along.iter().zip(&x).map(|(d, x)| d * x.f64()).sum();
+            if product > best {
+                best = product;
+                row.slice_mut(s![site * width..(site + 1) * width]).assign(&ArrayView1::from(&x));
+            }
+        }
+    }
+    row
+}
+
+/// Starts of search B, as rows of visible states: some of `ends`, random states, and both after cooling. The base of the
+/// backend must have no fields. Returns the starts and the number of sweeps that were made.
+pub fn from_sampling<T: Real>(backend: &mut dyn Backend<T>, ends: &Array2<T>, key: Key) -> (Array2<T>, u64) {
+    let random = random_states(backend.lowered(), key);
+    let first = concatenate(Axis(0), &[ends.view(), random.view()]).unwrap_or_default();
+    let settled = settle(backend.lowered(), random.view());
+    // A state after a descent is where a quench ends; cooling starts from the state itself.
+    let (mut all, mut made) = (vec![first.clone(), settled.visible], 0);
+    let layer = backend.lowered().visible();
+    let states = States::of(layer, first.view());
+    backend.put(SEARCH, &states, None);
+    for (k, beta) in COOLER.iter().enumerate() {
+        let beta = vec![T::of(*beta); first.nrows()];
+        backend.gibbs(SEARCH, Sweeps { steps: SWEEPS, key, first: k as u64 * SWEEPS, beta: Some(&beta) });
+        made += SWEEPS * first.nrows() as u64;
+        let now = backend.get(SEARCH).columns(backend.lowered().visible().unit(), 0, first.nrows());
+        if k % 2 == 0 {
+            all.push(now);
+        }
+    }
+    let views: Vec<_> = all.iter().map(|a| a.view()).collect();
+    (concatenate(Axis(0), &views).unwrap_or_default(), made)
+}
+
+/// Random visible rows: means given random hidden states of a finite layer, or random states of the visible one. A growing
+/// fraction of the sites has the same state, the others are random.
+fn random_states<T: Real>(lowered: &LoweredModel<T>, key: Key) -> Array2<T> {
+    let key = key.of(Purpose::Far);
+    let (visible, hidden) = (lowered.visible(), lowered.hidden());
+    let mut rows = Vec::new();
+    for k in 0..RANDOM as u64 {
+        let layer = if hidden.unit().n_states().is_some() && (k % 2 == 0 || visible.unit().n_states().is_none()) {
+            hidden
+        } else {
+            visible
+        };
+        let Some(states) = layer.unit().n_states() else { continue };
+        let (width, mut row) = (layer.unit().width(), vec![T::zero(); layer.columns()]);
+        let u = key.step(k);
+        let [fraction, all] = u.uniforms::<f64>(u64::MAX, 0);
+        let fraction = if k % 4 < 2 { 0.0 } else { fraction };
+        for (site, x) in row.chunks_exact_mut(width).enumerate() {
+            let [own, which] = u.uniforms::<f64>(site as u64, 0);
+            let from = if own < fraction { all } else { which };
+            layer.unit().state(((from * states as f64) as usize).min(states - 1), x);
+        }
+        if std::ptr::eq(layer, visible) {
+            rows.push(Array1::from(row));
+        } else {
+            let row = Array2::from_shape_vec((1, layer.columns()), row).unwrap_or_default();
+            rows.push(lowered.down().sample(row.view(), u, 0).remove_axis(Axis(0)));
+        }
+    }
+    stack(visible.columns(), &rows)
+}
