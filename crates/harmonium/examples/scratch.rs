@@ -52,6 +52,7 @@ fn potts_blocks(blocks: usize, w: f64) -> (Rbm<f64>, f64) {
     (rbm, blocks as f64 * lse(&t))
 }
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some("file") { return file(); }
     let only = std::env::args().nth(1).unwrap_or_default();
     let seed: u64 = std::env::args().nth(2).map_or(0, |s| s.parse().unwrap());
     let method = std::env::args().nth(3).unwrap_or("modes".into());
@@ -65,4 +66,23 @@ fn main() {
         let z = logz::log_z(&rbm, &method, LogZOptions { seed, collapse: false, ..Default::default() }, &|_, _| ()).unwrap();
         println!("{name}: truth {truth:.3} found {:.3} ± {:.3} {} ({:+.3}, {:+.1} errors) {:.1} s", z.value, z.std_err, z.verdict, z.value - truth, (z.value - truth) / z.std_err, clock.elapsed().as_secs_f64());
     }
+}
+
+fn file() {
+    let args: Vec<String> = std::env::args().collect();
+    let rbm = harmonium::file::ModelFile::read(&args[2]).unwrap().rbm;
+    let collapse = args[3] == "yes";
+    let seed: u64 = args[4].parse().unwrap();
+    let method = args.get(5).cloned().unwrap_or("modes".into());
+    let rows: Option<Array2<f64>> = args.get(6).map(|p| {
+        let t = std::fs::read_to_string(p).unwrap();
+        let v: Vec<f64> = t.lines().flat_map(|l| l.split(',').map(|x| x.trim().parse::<f64>().unwrap())).collect();
+        let n = t.lines().count();
+        let v = Array2::from_shape_vec((n, v.len() / n), v).unwrap();
+        rbm.lower().visible().encode(v.view(), 1).unwrap()
+    });
+    let truth = if rbm.lower().hidden().sites() <= 23 { harmonium::Exact::new(&rbm).unwrap().log_z() } else { f64::NAN };
+    let clock = std::time::Instant::now();
+    let z = logz::log_z(&rbm, &method, LogZOptions { seed, collapse, data: rows.as_ref(), ..Default::default() }, &|_, _| ()).unwrap();
+    println!("{} truth {truth:.3} found {:.3} ± {:.3} {} ({:+.3}, {:+.1} errors) {:.1} s", args[2], z.value, z.std_err, z.verdict, z.value - truth, (z.value - truth) / z.std_err, clock.elapsed().as_secs_f64());
 }

@@ -51,6 +51,13 @@ impl<T: Real> Modes<T> {
         self.all.iter().position(|mode| self.same(mode.visible.view(), visible))
     }
 
+    /// How far two modes are apart: the mean square over the columns, in units of their ranges.
+    pub fn distance(&self, a: usize, b: usize) -> f64 {
+        let (a, b) = (&self.all[a].visible, &self.all[b].visible);
+        let squares = a.iter().zip(b).zip(&self.scales).map(|((a, b), s)| ((a.f64() - b.f64()) / s).powi(2));
+        squares.sum::<f64>() / a.len() as f64
+    }
+
     fn same(&self, a: ArrayView1<T>, b: ArrayView1<T>) -> bool {
         a.iter().zip(b).zip(&self.scales).all(|((a, b), s)| (a.f64() - b.f64()).abs() < SAME * s)
     }

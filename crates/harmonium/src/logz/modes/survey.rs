@@ -36,6 +36,12 @@ const SMALL: f64 = 9.0;
 /// Chains and sweeps that show which modes sampling connects, and the part of the chains that must arrive.
 const MOVES: (usize, u64) = (12, 60);
 const CONNECTED: f64 = 0.2;
+/// The part of the chains that stay in a stable set.
+const STABLE: f64 = 0.5;
+/// Bases from which the rest is annealed, besides the flat one.
+const REST_BASES: usize = 4;
+/// Temperatures of a local run at most, before it is repeated with three times as many.
+const MOST_TEMPERATURES: usize = 6000;
 /// Data rows that are followed: the deepest, and some of all.
 const ROWS: usize = 64;
 /// Target error of each part, in nats of the whole.
@@ -43,6 +49,8 @@ const PART_ERROR: f64 = 0.03;
 
 /// One base at a mode, and what was annealed from there.
 struct Local<T> {
+    /// The set whose mass it measures; none for the rest.
+    set: Option<usize>,
     mode: usize,
     base: Saved<T>,
     run: Run,
@@ -57,7 +65,7 @@ pub struct Total {
     pub std_err: f64,
     /// The sets with their combined mass.
     pub sets: Vec<(usize, Combined)>,
-    pub rest: f64,
+    pub rest: Combined,
 }
 
 pub struct Survey<'a, T: Real> {
@@ -70,6 +78,9 @@ pub struct Survey<'a, T: Real> {
     /// First look at each mode: log mass of its own basin.
     looks: Vec<Option<f64>>,
     connected: Vec<bool>,
+    /// Where chains from each mode that was tried went: how many of them ended in each mode.
+    moves: std::collections::BTreeMap<usize, Vec<Option<usize>>>,
+    stable: std::collections::BTreeSet<usize>,
     whole: Vec<Run>,
     local: Vec<Local<T>>,
     temperatures: usize,
@@ -100,6 +111,8 @@ impl<'a, T: Real> Survey<'a, T> {
             sets: Sets::new(0),
             looks: Vec::new(),
             connected: Vec::new(),
+            moves: Default::default(),
+            stable: Default::default(),
             whole: Vec::new(),
             local: Vec::new(),
             spent: 0.0,
@@ -229,7 +242,8 @@ impl<'a, T: Real> Survey<'a, T> {
         (0..self.looks.len()).filter(|k| self.looks[*k].is_some_and(|m| m > best - SMALL)).collect()
     }
 
-    /// Joins modes between which chains move.
+    /// Joins modes between which chains move. A set is stable if most chains stay in it; the modes of other sets are part of the
+    /// rest.
     fn connect(&mut self) {
         let new: Vec<usize> = self.large().into_iter().filter(|k| !self.connected[*k]).collect();
         for k in new {
@@ -243,7 +257,22 @@ impl<'a, T: Real> Survey<'a, T> {
                     self.sets.join(k, j);
                 }
             }
+            self.moves.insert(k, ends);
         }
+        let mut kept: std::collections::BTreeMap<usize, (f64, f64)> = Default::default();
+        for (k, ends) in &self.moves {
+            let set = self.sets.of(*k);
+            let weight = (self.looks[*k].unwrap_or(f64::NEG_INFINITY) - self.estimate_so_far()).exp();
+            let inside = ends.iter().flatten().filter(|e| self.sets.of(**e) == set).count() as f64 / ends.len() as f64;
+            let all = kept.entry(set).or_insert((0.0, 0.0));
+            (all.0, all.1) = (all.0 + weight * inside, all.1 + weight);
+        }
+        self.stable = kept.iter().filter(|(_, (inside, all))| *inside >= STABLE * all).map(|(set, _)| *set).collect();
+    }
+
+    /// The stable set that a mode belongs to.
+    fn stable_set(&self, mode: Option<usize>) -> Option<usize> {
+        mode.map(|k| self.sets.of(k)).filter(|set| self.stable.contains(set))
     }
 
     /// Chains that start at a mode's product distribution, after some sweeps of the model.
@@ -258,30 +287,55 @@ impl<'a, T: Real> Survey<'a, T> {
         self.path.backend.get(MIXING).columns(self.lowered.visible().unit(), 0, MOVES.0)
     }
 
-    /// Measures the mass of the sets of large modes: from the mean-field product at the largest mode of each, and from units
-    /// fitted to samples there or at the second largest.
+    /// Measures the mass of the stable sets: from the mean-field product at the largest mode of each, and from units fitted to
+    /// samples there or at the second largest; and of the rest, from unstable modes that are far apart.
     fn measure_modes(&mut self, round: u64) {
-        let mut by_set: std::collections::BTreeMap<usize, Vec<usize>> = Default::default();
+        let mut by_set: std::collections::BTreeMap<Option<usize>, Vec<usize>> = Default::default();
         for k in self.large() {
-            by_set.entry(self.sets.of(k)).or_default().push(k);
+            by_set.entry(self.stable_set(Some(k))).or_default().push(k);
         }
+        // What was measured for a set that is no longer one is of no use.
+        let mut old = std::mem::take(&mut self.local);
+        old.retain(|l| l.set == self.stable_set(Some(l.mode)));
+        self.local = old;
         let all = self.estimate_so_far();
         for (set, mut modes) in by_set {
             modes.sort_by(|a, b| self.looks[*b].partial_cmp(&self.looks[*a]).unwrap_or(std::cmp::Ordering::Equal));
-            for (mode, fitted) in [(modes[0], false), (*modes.get(1).unwrap_or(&modes[0]), true)] {
+            let bases = match set {
+                Some(_) => vec![(modes[0], false), (*modes.get(1).unwrap_or(&modes[0]), true)],
+                None => {
+                    let far = self.far_apart(&modes);
+                    far.iter().map(|k| (*k, false)).chain(far.first().map(|k| (*k, true))).collect()
+                }
+            };
+            for (mode, fitted) in bases {
                 if !self.local.iter().any(|l| l.mode == mode && l.fitted == fitted) {
-                    self.start_local(mode, fitted);
+                    self.start_local(set, mode, fitted);
                 }
             }
             for k in 0..self.local.len() {
-                if self.sets.of(self.local[k].mode) == set {
-                    self.refine(k, set, all, round);
+                if self.local[k].set == set {
+                    self.refine(k, all, round);
                 }
             }
         }
     }
 
-    fn start_local(&mut self, mode: usize, fitted: bool) {
+    /// Some of these modes, far from each other, the first one first.
+    fn far_apart(&self, modes: &[usize]) -> Vec<usize> {
+        let mut chosen = vec![modes[0]];
+        while chosen.len() < REST_BASES.min(modes.len()) {
+            let distance = |k: usize| chosen.iter().map(|c| self.modes.distance(*c, k)).fold(f64::INFINITY, f64::min);
+            let next = modes.iter().copied().max_by(|a, b| distance(*a).total_cmp(&distance(*b)));
+            match next.filter(|k| distance(*k) > 0.0) {
+                Some(k) => chosen.push(k),
+                None => break,
+            }
+        }
+        chosen
+    }
+
+    fn start_local(&mut self, set: Option<usize>, mode: usize, fitted: bool) {
         let key = self.key.of(Purpose::Pilot).step(2 * mode as u64 + u64::from(fitted));
         let at = &self.modes.all[mode];
         let eta = product_at(&self.lowered, &at.visible, &at.hidden);
@@ -302,14 +356,14 @@ impl<'a, T: Real> Survey<'a, T> {
         }
         let temperatures = ((4.0 * self.path.length.powi(2)) as usize).clamp(60, 2000);
         let base = self.path.saved();
-        self.local.push(Local { mode, base, run: Run { weights: Vec::new(), ends: Vec::new() }, temperatures, fitted });
+        self.local.push(Local { set, mode, base, run: Run { weights: Vec::new(), ends: Vec::new() }, temperatures, fitted });
     }
 
     /// Anneals from a local base until the error of its set is small compared with the whole, or three times.
-    fn refine(&mut self, k: usize, set: usize, all: f64, round: u64) {
+    fn refine(&mut self, k: usize, all: f64, round: u64) {
+        let set = self.local[k].set;
         for again in 0..3 {
-            let inside = |end: Option<usize>| end.is_some_and(|e| self.sets.of(e) == set);
-            let mass = self.local[k].run.mass(inside);
+            let mass = self.local[k].run.mass(|end| self.stable_set(end) == set);
             let part = mass.std_err * (mass.value - all).min(0.0).exp();
             if mass.ess > 0.0 && part < PART_ERROR {
                 return;
@@ -317,7 +371,7 @@ impl<'a, T: Real> Survey<'a, T> {
             if !self.local[k].run.weights.is_empty() {
                 self.local[k].temperatures *= 3;
             }
-            if self.spent > self.limits.sweeps {
+            if self.spent > self.limits.sweeps || self.local[k].temperatures > MOST_TEMPERATURES {
                 return;
             }
             let base = self.local[k].base.clone();
@@ -329,27 +383,27 @@ impl<'a, T: Real> Survey<'a, T> {
         }
     }
 
-    /// The sum of all sets with local estimates, and of the rest.
+    /// The sum of all stable sets, and of the rest.
     fn total(&self) -> Total {
-        let measured: std::collections::BTreeSet<usize> = self.local.iter().map(|l| self.sets.of(l.mode)).collect();
-        let (mut sets, mut parts) = (Vec::new(), Vec::new());
+        let measured: std::collections::BTreeSet<Option<usize>> = self.local.iter().map(|l| l.set).chain([None]).collect();
+        let (mut sets, mut parts, mut rest) = (Vec::new(), Vec::new(), combine(&[]));
         for &set in &measured {
-            let inside = |end: Option<usize>| end.is_some_and(|e| self.sets.of(e) == set);
-            let runs = self.whole.iter().chain(self.local.iter().filter(|l| self.sets.of(l.mode) == set).map(|l| &l.run));
+            // Stable sets that were not measured are too small, and part of the rest.
+            let inside = |end: Option<usize>| Some(self.stable_set(end)).filter(|s| measured.contains(s)).unwrap_or(None) == set;
+            let runs = self.whole.iter().chain(self.local.iter().filter(|l| l.set == set).map(|l| &l.run));
             let estimates: Vec<_> = runs.map(|run| run.mass(inside)).collect();
             let found = combine(&estimates);
-            sets.push((set, found));
-            parts.push((found.value, found.std_err));
-        }
-        let outside = |end: Option<usize>| end.is_none_or(|e| !measured.contains(&self.sets.of(e)));
-        let rest: Vec<_> = self.whole.iter().map(|run| run.mass(outside)).collect();
-        let rest = combine(&rest);
-        if rest.value > f64::NEG_INFINITY {
-            parts.push((rest.value, rest.std_err));
+            match set {
+                Some(set) => sets.push((set, found)),
+                None => rest = found,
+            }
+            if found.value > f64::NEG_INFINITY {
+                parts.push((found.value, found.std_err));
+            }
         }
         let value = log_sum_exp(parts.iter().map(|p| p.0));
-        let variance: f64 = parts.iter().map(|(v, e)| ((v - value).exp() * e).powi(2)).filter(|x| x.is_finite()).sum();
-        Total { value, std_err: variance.sqrt(), sets, rest: rest.value }
+        let variance: f64 = parts.iter().map(|(v, e)| ((v - value).exp() * e).powi(2)).sum();
+        Total { value, std_err: variance.sqrt(), sets, rest }
     }
 
     fn judge(&self, total: &Total) -> (Verdict, Vec<Evidence>) {
@@ -361,19 +415,19 @@ impl<'a, T: Real> Survey<'a, T> {
         let above = flat.value - total.value;
         add("flat", above <= 3.0 * flat.std_err.hypot(total.std_err), above, 0.0, "flat estimate above total".into());
         let ess: f64 = self.whole.iter().map(|r| r.mass(|_| true).ess).fold(0.0, f64::max);
-        let rest = (total.rest - total.value).exp();
+        let rest = (total.rest.value - total.value).exp();
         add("flat-ess", ess >= 20.0 || rest < 0.01, ess, 20.0, "flat ess".into());
         for source in [Source::Weights, Source::Sampling] {
             let found: std::collections::BTreeSet<usize> =
                 (0..self.modes.all.len()).filter(|k| self.modes.all[*k].found_by(source)).map(|k| self.sets.of(k)).collect();
-            let parts = total.sets.iter().filter(|s| found.contains(&s.0)).map(|s| s.1.value).chain([total.rest]);
+            let parts = total.sets.iter().filter(|s| found.contains(&s.0)).map(|s| s.1.value).chain([total.rest.value]);
             let missing = total.value - log_sum_exp(parts.collect::<Vec<_>>().into_iter());
             let name = if source == Source::Weights { "weights" } else { "sampling" };
             add(name, missing <= 0.1, missing, 0.1, "missing from one search".into());
         }
         let mut twice = 0.0;
         let mut against = 0.0f64;
-        for (_, c) in &total.sets {
+        for c in total.sets.iter().map(|s| &s.1).chain([&total.rest]) {
             let share = (c.value - total.value).exp();
             if c.agree < 2 {
                 twice += share;
@@ -384,16 +438,19 @@ impl<'a, T: Real> Survey<'a, T> {
         add("agree", against <= 0.1, against, 0.1, "difference of estimates of one set".into());
         let new = self.fresh.0 as f64 / self.fresh.1.max(1) as f64;
         add("fresh", new < 0.5, new, 0.5, "fresh searches that end in new modes".into());
-        add("rest", rest < 0.5, rest, 0.5, "rest".into());
         let verdict = if evidence.iter().all(|e| e.holds) { Verdict::Certain } else if evidence[0].holds { Verdict::Likely } else { Verdict::Imprecise };
         (verdict, evidence)
     }
 
     fn debug(&self, total: &Total, round: u64, evidence: &[Evidence]) {
-        eprintln!("round {round}: {:.3} ± {:.3}, modes {}, rest {:.3}, T {}, spent {:.0}", total.value, total.std_err, self.modes.all.len(), total.rest, self.temperatures, self.spent);
+        eprintln!("round {round}: {:.3} ± {:.3}, modes {}, rest {:.3} ± {:.3} agree {} against {:.2}, T {}, spent {:.0}", total.value, total.std_err, self.modes.all.len(), total.rest.value, total.rest.std_err, total.rest.agree, total.rest.against, self.temperatures, self.spent);
         for run in &self.whole {
             let m = run.mass(|_| true);
             eprintln!("  flat {:.3} ± {:.3} ess {:.1}", m.value, m.std_err, m.ess);
+        }
+        for l in self.local.iter().filter(|l| l.set.is_none()) {
+            let m = l.run.mass(|e| self.stable_set(e).is_none());
+            eprintln!("  rest from mode {} look {:?} fitted {} T {}: {:.3} ± {:.3} ess {:.1}", l.mode, self.looks[l.mode], l.fitted, l.temperatures, m.value, m.std_err, m.ess);
         }
         for (set, c) in &total.sets {
             if c.value < total.value - 6.0 { continue; }
