@@ -1,0 +1,181 @@
+//! Is log Z ever certain and wrong? Hard models whose log Z is known are estimated without enumeration.
+//!
+//! ```sh
+//! cargo run --release -p harmonium --example hard_models -- --results hard-models.csv
+//! cargo run --release -p harmonium --example hard_models -- --results hard-models.csv --summary
+//! ```
+//!
+//! | file | idea |
+//! |---|---|
+//! | `families` | the list of families |
+//! | `modes`, `patterns`, `blocks`, `random`, `traps` | the families |
+//! | `lattice`, `groups` | the closed form, and models of patterns in it |
+//! | `disguise` | exact changes of coordinates, so that no shortcut applies |
+//! | `check` | the closed forms against enumeration |
+//! | `trained` | models trained on real data |
+//! | `results`, `summary` | one line per case, one table of all |
+
+mod blocks;
+mod check;
+#[allow(dead_code)] // the driver's protocol is for the timings
+#[path = "../common/mod.rs"]
+mod common;
+mod disguise;
+mod families;
+mod groups;
+mod lattice;
+mod modes;
+mod numbers;
+mod patterns;
+mod random;
+mod results;
+mod summary;
+mod trained;
+mod traps;
+mod units;
+
+use common::{Options, Result};
+use families::{FAMILIES, Family};
+use harmonium::Rbm;
+use harmonium::logz::{self, LogZOptions, METHODS};
+use ndarray::Array2;
+use results::{Case, Results, Row};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Seeds of the models that have several, which are those whose number is a multiple of `SEVERAL`.
+const SEEDS: u64 = 5;
+const SEVERAL: usize = 4;
+/// Models per family of the short form.
+const SHORT: usize = 2;
+
+/// Which cases to run, and how.
+struct Study {
+    only: Option<(String, Option<usize>)>,
+    seeds: Option<u64>,
+    short: bool,
+    method: String,
+    results: Results,
+}
+
+/// One model to estimate.
+struct Task<'a> {
+    rbm: &'a Rbm<f64>,
+    truth: f64,
+    data: Option<&'a Array2<f64>>,
+    collapse: bool,
+}
+
+impl Study {
+    fn wants(&self, family: &str, number: usize) -> bool {
+        let named = self.only.as_ref().is_none_or(|(f, n)| f == family && n.is_none_or(|n| n == number));
+        named && !(self.short && number >= SHORT)
+    }
+
+    fn seeds(&self, number: usize) -> u64 {
+        self.seeds.unwrap_or(if number.is_multiple_of(SEVERAL) && !self.short { SEEDS } else { 1 })
+    }
+
+    fn case(&self, family: &str, number: usize, seed: u64, variant: &str) -> Case {
+        Case { family: family.into(), number, seed, method: self.method.clone(), variant: variant.into() }
+    }
+
+    /// Estimates log Z, and adds and prints the line of results.
+    fn run(&mut self, case: Case, task: &Task) -> Result<()> {
+        let options =
+            LogZOptions { seed: case.seed, data: task.data, collapse: task.collapse, ..LogZOptions::default() };
+        let clock = Instant::now();
+        let found = logz::log_z(task.rbm, &self.method, options, &|_, _| ());
+        let seconds = clock.elapsed().as_secs_f64();
+        if let Err(error) = &found {
+            eprintln!("{case}: {error}");
+        }
+        let sizes = (task.rbm.visible().sites(), task.rbm.hidden().sites());
+        let row = Row::new(case, sizes, task.truth, found.as_ref().ok(), seconds);
+        println!("{row}");
+        self.results.add(row)
+    }
+
+    /// Runs the cases of a family that are not in the results yet.
+    fn family(&mut self, family: &Family) -> Result<()> {
+        const VARIANT: &str = "two-layers";
+        for number in (0..family.models).filter(|n| self.wants(family.name, *n)).collect::<Vec<_>>() {
+            let cases: Vec<Case> = (0..self.seeds(number))
+                .map(|seed| self.case(family.name, number, seed, VARIANT))
+                .filter(|case| !self.results.has(case))
+                .collect();
+            if !cases.is_empty() {
+                let (rbm, truth) = family.model(number, false)?;
+                let task = Task { rbm: &rbm, truth, data: None, collapse: false };
+                cases.into_iter().try_for_each(|case| self.run(case, &task))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The method of the study unless asked otherwise: the best that does not enumerate.
+fn default_method() -> &'static str {
+    METHODS.iter().map(|m| m.name).find(|name| *name == "modes").unwrap_or("bar")
+}
+
+/// FAMILY or FAMILY:NUMBER.
+fn parse_only(text: &str) -> Result<Option<(String, Option<usize>)>> {
+    Ok(match text.split_once(':') {
+        _ if text.is_empty() => None,
+        Some((family, number)) => Some((family.into(), Some(number.parse()?))),
+        None => Some((text.into(), None)),
+    })
+}
+
+fn main() -> Result<()> {
+    let options = Options::parse(&[
+        ("only", ""),
+        ("seeds", ""),
+        ("method", default_method()),
+        ("results", "target/hard-models.csv"),
+        ("trained", ""),
+        ("threads", "0"),
+        ("short", "false"),
+        ("summary", "false"),
+        ("check", "false"),
+        ("list", "false"),
+    ])?;
+    let flag = |name: &str| options.text(name) == "true";
+    if flag("check") {
+        return Ok(check::print()?);
+    }
+    let method = options.text("method");
+    let results = Results::open(&PathBuf::from(options.text("results")))?;
+    if flag("summary") {
+        summary::print(&results.rows, &method);
+        return Ok(());
+    }
+    let seeds = Some(options.text("seeds")).filter(|s| !s.is_empty()).map(|s| s.parse()).transpose()?;
+    let only = parse_only(&options.text("only"))?;
+    let mut study = Study { only, seeds, short: flag("short"), method, results };
+    if flag("list") {
+        return list(&study);
+    }
+    FAMILIES.iter().try_for_each(|family| study.family(family))
+}
+
+/// Prints every model with its sizes and log Z.
+fn list(study: &Study) -> Result<()> {
+    for family in FAMILIES {
+        for number in (0..family.models).filter(|n| study.wants(family.name, *n)) {
+            let clock = Instant::now();
+            let (rbm, truth) = family.model(number, false)?;
+            println!(
+                "{}:{number}  {} {} × {} {}  log Z {truth:.6}  {:.1} s",
+                family.name,
+                rbm.visible().sites(),
+                rbm.visible().kind(),
+                rbm.hidden().sites(),
+                rbm.hidden().kind(),
+                clock.elapsed().as_secs_f64(),
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,2 @@
+//! Placeholder.
+pub const TRAINED: &str = "trained-";

@@ -1,0 +1,97 @@
+//! Models made to mislead the method: modes that neither the weights nor short chains show.
+
+use super::disguise::Plain;
+use super::families::Recipe;
+use super::groups::{EQUAL, Groups, random_signs};
+use super::random::enumerated;
+use super::units::BERNOULLI;
+use ndarray::{Array1, Array2, Axis};
+
+/// Sets the hidden biases so that the hidden state `on` has this log mass.
+fn balance(block: &mut super::lattice::Block, on: &Array1<f64>, log_mass: f64) {
+    let missing = log_mass - block.log_mass(on);
+    block.bias.scaled_add(missing / on.sum(), on);
+}
+
+/// A narrow mode where a random half of the hidden units is on. Their columns add up to one pattern, but each of them is mostly
+/// noise that cancels in the sum.
+pub fn needle(recipe: &mut Recipe) -> Plain {
+    let (n, m) = (recipe.sites(60, 100), recipe.sites(14, 18));
+    let r = &mut recipe.r;
+    let mut block = enumerated([&BERNOULLI, &BERNOULLI], n, m, r.range(0.8, 1.5), 0.0, r);
+    let half: Vec<usize> = r.order(m).into_iter().take(m / 2).collect();
+    let mean = block.directions.select(Axis(1), &half).sum_axis(Axis(1)) / half.len() as f64;
+    let field = r.range(5.0, 9.0) / half.len() as f64;
+    let pattern = random_signs(n, 1, r).column(0).mapv(|s| s * field);
+    for &j in &half {
+        let mut column = block.directions.column_mut(j);
+        column += &(&pattern - &mean);
+    }
+    block.bias.fill(-0.5);
+    let inputs = block.directions.sum_axis(Axis(0));
+    block.bias.scaled_add(-0.5, &inputs);
+    let on = Array1::from_shape_fn(m, |j| if half.contains(&j) { 1.0 } else { 0.0 });
+    let background = block.log_mass(&Array1::zeros(m));
+    balance(&mut block, &on, background + r.range(2.0, 6.0));
+    block.into()
+}
+
+/// A deep narrow mode with small weights among decoys with large weights and little mass.
+pub fn decoys(recipe: &mut Recipe) -> Plain {
+    let n = recipe.sites(50, 90);
+    let mut copies = vec![recipe.copies(24, 30)];
+    copies.extend(vec![3; if recipe.reduced { 2 } else { 6 }]);
+    let r = &mut recipe.r;
+    let mut directions = random_signs(n, copies.len(), r);
+    for (g, mut u) in directions.columns_mut().into_iter().enumerate() {
+        let field = if g == 0 { 7.0 } else { 9.0 };
+        u.mapv_inplace(|s| s * field / copies[g] as f64);
+    }
+    let mut groups = Groups::spread([&BERNOULLI, &BERNOULLI], Array2::zeros((1, n)), directions, &copies, EQUAL, r);
+    let background = groups.background();
+    for g in 0..copies.len() {
+        let mass = if g == 0 { r.range(1.0, 4.0) } else { r.range(-5.0, -3.0) };
+        groups.set_mass(g, background + mass);
+    }
+    groups.block.into()
+}
+
+/// A mode that exists only where three groups are on at once; each of them alone has next to no mass.
+pub fn combination(recipe: &mut Recipe) -> Plain {
+    let (n, copies) = (recipe.sites(50, 90), recipe.all_copies(4, 9, 12));
+    let r = &mut recipe.r;
+    let mut directions = random_signs(n, 4, r);
+    let field = r.range(3.0, 5.0);
+    // The third pattern agrees with the sum of the first two where they agree.
+    for mut row in directions.rows_mut() {
+        if row[0] == row[1] {
+            row[2] = row[0];
+        }
+        row.iter_mut().zip(&copies).for_each(|(u, copies)| *u *= field / *copies as f64);
+    }
+    let mut groups = Groups::new([&BERNOULLI, &BERNOULLI], Array2::zeros((1, n)), directions, &copies, r);
+    let background = groups.background();
+    groups.set_mass(3, background);
+    let on = groups.on(&[0, 1, 2]);
+    balance(&mut groups.block, &on, background + r.range(1.0, 4.0));
+    groups.block.into()
+}
+
+/// Most of the mass is broad and far from the flat distribution: strong fields hold the units off, and a group of hidden units
+/// cancels the fields.
+pub fn broad(recipe: &mut Recipe) -> Plain {
+    let (n, copies) = (recipe.sites(60, 100), recipe.all_copies(2, 25, 40));
+    let r = &mut recipe.r;
+    let field = r.range(4.0, 8.0);
+    let eta = random_signs(n, 1, r).t().mapv(|s| field * s).to_owned();
+    let other = random_signs(n, 1, r);
+    let directions = Array2::from_shape_fn((n, 2), |(i, g)| {
+        (if g == 0 { -eta[[0, i]] } else { field * other[[i, 0]] - eta[[0, i]] }) * r.range(0.95, 1.05)
+            / copies[g] as f64
+    });
+    let mut groups = Groups::new([&BERNOULLI, &BERNOULLI], eta, directions, &copies, r);
+    let pinned = groups.background();
+    groups.set_mass(0, pinned + r.range(1.0, 4.0));
+    groups.set_mass(1, pinned + r.range(-1.0, 1.0));
+    groups.block.into()
+}
