@@ -61,10 +61,8 @@ pub fn potts(recipe: &mut Recipe) -> Plain {
     let eta = Array2::from_shape_fn((1, n * q), |_| 0.3 * r.normal());
     let mut groups =
         Groups::spread([&potts_kind(q), &BERNOULLI], eta, directions, &copies, Spread { steps: 2, mixed: 0.1 }, r);
-    let background = groups.background();
-    for g in 0..k {
-        groups.set_mass(g, background + r.range(-1.0, 6.0));
-    }
+    let masses: Vec<f64> = (0..k).map(|_| r.range(-1.0, 6.0)).collect();
+    groups.balance(&masses);
     let plain = Plain::from(groups.block);
     if recipe.number % 4 == 3 { plain.swapped() } else { plain }
 }
@@ -82,18 +80,21 @@ pub fn large(recipe: &mut Recipe) -> Plain {
     if recipe.number.is_multiple_of(2) { plain } else { plain.all_bernoulli() }
 }
 
-/// Modes within modes: two parent patterns with two children each, which differ from their parent in a tenth to a quarter of the
-/// units.
+/// Modes within modes: three directions, each strong on its own part of the visible units and weak on the others, with high, middle
+/// and low barriers.
 pub fn hierarchy(recipe: &mut Recipe) -> Plain {
-    let (n, copies) = (recipe.sites(60, 120), recipe.all_copies(4, 10, 13));
+    let (part, copies) = (recipe.sites(20, 40), recipe.all_copies(3, 14, 18));
     let r = &mut recipe.r;
-    let (parents, changed) = (random_signs(n, 2, r), r.range(0.1, 0.25));
-    let weight = r.range(0.15, 0.45);
-    let directions = Array2::from_shape_fn((n, 4), |(i, g)| {
-        let flip = if r.chance(changed) { -1.0 } else { 1.0 };
-        weight * flip * parents[[i, g / 2]] * r.range(0.9, 1.1)
-    });
-    let mut groups = Groups::new([&SPIN, &SPIN], Array2::zeros((1, n)), directions, &copies, r);
+    let n = 3 * part;
+    let mut directions = random_signs(n, 3, r);
+    for g in 0..3 {
+        let strength = r.range([2.5, 1.8, 1.2][g], [4.0, 2.5, 1.6][g]) / ((part * copies[g]) as f64).sqrt();
+        let weak = r.range(0.05, 0.2);
+        let size = |i: usize| strength * if i / part == g { 1.0 } else { weak };
+        directions.column_mut(g).iter_mut().enumerate().for_each(|(i, u)| *u *= size(i) * r.range(0.8, 1.2));
+    }
+    let spread = Spread { steps: 2, mixed: 0.1 };
+    let mut groups = Groups::spread([&SPIN, &SPIN], Array2::zeros((1, n)), directions, &copies, spread, r);
     groups.add_fields(0.05, r);
     let plain = Plain::from(groups.block);
     if recipe.number.is_multiple_of(2) { plain } else { plain.all_bernoulli() }
