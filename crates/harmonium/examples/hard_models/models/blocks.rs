@@ -1,7 +1,7 @@
 //! Independent blocks, each with modes of its own: the number of modes is that of the blocks' product.
 
+use super::Recipe;
 use super::disguise::Plain;
-use super::families::Recipe;
 use super::groups::{Groups, Spread};
 use super::lattice::Block;
 use super::modes::two_modes;

@@ -1,7 +1,7 @@
 //! Models made to mislead the method: modes that neither the weights nor short chains show.
 
+use super::Recipe;
 use super::disguise::Plain;
-use super::families::Recipe;
 use super::groups::{Groups, Spread, random_signs};
 use super::random::enumerated;
 use super::units::BERNOULLI;

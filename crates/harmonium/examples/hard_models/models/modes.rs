@@ -1,7 +1,7 @@
 //! Models made of a few modes whose masses are chosen.
 
+use super::Recipe;
 use super::disguise::Plain;
-use super::families::Recipe;
 use super::groups::{EQUAL, Groups, Spread, random_signs};
 use super::lattice::Block;
 use super::numbers::Numbers;

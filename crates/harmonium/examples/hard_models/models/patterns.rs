@@ -1,7 +1,7 @@
 //! Patterns stored by groups of hidden units, as in a Hopfield network.
 
+use super::Recipe;
 use super::disguise::Plain;
-use super::families::Recipe;
 use super::groups::{EQUAL, Groups, Spread, random_signs};
 use super::units::{BERNOULLI, GAUSSIAN, SPIN, potts as potts_kind};
 use ndarray::Array2;
