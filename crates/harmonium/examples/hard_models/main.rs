@@ -138,7 +138,10 @@ fn main() -> Result<()> {
     if flag("list") {
         return list(&study);
     }
-    FAMILIES.iter().try_for_each(|family| study.family(family))
+    match options.text("trained") {
+        folder if folder.is_empty() => FAMILIES.iter().try_for_each(|family| study.family(family)),
+        folder => trained::run(&mut study, &PathBuf::from(folder)),
+    }
 }
 
 /// Prints how far the closed forms are from enumeration.

@@ -2,7 +2,7 @@
 
 use super::Recipe;
 use super::disguise::Plain;
-use super::groups::{EQUAL, Groups, Spread, random_signs};
+use super::groups::{Groups, Spread, random_signs};
 use super::lattice::Block;
 use super::numbers::Numbers;
 use super::units::{BERNOULLI, SPIN};
@@ -57,7 +57,7 @@ fn spread_of(groups: usize) -> Spread {
     match groups {
         0..=2 => Spread { steps: 3, mixed: 0.2 },
         3 => Spread { steps: 2, mixed: 0.1 },
-        _ => EQUAL,
+        _ => Spread { steps: 2, mixed: 0.0 },
     }
 }
 
@@ -102,7 +102,8 @@ pub fn memorised_rows(recipe: &mut Recipe) -> Plain {
     let mut copies = vec![2; k];
     copies.push(broad);
     let eta = Array2::from_shape_fn((1, n), |(_, i)| fields[i]);
-    let mut groups = Groups::new([&BERNOULLI, &BERNOULLI], eta, directions, &copies, r);
+    let mut groups =
+        Groups::spread([&BERNOULLI, &BERNOULLI], eta, directions, &copies, Spread { steps: 2, mixed: 0.0 }, r);
     groups.block.bias.slice_mut(s![2 * k..]).mapv_inplace(|_| 0.3 * r.normal());
     groups.balance(&masses(k, -2.0, 2.0, r));
     groups.block.into()

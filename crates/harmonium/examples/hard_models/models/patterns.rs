@@ -9,14 +9,15 @@ use ndarray::Array2;
 /// Spins with random ±1 patterns ξ and W = `weight` ξ.
 fn spin(recipe: &mut Recipe, weight: f64, fields: f64) -> Plain {
     let first = recipe.number == 0 && !recipe.reduced;
-    // Mixed steps of three groups fill a large lattice, equal ones of five a smaller one.
+    // Lattices of five dimensions stay small only if every unit moves along one of them.
     let k = if first || !recipe.number.is_multiple_of(4) { 3 } else { recipe.r.between(4, 5) };
     let (n, copies) = if first {
         (60, vec![15; 3])
     } else {
         (recipe.sites(40, 90), recipe.all_copies(k, if k > 3 { 8 } else { 12 }, if k > 3 { 10 } else { 18 }))
     };
-    let spread = if first || k > 3 { EQUAL } else { Spread { steps: 2, mixed: 0.15 } };
+    let mixed = if k > 3 { 0.0 } else { 0.15 };
+    let spread = if first { EQUAL } else { Spread { steps: 2, mixed } };
     let directions = weight * random_signs(n, k, &mut recipe.r);
     let mut groups = Groups::spread([&SPIN, &SPIN], Array2::zeros((1, n)), directions, &copies, spread, &mut recipe.r);
     groups.add_fields(fields, &mut recipe.r);
