@@ -135,12 +135,12 @@ fn main() -> Result<()> {
     let seeds = Some(options.text("seeds")).filter(|s| !s.is_empty()).map(|s| s.parse()).transpose()?;
     let only = parse_only(&options.text("only"))?;
     let mut study = Study { only, seeds, short: flag("short"), method, results };
-    if flag("list") {
-        return list(&study);
-    }
-    match options.text("trained") {
-        folder if folder.is_empty() => FAMILIES.iter().try_for_each(|family| study.family(family)),
-        folder => trained::run(&mut study, &PathBuf::from(folder)),
+    let folder = Some(options.text("trained")).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    match (folder, flag("list")) {
+        (None, false) => FAMILIES.iter().try_for_each(|family| study.family(family)),
+        (None, true) => list(&study),
+        (Some(folder), false) => trained::run(&mut study, &folder),
+        (Some(folder), true) => trained::list(&study, &folder),
     }
 }
 

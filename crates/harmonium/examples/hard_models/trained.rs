@@ -8,7 +8,7 @@ use harmonium::file::ModelFile;
 use harmonium::optimize::Schedule;
 use harmonium::units::{Kind, potts::Potts};
 use harmonium::{Dataset, Exact, Rbm, TrainConfig, Trainer, initial_model};
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array2, Axis};
 use std::path::{Path, PathBuf};
 
 /// How the names of these families begin.
@@ -112,11 +112,15 @@ impl Set {
     }
 }
 
+/// All rows as columns.
+fn columns(rbm: &Rbm<f64>, data: &Dataset<f32>) -> Array2<f64> {
+    data.states().columns(rbm.visible().kind().unit(), 0, data.len()).mapv(f64::from)
+}
+
 /// The deepest distinct rows, those of lowest free energy.
 fn deepest(rbm: &Rbm<f64>, data: &Dataset<f32>) -> Array2<f64> {
-    let lowered = rbm.lower();
-    let rows = data.states().columns(rbm.cast::<f32>().lower().visible().unit(), 0, data.len()).mapv(f64::from);
-    let energies: Array1<f64> = lowered.up().free_energy(rows.view());
+    let rows = columns(rbm, data);
+    let energies = rbm.lower().up().free_energy(rows.view());
     let mut order: Vec<usize> = (0..rows.nrows()).collect();
     order.sort_by(|a, b| energies[*a].total_cmp(&energies[*b]));
     // Equal rows have equal energies, so they are neighbours.
@@ -125,35 +129,66 @@ fn deepest(rbm: &Rbm<f64>, data: &Dataset<f32>) -> Array2<f64> {
     rows.select(Axis(0), &order)
 }
 
-/// Runs the cases of all sets that are in the folder and not in the results yet.
-pub fn run(study: &mut Study, folder: &Path) -> Result<()> {
+/// A trained model, its name, and the data.
+struct Trained<'a> {
+    family: &'a str,
+    number: usize,
+    rbm: &'a Rbm<f64>,
+    truth: f64,
+    data: &'a Dataset<f32>,
+}
+
+/// Calls `f` with every model that `wanted` asks for, trained if it is not in the cache.
+fn each(folder: &Path, wanted: impl Fn(&str, usize) -> bool, mut f: impl FnMut(Trained) -> Result<()>) -> Result<()> {
     for set in SETS {
         let family = format!("{TRAINED}{}", set.name);
-        let recipes = recipes();
-        let wanted: Vec<usize> = (0..recipes.len()).filter(|n| study.wants(&family, *n)).collect();
-        if wanted.is_empty() {
+        let recipes: Vec<(usize, TrainConfig)> =
+            recipes().into_iter().enumerate().filter(|(number, _)| wanted(&family, *number)).collect();
+        if recipes.is_empty() {
             continue;
         }
         let (data, kind) = set.read(folder)?;
-        for number in wanted {
-            let cases = cases(study, &family, number);
-            if cases.is_empty() {
-                continue;
-            }
-            let rbm = match set.model(number, &recipes[number], &data, &kind) {
-                Ok(rbm) => rbm,
-                Err(error) => {
-                    eprintln!("{family}:{number} skipped: {error}");
-                    continue;
+        for (number, config) in recipes {
+            match set.model(number, &config, &data, &kind) {
+                Ok(rbm) => {
+                    let truth = Exact::new(&rbm)?.log_z();
+                    f(Trained { family: &family, number, rbm: &rbm, truth, data: &data })?;
                 }
-            };
-            let (truth, rows) = (Exact::new(&rbm)?.log_z(), deepest(&rbm, &data));
-            for (case, collapse, with_rows) in cases {
-                study.run(case, &Task { rbm: &rbm, truth, data: with_rows.then_some(&rows), collapse })?;
+                Err(error) => eprintln!("{family}:{number} skipped: {error}"),
             }
         }
     }
     Ok(())
+}
+
+/// Runs the cases of all sets that are not in the results yet.
+pub fn run(study: &mut Study, folder: &Path) -> Result<()> {
+    let missing: Vec<(String, usize)> = SETS
+        .iter()
+        .flat_map(|set| (0..recipes().len()).map(move |number| (format!("{TRAINED}{}", set.name), number)))
+        .filter(|(family, number)| study.wants(family, *number) && !cases(study, family, *number).is_empty())
+        .collect();
+    let wanted = |family: &str, number: usize| missing.iter().any(|m| m.0 == family && m.1 == number);
+    each(folder, wanted, |Trained { family, number, rbm, truth, data }| {
+        let rows = deepest(rbm, data);
+        cases(study, family, number).into_iter().try_for_each(|(case, collapse, with_rows)| {
+            study.run(case, &Task { rbm, truth, data: with_rows.then_some(&rows), collapse })
+        })
+    })
+}
+
+/// Prints every model with its sizes, log Z and the mean log likelihood of the training rows.
+pub fn list(study: &Study, folder: &Path) -> Result<()> {
+    each(
+        folder,
+        |family, number| study.wants(family, number),
+        |Trained { family, number, rbm, truth, data }| {
+            let mean = -rbm.lower().up().free_energy(columns(rbm, data).view()).mean().unwrap_or(f64::NAN) - truth;
+            let (n, m) = (rbm.visible().sites(), rbm.hidden().sites());
+            println!("{family}:{number}  {n} × {m}  log Z {truth:.6}  {mean:.3} nats per training row");
+            Ok(())
+        },
+    )
 }
 
 /// The cases of a model that are not in the results: one layer summed out or not, with and without rows.
