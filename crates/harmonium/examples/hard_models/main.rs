@@ -5,39 +5,20 @@
 //! cargo run --release -p harmonium --example hard_models -- --results hard-models.csv --summary
 //! ```
 //!
-//! | file | idea |
-//! |---|---|
-//! | `families` | the list of families |
-//! | `modes`, `patterns`, `blocks`, `random`, `traps` | the families |
-//! | `lattice`, `groups` | the closed form, and models of patterns in it |
-//! | `disguise` | exact changes of coordinates, so that no shortcut applies |
-//! | `check` | the closed forms against enumeration |
-//! | `trained` | models trained on real data |
-//! | `results`, `summary` | one line per case, one table of all |
+//! `models` has the families, `trained` models trained on real data, `results` one line per case, `summary` one table of all.
 
-mod blocks;
-mod check;
 #[allow(dead_code)] // the driver's protocol is for the timings
 #[path = "../common/mod.rs"]
 mod common;
-mod disguise;
-mod families;
-mod groups;
-mod lattice;
-mod modes;
-mod numbers;
-mod patterns;
-mod random;
+mod models;
 mod results;
 mod summary;
 mod trained;
-mod traps;
-mod units;
 
 use common::{Options, Result};
-use families::{FAMILIES, Family};
 use harmonium::Rbm;
 use harmonium::logz::{self, LogZOptions, METHODS};
+use models::{FAMILIES, Family};
 use ndarray::Array2;
 use results::{Case, Results, Row};
 use std::path::PathBuf;
@@ -143,7 +124,7 @@ fn main() -> Result<()> {
     ])?;
     let flag = |name: &str| options.text(name) == "true";
     if flag("check") {
-        return Ok(check::print()?);
+        return check();
     }
     let method = options.text("method");
     let results = Results::open(&PathBuf::from(options.text("results")))?;
@@ -154,10 +135,21 @@ fn main() -> Result<()> {
     let seeds = Some(options.text("seeds")).filter(|s| !s.is_empty()).map(|s| s.parse()).transpose()?;
     let only = parse_only(&options.text("only"))?;
     let mut study = Study { only, seeds, short: flag("short"), method, results };
-    if flag("list") {
-        return list(&study);
+    let folder = Some(options.text("trained")).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    match (folder, flag("list")) {
+        (None, false) => FAMILIES.iter().try_for_each(|family| study.family(family)),
+        (None, true) => list(&study),
+        (Some(folder), false) => trained::run(&mut study, &folder),
+        (Some(folder), true) => trained::list(&study, &folder),
     }
-    FAMILIES.iter().try_for_each(|family| study.family(family))
+}
+
+/// Prints how far the closed forms are from enumeration.
+fn check() -> Result<()> {
+    for family in FAMILIES {
+        println!("{:24} largest difference {:.1e} nats", family.name, family.largest_difference()?);
+    }
+    Ok(())
 }
 
 /// Prints every model with its sizes and log Z.

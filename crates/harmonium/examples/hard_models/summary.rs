@@ -1,6 +1,6 @@
 //! One table of all results: verdicts, wrong ones, coverage and time per family, and the bars of the study.
 
-use super::families::TRAP;
+use super::models::TRAP;
 use super::results::{ERROR, Row};
 use super::trained::TRAINED;
 

@@ -13,6 +13,7 @@ mod estimates_of_log_z_are_honest;
 mod exact_methods_are_exact;
 mod gibbs_sampling_leaves_the_model_invariant;
 mod gradients_are_derivatives;
+mod hard_models_have_the_stated_log_z;
 mod learning_reaches_the_maximum_likelihood;
 mod measures_are_what_they_say;
 mod model_files_cannot_lie;

@@ -1,12 +1,12 @@
 //! Models made of a few modes whose masses are chosen.
 
+use super::Recipe;
 use super::disguise::Plain;
-use super::families::Recipe;
-use super::groups::{EQUAL, Groups, Spread, random_signs};
+use super::groups::{Groups, Spread, random_signs};
 use super::lattice::Block;
 use super::numbers::Numbers;
 use super::units::{BERNOULLI, SPIN};
-use ndarray::{Array1, Array2};
+use ndarray::{Array2, s};
 
 /// All units off or all units on, with weights 1 : eᵈ: E is symmetric but for the field d/n. `strength` is the coupling relative
 /// to the critical one.
@@ -57,45 +57,44 @@ fn spread_of(groups: usize) -> Spread {
     match groups {
         0..=2 => Spread { steps: 3, mixed: 0.2 },
         3 => Spread { steps: 2, mixed: 0.1 },
-        _ => EQUAL,
+        _ => Spread { steps: 2, mixed: 0.0 },
     }
 }
 
-/// Three to five modes of unequal mass that outweigh a broad background.
+/// Log masses of `k` modes.
+fn masses(k: usize, low: f64, high: f64, r: &mut Numbers) -> Vec<f64> {
+    (0..k).map(|_| r.range(low, high)).collect()
+}
+
+/// Two to four modes of unequal mass that outweigh a broad background.
 pub fn unequal(recipe: &mut Recipe) -> Plain {
     let (n, k) = (recipe.sites(40, 100), recipe.r.between(2, 4));
-    let copies = recipe.all_copies(k, 10, 20);
+    let copies = recipe.all_copies(k, 40 / k, 48 / k);
     let field = recipe.r.range(3.0, 6.0);
     let mut groups = detectors(recipe, n, &copies, field, spread_of(k));
-    let background = groups.background();
-    for g in 0..k {
-        groups.set_mass(g, background + recipe.r.range(2.0, 7.0));
-    }
-    Plain::from(groups.block)
+    groups.balance(&masses(k, 2.0, 7.0, &mut recipe.r));
+    groups.block.into()
 }
 
 /// A broad mode and one to three narrow ones of similar mass.
 pub fn golf_holes(recipe: &mut Recipe) -> Plain {
-    let (n, k) = (recipe.sites(40, 80), recipe.r.between(1, 3));
-    let copies = recipe.all_copies(k, 15, 40usize.div_ceil(k).max(20));
+    let (n, k) = (recipe.sites(50, 100), recipe.r.between(1, 3));
+    let copies = recipe.all_copies(k, 40 / k, 48 / k);
     let field = recipe.r.range(5.0, 10.0);
     let mut groups = detectors(recipe, n, &copies, field, spread_of(k));
-    let background = groups.background();
-    for g in 0..k {
-        groups.set_mass(g, background + recipe.r.range(-1.5, 1.5));
-    }
-    Plain::from(groups.block)
+    groups.balance(&masses(k, -1.5, 1.5, &mut recipe.r));
+    groups.block.into()
 }
 
-/// A correlated background (one direction, 20 to 30 hidden units, random fields) and five to seven rows that two hidden units each
+/// A correlated background (one direction, 28 to 34 hidden units, random fields) and four to six rows that two hidden units each
 /// have memorised; the rows are typical of the fields.
 pub fn memorised_rows(recipe: &mut Recipe) -> Plain {
     let (n, k) = (recipe.sites(40, 80), recipe.r.between(4, 6));
-    let broad = recipe.copies(20, 30);
+    let broad = recipe.copies(28, 34);
     let r = &mut recipe.r;
     let fields: Vec<f64> = (0..n).map(|_| r.normal()).collect();
-    let rows =
-        Array2::from_shape_fn((n, k), |(i, _)| if r.chance(1.0 / (1.0 + (-fields[i]).exp())) { 1.0 } else { -1.0 });
+    let on = |field: f64| 1.0 / (1.0 + (-field).exp());
+    let rows = Array2::from_shape_fn((n, k), |(i, _)| if r.chance(on(fields[i])) { 1.0 } else { -1.0 });
     let strength = r.range(2.5, 4.0);
     let directions = Array2::from_shape_fn((n, k + 1), |(i, g)| {
         if g < k { strength * rows[[i, g]] } else { 2.0 * r.normal() / ((n * broad) as f64).sqrt() }
@@ -103,44 +102,33 @@ pub fn memorised_rows(recipe: &mut Recipe) -> Plain {
     let mut copies = vec![2; k];
     copies.push(broad);
     let eta = Array2::from_shape_fn((1, n), |(_, i)| fields[i]);
-    let mut groups = Groups::new([&BERNOULLI, &BERNOULLI], eta, directions, &copies, r);
-    groups.block.bias.slice_mut(ndarray::s![2 * k..]).mapv_inplace(|_| 0.3 * r.normal());
-    let background = groups.background();
-    // With the background's hidden units off, and so below the mass of the background as a whole.
-    for g in 0..k {
-        groups.set_mass(g, background + r.range(-2.0, 2.0));
-    }
-    Plain::from(groups.block)
+    let mut groups =
+        Groups::spread([&BERNOULLI, &BERNOULLI], eta, directions, &copies, Spread { steps: 2, mixed: 0.0 }, r);
+    groups.block.bias.slice_mut(s![2 * k..]).mapv_inplace(|_| 0.3 * r.normal());
+    groups.balance(&masses(k, -2.0, 2.0, r));
+    groups.block.into()
 }
 
 /// Two broad modes joined by a narrow passage. Group 0 pins part A of the visible units, group 1 part B, and part C makes them
-/// exclude each other: in each mode one part is pinned and the other free.
+/// exclude each other: in each mode one part is pinned and the other free. The passage is where neither group is on; the hidden
+/// layer must be small against the visible one, or the entropy of half active groups fills the barrier.
 pub fn entropic_barrier(recipe: &mut Recipe) -> Plain {
-    let (part, control) = (recipe.sites(20, 40), recipe.sites(4, 12));
-    let copies = recipe.all_copies(2, 20, 40);
+    let (part, control) = (recipe.sites(50, 70), recipe.sites(15, 30));
+    let copies = recipe.all_copies(2, 20, 24);
     let r = &mut recipe.r;
-    let (pin, exclude) = (r.range(1.0, 3.0), r.range(1.0, 3.0));
+    let (pin, exclude) = (r.range(2.0, 4.0), r.range(2.0, 4.0));
     let n = 2 * part + control;
     let directions = Array2::from_shape_fn((n, 2), |(i, g)| {
-        let size = if i / part == g {
-            pin
-        } else if i >= 2 * part {
-            exclude * (1.0 - 2.0 * g as f64)
-        } else {
-            0.0
+        let size = match i / part {
+            own if own == g => pin,
+            0 | 1 => 0.0,
+            _ => exclude * (1.0 - 2.0 * g as f64),
         };
         size * r.range(0.7, 1.3) / copies[g] as f64
     });
-    let kinds = [&SPIN, &BERNOULLI];
-    let mut groups =
-        Groups::spread(kinds, Array2::zeros((1, n)), directions, &copies, Spread { steps: 3, mixed: 0.1 }, r);
-    let passage = groups.background();
+    let eta = Array2::from_shape_fn((1, n), |_| 0.05 * r.normal());
+    let mut groups = Groups::spread([&SPIN, &BERNOULLI], eta, directions, &copies, Spread { steps: 3, mixed: 0.1 }, r);
     let depth = r.range(2.0, 7.0);
-    for g in 0..2 {
-        groups.set_mass(g, passage + depth + r.range(-1.0, 1.0));
-    }
-    let tilt = Array1::from_shape_fn(n, |_| 0.05 * r.normal());
-    let mut eta = groups.block.eta.row_mut(0);
-    eta += &tilt;
-    Plain::from(groups.block)
+    groups.balance(&masses(2, depth - 1.0, depth + 1.0, r));
+    groups.block.into()
 }

@@ -1,7 +1,7 @@
 //! Independent blocks, each with modes of its own: the number of modes is that of the blocks' product.
 
+use super::Recipe;
 use super::disguise::Plain;
-use super::families::Recipe;
 use super::groups::{Groups, Spread};
 use super::lattice::Block;
 use super::modes::two_modes;
@@ -53,8 +53,7 @@ pub fn potts(recipe: &mut Recipe) -> Plain {
         let eta = Array2::from_shape_fn((1, n * q), |_| 0.2 * r.normal());
         let spread = Spread { steps: 3, mixed: 0.0 };
         let mut groups = Groups::spread([&potts_kind(q), &BERNOULLI], eta, directions, &[m], spread, r);
-        let background = groups.background();
-        groups.set_mass(0, background + r.range(-1.5, 1.5));
+        groups.balance(&[r.range(-1.5, 1.5)]);
         groups.block
     })
 }

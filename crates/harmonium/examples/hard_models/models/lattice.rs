@@ -59,16 +59,34 @@ impl Block {
     }
 
     pub fn log_z(&self) -> f64 {
+        log_sum(&self.terms().1)
+    }
+
+    /// log mass of the hidden states in which every one of the first `groups` dimensions is in its upper half (1) or not (0),
+    /// by number: dimension g is bit g.
+    pub fn log_masses(&self, groups: usize) -> Vec<f64> {
+        let (lattice, terms) = self.terms();
+        let mut split = vec![Vec::new(); 1 << groups];
+        terms.iter().enumerate().for_each(|(i, t)| split[lattice.half_of(i, groups)].push(*t));
+        split.iter().map(|terms| log_sum(terms)).collect()
+    }
+
+    /// The log mass of every point of the lattice.
+    fn terms(&self) -> (Lattice, Vec<f64>) {
         let moves = self.moves();
         let lattice = Lattice::new(self.steps.ncols(), &moves);
         let omega = lattice.log_counts(&moves);
         let term = |(i, &w): (usize, &f64)| {
             if w == f64::NEG_INFINITY { w } else { w + self.log_norm(&lattice.point(i)) }
         };
-        let terms: Vec<f64> = omega.par_iter().enumerate().map(term).collect();
-        let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        top + terms.iter().map(|t| (t - top).exp()).sum::<f64>().ln()
+        let terms = omega.par_iter().enumerate().map(term).collect();
+        (lattice, terms)
     }
+}
+
+fn log_sum(terms: &[f64]) -> f64 {
+    let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if top == f64::NEG_INFINITY { top } else { top + terms.iter().map(|t| (t - top).exp()).sum::<f64>().ln() }
 }
 
 /// The points that the hidden layer can reach, and those between them, in a box.
@@ -117,6 +135,17 @@ impl Lattice {
             index /= self.sizes[g];
         }
         t
+    }
+
+    /// The halves of the first `groups` dimensions in which a point is.
+    fn half_of(&self, mut index: usize, groups: usize) -> usize {
+        let mut bits = 0;
+        for g in (0..self.sizes.len()).rev() {
+            let upper = 2 * (index % self.sizes[g]) >= self.sizes[g];
+            bits |= usize::from(upper && g < groups) << g;
+            index /= self.sizes[g];
+        }
+        bits
     }
 
     /// log ω of every point. Indices are counted from the lowest sum of the units added so far, so no step is negative.

@@ -24,6 +24,10 @@ pub struct Spread {
 /// All units of a group are equal.
 pub const EQUAL: Spread = Spread { steps: 1, mixed: 0.0 };
 
+/// Rounds of [`Groups::balance`], and the largest change of a group's log mass in one.
+const ROUNDS: usize = 6;
+const LARGEST: f64 = 5.0;
+
 impl Groups {
     /// `copies` units per group. A group's total effect on the visible layer is that of as many units of weight 1 along its
     /// direction, whatever the steps of its units.
@@ -69,24 +73,40 @@ impl Groups {
         Groups { group, block }
     }
 
-    /// The hidden state with only the Bernoulli units of these groups on.
-    pub fn on(&self, groups: &[usize]) -> Array1<f64> {
-        self.group.iter().map(|g| if groups.contains(g) { 1.0 } else { 0.0 }).collect()
+    /// The group of every hidden unit.
+    pub fn group(&self) -> &[usize] {
+        &self.group
     }
 
-    /// log mass of the visible states with all hidden units off.
-    pub fn background(&self) -> f64 {
-        self.block.log_mass(&self.on(&[]))
+    /// The hidden state with only the Bernoulli units of group g on.
+    fn on(&self, group: Option<usize>) -> Array1<f64> {
+        self.group.iter().map(|g| if Some(*g) == group { 1.0 } else { 0.0 }).collect()
     }
 
-    /// Sets the biases of group g, in proportion to the steps of its units, so that the hidden state in which it alone is on
-    /// has this log mass.
-    pub fn set_mass(&mut self, g: usize, log_mass: f64) {
-        let missing = log_mass - self.block.log_mass(&self.on(&[g]));
+    /// Adds to the biases of group g, in proportion to the steps of its units.
+    fn raise(&mut self, g: usize, by: f64) {
         let own: Vec<usize> = (0..self.group.len()).filter(|j| self.group[*j] == g).collect();
         let total: i32 = own.iter().map(|j| self.block.steps[[*j, g]]).sum();
         for j in own {
-            self.block.bias[j] += missing * f64::from(self.block.steps[[j, g]]) / f64::from(total);
+            self.block.bias[j] += by * f64::from(self.block.steps[[j, g]]) / f64::from(total);
+        }
+    }
+
+    /// Sets the biases of the first groups so that the hidden states with more than half of one group on, and less than half of
+    /// the others, have these log masses relative to those with less than half of all of them on.
+    pub fn balance(&mut self, log_masses: &[f64]) {
+        let background = self.block.log_mass(&self.on(None));
+        for (g, wanted) in log_masses.iter().enumerate() {
+            let missing = background + wanted - self.block.log_mass(&self.on(Some(g)));
+            self.raise(g, missing);
+        }
+        // A bias also moves the mass next to the fully active state, so the first answer is only near.
+        for _ in 0..ROUNDS {
+            let found = self.block.log_masses(log_masses.len());
+            for (g, wanted) in log_masses.iter().enumerate() {
+                let missing = (wanted + found[0] - found[1 << g]).clamp(-LARGEST, LARGEST);
+                self.raise(g, missing);
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! Models made to mislead the method: modes that neither the weights nor short chains show.
 
+use super::Recipe;
 use super::disguise::Plain;
-use super::families::Recipe;
-use super::groups::{EQUAL, Groups, random_signs};
+use super::groups::{Groups, Spread, random_signs};
 use super::random::enumerated;
 use super::units::BERNOULLI;
 use ndarray::{Array1, Array2, Axis};
@@ -47,51 +47,42 @@ pub fn decoys(recipe: &mut Recipe) -> Plain {
         let field = if g == 0 { 7.0 } else { 9.0 };
         u.mapv_inplace(|s| s * field / copies[g] as f64);
     }
-    let mut groups = Groups::spread([&BERNOULLI, &BERNOULLI], Array2::zeros((1, n)), directions, &copies, EQUAL, r);
-    let background = groups.background();
-    for g in 0..copies.len() {
-        let mass = if g == 0 { r.range(1.0, 4.0) } else { r.range(-5.0, -3.0) };
-        groups.set_mass(g, background + mass);
-    }
-    groups.block.into()
-}
-
-/// A mode that exists only where three groups are on at once; each of them alone has next to no mass.
-pub fn combination(recipe: &mut Recipe) -> Plain {
-    let (n, copies) = (recipe.sites(50, 90), recipe.all_copies(4, 9, 12));
-    let r = &mut recipe.r;
-    let mut directions = random_signs(n, 4, r);
-    let field = r.range(3.0, 5.0);
-    // The third pattern agrees with the sum of the first two where they agree.
-    for mut row in directions.rows_mut() {
-        if row[0] == row[1] {
-            row[2] = row[0];
-        }
-        row.iter_mut().zip(&copies).for_each(|(u, copies)| *u *= field / *copies as f64);
-    }
     let mut groups = Groups::new([&BERNOULLI, &BERNOULLI], Array2::zeros((1, n)), directions, &copies, r);
-    let background = groups.background();
-    groups.set_mass(3, background);
-    let on = groups.on(&[0, 1, 2]);
-    balance(&mut groups.block, &on, background + r.range(1.0, 4.0));
+    let mass = |g| if g == 0 { r.range(1.0, 4.0) } else { r.range(-5.0, -3.0) };
+    groups.balance(&(0..copies.len()).map(mass).collect::<Vec<_>>());
     groups.block.into()
 }
 
-/// Most of the mass is broad and far from the flat distribution: strong fields hold the units off, and a group of hidden units
+/// A mode where three groups are on at once. Each group alone, with a noisy copy of the mode's pattern, has next to no mass; a
+/// fourth group is a decoy.
+pub fn combination(recipe: &mut Recipe) -> Plain {
+    let (n, copies) = (recipe.sites(90, 130), recipe.all_copies(4, 9, 11));
+    let r = &mut recipe.r;
+    let (pattern, field, flipped) = (random_signs(n, 2, r), r.range(1.4, 2.0), r.range(0.05, 0.12));
+    let directions = Array2::from_shape_fn((n, 4), |(i, g)| {
+        let sign = if g < 3 && r.chance(flipped) { -1.0 } else { 1.0 };
+        sign * pattern[[i, g / 3]] * (if g < 3 { field } else { 6.0 }) / copies[g] as f64
+    });
+    let mut groups = Groups::new([&BERNOULLI, &BERNOULLI], Array2::zeros((1, n)), directions, &copies, r);
+    let off = groups.block.log_mass(&Array1::zeros(groups.block.bias.len()));
+    let joint = |g: &usize| *g < 3;
+    let on: Array1<f64> = groups.group().iter().map(|g| if joint(g) { 1.0 } else { 0.0 }).collect();
+    let decoy = on.mapv(|x| 1.0 - x);
+    balance(&mut groups.block, &on, off + r.range(1.0, 4.0));
+    balance(&mut groups.block, &decoy, off - 1.0);
+    groups.block.into()
+}
+
+/// Strong fields hold all units in one state, where a search would look; most of the mass is broad, where a group of hidden units
 /// cancels the fields.
 pub fn broad(recipe: &mut Recipe) -> Plain {
-    let (n, copies) = (recipe.sites(60, 100), recipe.all_copies(2, 25, 40));
+    let (n, copies) = (recipe.sites(90, 130), recipe.copies(40, 50));
     let r = &mut recipe.r;
-    let field = r.range(4.0, 8.0);
+    let field = r.range(3.0, 6.0);
     let eta = random_signs(n, 1, r).t().mapv(|s| field * s).to_owned();
-    let other = random_signs(n, 1, r);
-    let directions = Array2::from_shape_fn((n, 2), |(i, g)| {
-        (if g == 0 { -eta[[0, i]] } else { field * other[[i, 0]] - eta[[0, i]] }) * r.range(0.95, 1.05)
-            / copies[g] as f64
-    });
-    let mut groups = Groups::new([&BERNOULLI, &BERNOULLI], eta, directions, &copies, r);
-    let pinned = groups.background();
-    groups.set_mass(0, pinned + r.range(1.0, 4.0));
-    groups.set_mass(1, pinned + r.range(-1.0, 1.0));
+    let directions = Array2::from_shape_fn((n, 1), |(i, _)| -eta[[0, i]] * r.range(0.9, 1.1) / copies as f64);
+    let spread = Spread { steps: 3, mixed: 0.0 };
+    let mut groups = Groups::spread([&BERNOULLI, &BERNOULLI], eta, directions, &[copies], spread, r);
+    groups.balance(&[r.range(0.0, 3.0)]);
     groups.block.into()
 }

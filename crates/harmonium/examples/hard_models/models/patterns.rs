@@ -1,7 +1,7 @@
 //! Patterns stored by groups of hidden units, as in a Hopfield network.
 
+use super::Recipe;
 use super::disguise::Plain;
-use super::families::Recipe;
 use super::groups::{EQUAL, Groups, Spread, random_signs};
 use super::units::{BERNOULLI, GAUSSIAN, SPIN, potts as potts_kind};
 use ndarray::Array2;
@@ -9,14 +9,15 @@ use ndarray::Array2;
 /// Spins with random ±1 patterns ξ and W = `weight` ξ.
 fn spin(recipe: &mut Recipe, weight: f64, fields: f64) -> Plain {
     let first = recipe.number == 0 && !recipe.reduced;
-    // Mixed steps of three groups fill a large lattice, equal ones of five a smaller one.
+    // Lattices of five dimensions stay small only if every unit moves along one of them.
     let k = if first || !recipe.number.is_multiple_of(4) { 3 } else { recipe.r.between(4, 5) };
     let (n, copies) = if first {
         (60, vec![15; 3])
     } else {
         (recipe.sites(40, 90), recipe.all_copies(k, if k > 3 { 8 } else { 12 }, if k > 3 { 10 } else { 18 }))
     };
-    let spread = if first || k > 3 { EQUAL } else { Spread { steps: 2, mixed: 0.15 } };
+    let mixed = if k > 3 { 0.0 } else { 0.15 };
+    let spread = if first { EQUAL } else { Spread { steps: 2, mixed } };
     let directions = weight * random_signs(n, k, &mut recipe.r);
     let mut groups = Groups::spread([&SPIN, &SPIN], Array2::zeros((1, n)), directions, &copies, spread, &mut recipe.r);
     groups.add_fields(fields, &mut recipe.r);
@@ -61,10 +62,8 @@ pub fn potts(recipe: &mut Recipe) -> Plain {
     let eta = Array2::from_shape_fn((1, n * q), |_| 0.3 * r.normal());
     let mut groups =
         Groups::spread([&potts_kind(q), &BERNOULLI], eta, directions, &copies, Spread { steps: 2, mixed: 0.1 }, r);
-    let background = groups.background();
-    for g in 0..k {
-        groups.set_mass(g, background + r.range(-1.0, 6.0));
-    }
+    let masses: Vec<f64> = (0..k).map(|_| r.range(-1.0, 6.0)).collect();
+    groups.balance(&masses);
     let plain = Plain::from(groups.block);
     if recipe.number % 4 == 3 { plain.swapped() } else { plain }
 }
@@ -82,18 +81,21 @@ pub fn large(recipe: &mut Recipe) -> Plain {
     if recipe.number.is_multiple_of(2) { plain } else { plain.all_bernoulli() }
 }
 
-/// Modes within modes: two parent patterns with two children each, which differ from their parent in a tenth to a quarter of the
-/// units.
+/// Modes within modes: three directions, each strong on its own part of the visible units and weak on the others, with high, middle
+/// and low barriers.
 pub fn hierarchy(recipe: &mut Recipe) -> Plain {
-    let (n, copies) = (recipe.sites(60, 120), recipe.all_copies(4, 10, 13));
+    let (part, copies) = (recipe.sites(20, 40), recipe.all_copies(3, 14, 18));
     let r = &mut recipe.r;
-    let (parents, changed) = (random_signs(n, 2, r), r.range(0.1, 0.25));
-    let weight = r.range(0.15, 0.45);
-    let directions = Array2::from_shape_fn((n, 4), |(i, g)| {
-        let flip = if r.chance(changed) { -1.0 } else { 1.0 };
-        weight * flip * parents[[i, g / 2]] * r.range(0.9, 1.1)
-    });
-    let mut groups = Groups::new([&SPIN, &SPIN], Array2::zeros((1, n)), directions, &copies, r);
+    let n = 3 * part;
+    let mut directions = random_signs(n, 3, r);
+    for g in 0..3 {
+        let strength = r.range([2.5, 1.8, 1.2][g], [4.0, 2.5, 1.6][g]) / ((part * copies[g]) as f64).sqrt();
+        let weak = r.range(0.05, 0.2);
+        let size = |i: usize| strength * if i / part == g { 1.0 } else { weak };
+        directions.column_mut(g).iter_mut().enumerate().for_each(|(i, u)| *u *= size(i) * r.range(0.8, 1.2));
+    }
+    let spread = Spread { steps: 2, mixed: 0.1 };
+    let mut groups = Groups::spread([&SPIN, &SPIN], Array2::zeros((1, n)), directions, &copies, spread, r);
     groups.add_fields(0.05, r);
     let plain = Plain::from(groups.block);
     if recipe.number.is_multiple_of(2) { plain } else { plain.all_bernoulli() }

@@ -1,7 +1,7 @@
 //! Models with random weights: weak, critical, frustrated, glassy.
 
+use super::Recipe;
 use super::disguise::Plain;
-use super::families::Recipe;
 use super::lattice::Block;
 use super::numbers::Numbers;
 use super::units::{BERNOULLI, GAUSSIAN, SPIN};
