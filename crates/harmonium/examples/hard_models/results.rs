@@ -38,6 +38,8 @@ pub struct Row {
     pub upper: f64,
     pub verdict: String,
     pub seconds: f64,
+    /// Processor time, which other processes do not affect; NaN if it is unknown.
+    pub processor_seconds: f64,
 }
 
 /// The verdict of a case where the method returned an error.
@@ -47,11 +49,16 @@ const WRONG: (f64, f64) = (4.0, 0.1);
 /// Rounding of the interval's ends in the file.
 const ROUNDING: f64 = 2e-6;
 
-const HEADER: &str =
-    "family,number,seed,method,variant,visible,hidden,truth,value,std_err,lower,upper,verdict,seconds,errors,wrong";
+const HEADER: &str = "family,number,seed,method,variant,visible,hidden,truth,value,std_err,lower,upper,verdict,seconds,errors,wrong,processor_seconds";
 
 impl Row {
-    pub fn new(case: Case, sizes: (usize, usize), truth: f64, found: Option<&LogZ>, seconds: f64) -> Row {
+    pub fn new(
+        case: Case,
+        sizes: (usize, usize),
+        truth: f64,
+        found: Option<&LogZ>,
+        [seconds, processor_seconds]: [f64; 2],
+    ) -> Row {
         let number = |f: &dyn Fn(&LogZ) -> f64| found.map_or(f64::NAN, f);
         Row {
             case,
@@ -64,6 +71,7 @@ impl Row {
             upper: number(&|z| z.upper),
             verdict: found.map_or(ERROR, |z| z.verdict.name()).into(),
             seconds,
+            processor_seconds,
         }
     }
 
@@ -80,8 +88,10 @@ impl Row {
         let mut number = || f.next()?.parse::<f64>().ok();
         let [truth, value, std_err, lower, upper] = [number()?, number()?, number()?, number()?, number()?];
         let verdict = f.next()?.into();
-        let seconds = f.next()?.parse().ok()?;
-        Some(Row { case, visible, hidden, truth, value, std_err, lower, upper, verdict, seconds })
+        // Errors and the mark of a wrong value follow from the rest.
+        let (seconds, _) = (f.next()?.parse().ok()?, f.nth(1)?);
+        let processor_seconds = f.next().and_then(|s| s.parse().ok()).unwrap_or(f64::NAN);
+        Some(Row { case, visible, hidden, truth, value, std_err, lower, upper, verdict, seconds, processor_seconds })
     }
 
     /// How far the value is off, in stated errors.
@@ -102,9 +112,10 @@ impl Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Row { case, visible, hidden, truth, value, std_err, lower, upper, verdict, seconds } = self;
+        let Row { case, visible, hidden, truth, value, std_err, lower, upper, verdict, seconds, processor_seconds } =
+            self;
         write!(f, "{case},{visible},{hidden},{truth:.6},{value:.6},{std_err:.6},{lower:.6},{upper:.6},{verdict},")?;
-        write!(f, "{seconds:.2},{:.2},{}", self.errors(), u8::from(self.wrong()))
+        write!(f, "{seconds:.2},{:.2},{},{processor_seconds:.2}", self.errors(), u8::from(self.wrong()))
     }
 }
 
@@ -112,14 +123,24 @@ impl fmt::Display for Row {
 pub struct Results {
     path: PathBuf,
     pub rows: Vec<Row>,
+    /// What must stand before the next line: the header, or the end of a line that was cut off.
+    start: String,
 }
 
 impl Results {
     /// Reads a file, if it exists. A line that an interrupt has cut off is no result.
     pub fn open(path: &Path) -> Result<Results> {
         let text = if path.exists() { std::fs::read_to_string(path)? } else { String::new() };
-        let complete = text.lines().filter(|line| line.split(',').count() == HEADER.split(',').count());
-        Ok(Results { path: path.into(), rows: complete.filter_map(Row::parse).collect() })
+        let complete = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        let rows = complete.filter_map(Row::parse).collect();
+        let start = if text.is_empty() {
+            format!("{HEADER}\n")
+        } else if text.ends_with('\n') {
+            String::new()
+        } else {
+            "\n".into()
+        };
+        Ok(Results { path: path.into(), rows, start })
     }
 
     pub fn has(&self, case: &Case) -> bool {
@@ -127,10 +148,8 @@ impl Results {
     }
 
     pub fn add(&mut self, row: Row) -> Result<()> {
-        let empty = !self.path.exists() || std::fs::metadata(&self.path)?.len() == 0;
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
-        let header = if empty { format!("{HEADER}\n") } else { String::new() };
-        file.write_all(format!("{header}{row}\n").as_bytes())?;
+        file.write_all(format!("{}{row}\n", std::mem::take(&mut self.start)).as_bytes())?;
         self.rows.push(row);
         Ok(())
     }
