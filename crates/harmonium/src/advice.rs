@@ -32,8 +32,10 @@ advice! {
     MoreTemperatures,
     /// Give rows like the training data to an estimate of log Z.
     GiveData,
-    /// Estimate log Z by annealing in both directions.
-    BothDirections,
+    /// Estimate log Z by the default method, which checks itself by several others.
+    AllMethods,
+    /// Give an estimate of log Z more time.
+    MoreTime,
     /// Train with a smaller learning rate.
     SmallerRate,
     /// Check the data for outliers and wrong values.

@@ -38,20 +38,12 @@ pub(super) fn one_sided(found: Estimate, bias: &str, chains: usize, tolerance: f
     } else {
         format!("one direction only, too {bias} on average")
     };
-    let advice = if few { &[Advice::MoreTemperatures, Advice::BothDirections][..] } else { &[Advice::BothDirections] };
+    let advice = if few { &[Advice::MoreTemperatures, Advice::AllMethods][..] } else { &[Advice::AllMethods] };
     LogZ {
-        value,
-        std_err,
-        lower: value - 2.0 * std_err,
-        upper: value + 2.0 * std_err,
         ess: Some(ess),
-        forward: None,
-        backward: None,
-        method: "",
-        how: String::new(),
         verdict: if few || 4.0 * std_err > tolerance { Verdict::Imprecise } else { Verdict::Likely },
         reason,
         advice: advice.to_vec(),
-        evidence: Vec::new(),
+        ..LogZ::plain("", value, std_err)
     }
 }

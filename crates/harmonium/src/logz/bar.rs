@@ -94,7 +94,7 @@ fn doubts(found: &Bidirectional, before: Option<&Bidirectional>, tolerance: f64)
 fn conclude(found: &Bidirectional, doubts: &[Doubt], tolerance: f64) -> LogZ {
     let far = doubts.iter().any(|d| matches!(d, Doubt::Differ { far: true, .. }));
     let verdict = match (doubts.is_empty(), far) {
-        (true, _) => Verdict::Certain,
+        (true, _) => Verdict::Likely,
         (false, true) => Verdict::Disagree,
         (false, false) => Verdict::Imprecise,
     };
@@ -110,19 +110,14 @@ fn conclude(found: &Bidirectional, doubts: &[Doubt], tolerance: f64) -> LogZ {
         std_err = std_err.max(0.75 * doubt.nats());
     }
     LogZ {
-        value,
-        std_err,
-        lower: value - 2.0 * std_err,
-        upper: value + 2.0 * std_err,
         ess: Some(found.both.ess),
         forward: Some(found.forward),
         backward: Some(found.backward),
-        method: "bar",
         how: how(found),
         verdict,
-        reason: reason(doubts, far, tolerance),
-        advice: if doubts.is_empty() { Vec::new() } else { MORE.to_vec() },
-        evidence: Vec::new(),
+        reason: if doubts.is_empty() { ONE_METHOD.into() } else { reason(doubts, far, tolerance) },
+        advice: if doubts.is_empty() { vec![Advice::AllMethods] } else { MORE.to_vec() },
+        ..LogZ::plain("bar", value, std_err)
     }
 }
 
@@ -136,6 +131,9 @@ fn how(found: &Bidirectional) -> String {
         words(found.backward)
     )
 }
+
+/// Why agreement of both directions is not enough.
+const ONE_METHOD: &str = "both directions agree, but a mode that neither of them reached would not be noticed";
 
 /// What to do about any doubt.
 const MORE: [Advice; 3] = [Advice::MoreTemperatures, Advice::MoreChains, Advice::GiveData];

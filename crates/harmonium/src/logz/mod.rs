@@ -3,7 +3,8 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `exact`, `ais`, `reverse`, `bar`, `tempering` | the methods |
+//! | `exact`, `modes`, `ais`, `reverse`, `bar`, `tempering` | the methods |
+//! | `bounds` | what states that were seen say about log Z |
 //! | `collapsed` | chains of a small layer, with the other summed out |
 //! | `search` | modes that annealing does not reach |
 //! | `weights`, `bennett` | estimates from the log weights of one direction, and of both |
@@ -17,6 +18,7 @@ mod ais;
 mod bar;
 mod bennett;
 mod bidirectional;
+mod bounds;
 mod collapsed;
 mod exact;
 mod modes;
@@ -46,6 +48,7 @@ use bidirectional::Effort;
 use collapsed::Collapsed;
 use ndarray::Array2;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Default budget of an estimate, in weights visited: one to two minutes on two cores.
 pub const BUDGET: f64 = 9e12;
@@ -79,10 +82,52 @@ pub struct LogZ {
     pub advice: Vec<Advice>,
     /// What was checked.
     pub evidence: Vec<Evidence>,
+    /// The parts of a sum over modes, the largest first.
+    pub parts: Vec<Part>,
+    /// Work done in weights visited, if it was counted: as [`budget`](LogZOptions::budget) it repeats the estimate to the bit.
+    pub work: Option<f64>,
+}
+
+/// A part of a sum over modes: a set of modes between which chains move, or the rest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// log of its mass; the sum of all masses is Z.
+    pub log_mass: f64,
+    /// Its standard error.
+    pub std_err: f64,
+    /// Its share of Z.
+    pub share: f64,
+    /// Whether it is what lies outside of all stable modes.
+    pub is_rest: bool,
+    /// Estimates of it from different bases.
+    pub estimates: Vec<Estimate>,
+}
+
+impl LogZ {
+    /// A value with its error and nothing else; an interval of two standard errors.
+    fn plain(method: &'static str, value: f64, std_err: f64) -> LogZ {
+        LogZ {
+            value,
+            std_err,
+            lower: value - 2.0 * std_err,
+            upper: value + 2.0 * std_err,
+            ess: None,
+            forward: None,
+            backward: None,
+            method,
+            how: String::new(),
+            verdict: Verdict::Imprecise,
+            reason: String::new(),
+            advice: Vec::new(),
+            evidence: Vec::new(),
+            parts: Vec::new(),
+            work: None,
+        }
+    }
 }
 
 /// Options of an estimate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct LogZOptions<'a> {
     /// Seed of all randomness.
     pub seed: u64,
@@ -97,6 +142,11 @@ pub struct LogZOptions<'a> {
     pub data: Option<&'a Array2<f64>>,
     /// Work after which no further round starts, in weights visited.
     pub budget: f64,
+    /// Seconds after which no further work starts; none for no limit. Where it ends the work, the result depends on the clock;
+    /// [`LogZ::work`] as the budget repeats it.
+    pub time: Option<f64>,
+    /// Called after every round with the estimate so far and its standard error.
+    pub on_round: Option<&'a (dyn Fn(f64, f64) + Sync)>,
     /// Whether to sum out the other layer if one layer has few sites: such models hardly mix otherwise.
     pub collapse: bool,
 }
@@ -110,6 +160,8 @@ impl Default for LogZOptions<'_> {
             tolerance: 0.5,
             data: None,
             budget: BUDGET,
+            time: None,
+            on_round: None,
             collapse: true,
         }
     }
@@ -177,19 +229,22 @@ pub(crate) struct Problem<'a> {
     rbm: &'a Rbm<f64>,
     settings: LogZOptions<'a>,
     progress: Progress<'a>,
+    /// A lower bound of log Z from the rows, if the visible units are finite.
+    bound: Option<f64>,
 }
 
-/// log Z by the method called `name`; `auto` enumerates where that is affordable and anneals in both directions otherwise.
+/// log Z by the method called `name`; `auto` enumerates where that is affordable and sums over modes otherwise.
 pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: LogZOptions<'a>, progress: Progress<'a>) -> Result<LogZ> {
     settings.check()?;
-    let problem = Problem { rbm, settings, progress };
+    let bound = settings.data.and_then(|rows| bounds::of_rows(&rbm.lower(), rows));
+    let problem = Problem { rbm, settings, progress, bound };
     let chosen = match name {
         "auto" if budget::LOG_Z.allows(Exact::cost(&rbm.lower())) => "exact",
         "auto" => "modes",
         other => other,
     };
     match METHODS.iter().find(|m| m.name == chosen) {
-        Some(method) => (method.run)(&problem),
+        Some(method) => Ok(bounds::respected((method.run)(&problem)?, problem.bound)),
         None => {
             let known = METHODS.iter().map(|m| m.name).collect::<Vec<_>>().join(", ");
             Err(Error::UnknownMethod { name: name.into(), known: format!("auto, {known}") })
@@ -267,8 +322,19 @@ impl Problem<'_> {
         let on_sweeps = |chains: u64| meter.add(chains);
         let setup = Setup { backend, layers, data, key, on_sweeps: &on_sweeps };
         let LogZOptions { chains, temperatures, tolerance, budget, .. } = self.settings;
-        let least = if layers == 1 { ONE_LAYER } else { TWO_LAYERS };
-        f.run(setup, Limits { chains, temperatures, tolerance, sweeps: budget / work as f64, least, meter: &meter })
+        let limits = Limits {
+            chains,
+            temperatures,
+            tolerance,
+            sweeps: budget / work as f64,
+            least: if layers == 1 { ONE_LAYER } else { TWO_LAYERS },
+            meter: &meter,
+            bound: self.bound.unwrap_or(f64::NEG_INFINITY),
+            end: self.settings.time.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds.min(MOST_SECONDS))),
+            on_round: self.settings.on_round.unwrap_or(&|_, _| ()),
+        };
+        let found = f.run(setup, limits)?;
+        Ok(LogZ { work: found.work.map(|sweeps| sweeps * work as f64), ..found })
     }
 }
 
@@ -299,7 +365,14 @@ struct Limits<'a> {
     /// The effort of the first round.
     least: Effort,
     meter: &'a Meter<'a>,
+    /// A lower bound of log Z that is already known.
+    bound: f64,
+    end: Option<Instant>,
+    on_round: &'a (dyn Fn(f64, f64) + Sync),
 }
+
+/// Longest time limit: a year.
+const MOST_SECONDS: f64 = 3.2e7;
 
 /// The smallest effort of the first round: enough for an error of 0.1 at a spread of one nat. A single layer mixes within a few
 /// sweeps, each of which costs more.
@@ -310,6 +383,11 @@ const ONE_LAYER: Effort = Effort { chains: 64, ladders: 48, temperatures: 100, s
 const MOST_TEMPERATURES: usize = 16_000;
 
 impl Limits<'_> {
+    /// Whether no further work may start after so many sweeps.
+    fn is_over(&self, spent: f64) -> bool {
+        spent >= self.sweeps || self.end.is_some_and(|end| Instant::now() >= end)
+    }
+
     /// The effort of the first round on a path of this length.
     fn first_effort(&self, length: f64) -> Effort {
         let least = self.least;

@@ -33,14 +33,7 @@ impl Sampler for Tempering {
             if narrow || 3.0 * spent > limits.sweeps {
                 let rungs = swap_trials.works.len() + 1;
                 return Ok(LogZ {
-                    value: value + swap_trials.log_z0,
-                    std_err,
-                    lower: value + swap_trials.log_z0 - 2.0 * std_err,
-                    upper: value + swap_trials.log_z0 + 2.0 * std_err,
                     ess: Some(effort.ladders as f64),
-                    forward: None,
-                    backward: None,
-                    method: "tempering",
                     how: format!(
                         "{} ladders of {rungs} temperatures, {} sweeps, at least {:.0} % of the swaps accepted",
                         effort.ladders,
@@ -48,12 +41,10 @@ impl Sampler for Tempering {
                         100.0 * swap_trials.swaps
                     ),
                     verdict: if narrow { Verdict::Likely } else { Verdict::Imprecise },
-                    reason:
-                        "the error is estimated from the differences between ladders; modes that no ladder reached \
-                             are not in it"
-                            .into(),
-                    advice: vec![Advice::BothDirections],
-                    evidence: Vec::new(),
+                    reason: "the error comes from differences between ladders; modes that no ladder reached are not in it"
+                        .into(),
+                    advice: vec![Advice::AllMethods],
+                    ..LogZ::plain("tempering", value + swap_trials.log_z0, std_err)
                 });
             }
             effort.sweeps *= 2;

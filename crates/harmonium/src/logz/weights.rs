@@ -21,13 +21,21 @@ pub const MIN_ESS: f64 = 30.0;
 /// if the decisive ones were not drawn; and that of μ + s²/2, the log mean if w were normal with the observed median and the
 /// observed spread above it, which depends on half of the weights.
 pub fn log_mean_exp(w: &[f64]) -> Estimate {
-    let n = w.len() as f64;
-    let sum = log_sum_exp(w.iter().copied());
-    let ess = (2.0 * sum - log_sum_exp(w.iter().map(|w| 2.0 * w))).exp();
-    let s2 = spread_above(w);
-    let by_weights = (1.0 / ess - 1.0 / n).max(0.0).sqrt();
-    let by_normal = (s2 / n + 0.5 * s2 * s2 / n).sqrt();
-    Estimate { value: sum - n.ln(), std_err: by_weights.max(by_normal), ess }
+    log_mean_exp_of_part(w, w.len())
+}
+
+/// log of (Σ eʷ)/n over the `kept` of n chains; the others have weight 0. The error of their number is part of the error.
+pub fn log_mean_exp_of_part(kept: &[f64], n: usize) -> Estimate {
+    if kept.is_empty() {
+        return Estimate { value: f64::NEG_INFINITY, std_err: f64::INFINITY, ess: 0.0 };
+    }
+    let (k, n) = (kept.len() as f64, n as f64);
+    let sum = log_sum_exp(kept.iter().copied());
+    let ess = (2.0 * sum - log_sum_exp(kept.iter().map(|w| 2.0 * w))).exp();
+    let s2 = spread_above(kept);
+    let by_weights = 1.0 / ess - 1.0 / n;
+    let by_normal = (s2 + 0.5 * s2 * s2) / k + 1.0 / k - 1.0 / n;
+    Estimate { value: sum - n.ln(), std_err: by_weights.max(by_normal).max(0.0).sqrt(), ess }
 }
 
 /// Mean of (w − median)² above the median.

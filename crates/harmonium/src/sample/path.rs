@@ -118,21 +118,10 @@ impl<'a, T: Real> Path<'a, T> {
         path
     }
 
-    /// Moves the base to independent units with these natural parameters, visible and hidden, and measures the speed from there.
-    pub fn rebase(&mut self, eta: [Array2<T>; 2], pilots: Pilots, key: Key) {
-        self.restore_base(self.base_of(eta));
-        self.measure_speeds(pilots, key);
-    }
-
-    /// The same without measuring: a schedule of equal steps of β.
+    /// Moves the base to independent units with these natural parameters, visible and hidden, with a schedule of equal steps of β.
     pub fn rebase_evenly(&mut self, eta: [Array2<T>; 2]) {
         self.restore_base(self.base_of(eta));
         self.grid = vec![0.0, 1.0];
-    }
-
-    /// Measures the speed from the base.
-    pub fn measure(&mut self, pilots: Pilots, key: Key) {
-        self.measure_speeds(pilots, key);
     }
 
     /// A path from given independent units (natural parameters, visible and hidden) with a schedule of equal steps of β.
@@ -179,7 +168,8 @@ impl<'a, T: Real> Path<'a, T> {
         self.measure_speeds(pilots, key);
     }
 
-    fn measure_speeds(&mut self, pilots: Pilots, key: Key) {
+    /// Measures the speed from the base, with pilot chains.
+    pub fn measure_speeds(&mut self, pilots: Pilots, key: Key) {
         self.grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
         for round in 0..pilots.rounds {
             self.measure_speed(pilots.chains, key.of(Purpose::Pilot).step(round));

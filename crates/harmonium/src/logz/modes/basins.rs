@@ -3,7 +3,7 @@
 use super::mean_field::{FixedPoints, scales, settle};
 use crate::lowered::LoweredModel;
 use crate::real::Real;
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array1, ArrayView1, ArrayView2};
 
 /// Fixed points whose columns all differ by less than this, in units of the columns' ranges, are the same.
 const SAME: f64 = 0.05;
@@ -51,6 +51,11 @@ impl<T: Real> Modes<T> {
         self.all.iter().position(|mode| self.same(mode.visible.view(), visible))
     }
 
+    /// The largest lower bound of log Z; −∞ without modes.
+    pub fn bound(&self) -> f64 {
+        self.all.iter().map(|mode| mode.bound).fold(f64::NEG_INFINITY, f64::max)
+    }
+
     /// How far two modes are apart: the mean square over the columns, in units of their ranges.
     pub fn distance(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (&self.all[a].visible, &self.all[b].visible);
@@ -85,15 +90,12 @@ impl<T: Real> Modes<T> {
 }
 
 /// Sets of modes between which Gibbs sampling moves, by the number of the set.
+#[derive(Default)]
 pub struct Sets {
     parent: Vec<usize>,
 }
 
 impl Sets {
-    pub fn new(modes: usize) -> Sets {
-        Sets { parent: (0..modes).collect() }
-    }
-
     /// Adds modes, each in its own set, up to so many.
     pub fn grow(&mut self, modes: usize) {
         self.parent.extend(self.parent.len()..modes);
@@ -113,9 +115,4 @@ impl Sets {
         let (first, second) = (a.min(b), a.max(b));
         self.parent[second] = first;
     }
-}
-
-/// The rows with these numbers.
-pub fn rows_of<T: Real>(x: &Array2<T>, rows: &[usize]) -> Array2<T> {
-    x.select(ndarray::Axis(0), rows)
 }

@@ -7,9 +7,13 @@
 //! | `search` | starts from the weights and by sampling |
 //! | `basins` | the list of modes, and sets of modes that sampling connects |
 //! | `masses` | the mass of a set from annealed weights |
+//! | `local` | what happens near one mode |
 //! | `survey` | all of these on one model, with growing effort |
+//! | `evidence` | what speaks for the sum or against it, and the verdict |
 
 mod basins;
+mod evidence;
+mod local;
 mod masses;
 mod mean_field;
 mod search;

@@ -11,7 +11,7 @@ use crate::measure::leading_modes;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
-use ndarray::{Array1, Array2, ArrayView1, Axis, concatenate, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 
 const SEARCH: Slot = 3;
 /// Singular vectors used alone, and those whose combinations are used.
@@ -146,9 +146,9 @@ fn farthest<T: Real>(layer: &LoweredLayer<T>, direction: ArrayView1<f64>) -> Arr
 
 /// Starts of search B, as rows of visible states: some of `ends`, random states, and both after cooling. The base of the
 /// backend must have no fields. Returns the starts and the number of sweeps that were made.
-pub fn from_sampling<T: Real>(backend: &mut dyn Backend<T>, ends: &Array2<T>, key: Key) -> (Array2<T>, u64) {
+pub fn from_sampling<T: Real>(backend: &mut dyn Backend<T>, ends: ArrayView2<T>, key: Key) -> (Array2<T>, u64) {
     let random = random_states(backend.lowered(), key);
-    let first = concatenate(Axis(0), &[ends.view(), random.view()]).unwrap_or_default();
+    let first = concatenate(Axis(0), &[ends, random.view()]).unwrap_or_default();
     let settled = settle(backend.lowered(), random.view());
     // A state after a descent is where a quench ends; cooling starts from the state itself.
     let (mut all, mut made) = (vec![first.clone(), settled.visible], 0);

@@ -1,0 +1,230 @@
+//! What happens near one mode: a first look at its mass, where chains from it go, and annealing from its own base.
+
+use super::masses::{Run, combine};
+use super::mean_field::product_at;
+use super::survey::Survey;
+use crate::backend::{Slot, Sweeps};
+use crate::math::log_sum_exp;
+use crate::real::Real;
+use crate::rng::Purpose;
+use crate::sample::path::{Pilots, Saved};
+use crate::states::States;
+use crate::stats::{Stats, Take};
+use ndarray::Array2;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+const MOVING: Slot = 2;
+/// Pilots of the path of one mode.
+const PILOTS: Pilots = Pilots { chains: 16, steps: 40, rounds: 1, cautious: false };
+/// Chains from the base of one mode.
+const CHAINS: usize = 64;
+/// The first look at a mode: chains and temperatures.
+const LOOK: (usize, usize) = (16, 60);
+/// Modes that are looked at in a round: the deepest, and those where most annealed chains ended.
+const LOOKED: (usize, usize) = (96, 32);
+/// Modes whose bound lies further below the best estimate are not looked at. A broad mode can have a mass some tens of nats above
+/// its bound.
+const DEEP: f64 = 40.0;
+/// A mode with a smaller part of the whole, in nats, is not measured by itself.
+const SMALL: f64 = 9.0;
+/// Chains and sweeps that show which modes sampling connects, and the part of the chains that must arrive.
+const MOVES: (usize, u64) = (12, 60);
+const CONNECTED: f64 = 0.2;
+/// The part of the chains that stay in a stable set.
+const STABLE: f64 = 0.5;
+/// Bases from which the rest is annealed, besides the flat one.
+const REST_BASES: usize = 4;
+/// Temperatures of a run at most, and runs with growing effort in one round.
+const MOST_TEMPERATURES: usize = 20_000;
+const REFINED: u64 = 3;
+/// Target error of each part, in nats of the whole.
+const PART_ERROR: f64 = 0.03;
+
+/// A base at a mode, and what was annealed from there.
+pub struct Local<T> {
+    /// The set whose mass it measures; none for the rest.
+    pub set: Option<usize>,
+    pub run: Run,
+    mode: usize,
+    /// Whether the base is fitted to samples; otherwise it is the mean-field product.
+    fitted: bool,
+    base: Saved<T>,
+    temperatures: usize,
+}
+
+impl<T: Real> Survey<'_, T> {
+    /// Looks at the modes that could matter and were not looked at yet.
+    pub(super) fn look(&mut self) {
+        let (all, best) = (&self.modes.all, self.at_least());
+        let mut deep: Vec<usize> = (0..all.len()).filter(|k| all[*k].bound > best - DEEP).collect();
+        deep.sort_by(|a, b| all[*b].bound.total_cmp(&all[*a].bound));
+        let mut visits: BTreeMap<usize, usize> = BTreeMap::new();
+        self.whole.iter().flat_map(|run| run.ends.iter().flatten()).for_each(|k| *visits.entry(*k).or_default() += 1);
+        let mut often: Vec<usize> = visits.keys().copied().filter(|k| visits[k] > 1).collect();
+        often.sort_by_key(|k| Reverse(visits[k]));
+        let chosen: BTreeSet<usize> = deep.into_iter().take(LOOKED.0).chain(often.into_iter().take(LOOKED.1)).collect();
+        for k in chosen {
+            if !self.looks.contains_key(&k) && !self.is_over() {
+                self.look_at(k);
+            }
+        }
+    }
+
+    fn look_at(&mut self, k: usize) {
+        let (eta, bound) = (self.product(k), self.modes.all[k].bound);
+        self.path.rebase_evenly(eta);
+        let (weights, ends) = self.anneal(LOOK.0, LOOK.1, self.key.of(Purpose::Near).step(k as u64));
+        let run = Run { weights, ends: self.modes.of_states(&self.lowered, ends.view()) };
+        self.looks.insert(k, run.mass(|end| end == Some(k)).value.max(bound));
+    }
+
+    /// Natural parameters of the mean-field product at a mode.
+    fn product(&self, k: usize) -> [Array2<T>; 2] {
+        let mode = &self.modes.all[k];
+        product_at(&self.lowered, &mode.visible, &mode.hidden)
+    }
+
+    /// Modes that matter by their first look, the largest first.
+    fn large(&self) -> Vec<usize> {
+        let best = log_sum_exp(self.looks.values().copied()).max(self.at_least());
+        let mut large: Vec<usize> = self.looks.iter().filter(|(_, m)| **m > best - SMALL).map(|(k, _)| *k).collect();
+        large.sort_by(|a, b| self.looks[b].total_cmp(&self.looks[a]));
+        large
+    }
+
+    /// Joins modes between which chains move. A set is stable if most chains stay in it; modes of other sets belong to the rest.
+    pub(super) fn connect(&mut self) {
+        for k in self.large() {
+            if self.moves.contains_key(&k) || self.is_over() {
+                continue;
+            }
+            let ends = self.chains_from(k);
+            let ends = self.modes.of_states(&self.lowered, ends.view());
+            let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+            ends.iter().flatten().for_each(|j| *counts.entry(*j).or_default() += 1);
+            for (j, n) in counts {
+                if n as f64 >= CONNECTED * MOVES.0 as f64 {
+                    self.sets.join(k, j);
+                }
+            }
+            self.moves.insert(k, ends);
+        }
+        let best = self.at_least();
+        let mut stayed: BTreeMap<usize, [f64; 2]> = BTreeMap::new();
+        for (k, ends) in &self.moves {
+            let set = self.sets.of(*k);
+            let mass = (self.looks[k] - best).exp();
+            let inside = ends.iter().flatten().filter(|e| self.sets.of(**e) == set).count() as f64 / ends.len() as f64;
+            let sums = stayed.entry(set).or_default();
+            *sums = [sums[0] + mass * inside, sums[1] + mass];
+        }
+        self.stable = stayed.iter().filter(|(_, [inside, all])| *inside >= STABLE * all).map(|(set, _)| *set).collect();
+    }
+
+    /// Chains that start from a mode's product distribution, after some sweeps of the model.
+    fn chains_from(&mut self, k: usize) -> Array2<T> {
+        let key = self.key.of(Purpose::Chains).step(k as u64);
+        let eta = self.product(k);
+        self.path.rebase_evenly(eta);
+        self.path.start(MOVING, MOVES.0, key);
+        self.path.backend.gibbs(MOVING, Sweeps { steps: MOVES.1, key, first: 1, beta: None });
+        let sweeps = MOVES.0 as u64 * MOVES.1;
+        self.path.report_sweeps(sweeps as usize);
+        self.spent += sweeps as f64;
+        self.path.backend.get(MOVING).columns(self.lowered.visible().unit(), 0, MOVES.0)
+    }
+
+    /// Measures the mass of the stable sets: from the mean-field product at the largest mode of each, and from units fitted to
+    /// samples there or at the second largest. The rest is measured from modes that are far apart.
+    pub(super) fn measure_modes(&mut self, round: u64) {
+        let mut by_set: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+        for k in self.large() {
+            by_set.entry(self.stable_set(Some(k))).or_default().push(k);
+        }
+        // Sets change while modes are found; what was measured for another set is dropped.
+        let sets: Vec<Option<usize>> = self.local.iter().map(|l| self.stable_set(Some(l.mode))).collect();
+        let mut sets = sets.into_iter();
+        self.local.retain(|l| sets.next() == Some(l.set));
+        let whole = self.at_least();
+        for (set, modes) in by_set {
+            let bases: Vec<(usize, bool)> = match set {
+                Some(_) => vec![(modes[0], false), (*modes.get(1).unwrap_or(&modes[0]), true)],
+                None => {
+                    let far = self.far_apart(&modes);
+                    far.iter().map(|k| (*k, false)).chain([(far[0], true)]).collect()
+                }
+            };
+            for (mode, fitted) in bases {
+                if !self.local.iter().any(|l| l.mode == mode && l.fitted == fitted) && !self.is_over() {
+                    self.start(set, mode, fitted);
+                }
+            }
+            for k in 0..self.local.len() {
+                if self.local[k].set == set {
+                    self.refine(k, whole, round);
+                }
+            }
+        }
+        self.local.retain(|l| !l.run.weights.is_empty());
+    }
+
+    /// Some of these modes, far from each other, the first one first.
+    fn far_apart(&self, modes: &[usize]) -> Vec<usize> {
+        let mut chosen = vec![modes[0]];
+        while chosen.len() < REST_BASES.min(modes.len()) {
+            let distance = |k: usize| chosen.iter().map(|c| self.modes.distance(*c, k)).fold(f64::INFINITY, f64::min);
+            let next = modes.iter().copied().max_by(|a, b| distance(*a).total_cmp(&distance(*b)));
+            match next.filter(|k| distance(*k) > 0.0) {
+                Some(k) => chosen.push(k),
+                None => break,
+            }
+        }
+        chosen
+    }
+
+    /// Sets up a base at a mode, with nothing annealed yet.
+    fn start(&mut self, set: Option<usize>, mode: usize, fitted: bool) {
+        let key = self.key.of(Purpose::Pilot).step(2 * mode as u64 + u64::from(fitted));
+        if fitted {
+            let rows = self.chains_from(mode);
+            self.path.backend.put(MOVING, &States::of(self.lowered.visible(), rows.view()), None);
+            let mut stats = Stats::zeros(&self.lowered);
+            self.path.backend.stats(MOVING, None, None, Take::Sums, &mut stats);
+            self.path.set_base(&stats.visible, &stats.hidden, stats.weight);
+        } else {
+            let eta = self.product(mode);
+            self.path.rebase_evenly(eta);
+        }
+        self.path.measure_speeds(PILOTS, key);
+        self.spent += (PILOTS.chains * PILOTS.steps) as f64;
+        let temperatures = ((4.0 * self.path.length.powi(2)) as usize).clamp(LOOK.1, MOST_TEMPERATURES / 9);
+        let (base, run) = (self.path.saved(), Run { weights: Vec::new(), ends: Vec::new() });
+        self.local.push(Local { set, run, mode, fitted, base, temperatures });
+    }
+
+    /// Anneals from a local base with growing effort, until the error is small compared with the whole and what the flat runs
+    /// found is not significantly larger.
+    fn refine(&mut self, k: usize, whole: f64, round: u64) {
+        let set = self.local[k].set;
+        for again in 0..REFINED {
+            let inside = |end: Option<usize>| self.stable_set(end) == set;
+            let mass = self.local[k].run.mass(inside);
+            let flat = combine(&self.whole.iter().map(|run| run.mass(inside)).collect::<Vec<_>>());
+            let low = flat.value - mass.value > 2.0 * flat.std_err.hypot(mass.std_err) && flat.value > whole - 4.0;
+            let part = mass.std_err * (mass.value - whole).min(0.0).exp();
+            let enough = mass.ess > 0.0 && part < PART_ERROR && !low;
+            let first = self.local[k].run.weights.is_empty();
+            let next = self.local[k].temperatures * if first { 1 } else { 3 };
+            if enough || next > MOST_TEMPERATURES || self.is_over() {
+                return;
+            }
+            self.local[k].temperatures = next;
+            self.path.restore(&self.local[k].base);
+            let tag = self.local[k].mode as u64 * 2 + u64::from(self.local[k].fitted);
+            let key = self.key.of(Purpose::Backward).step(round).step(tag).step(again);
+            let (weights, ends) = self.anneal(CHAINS, next, key);
+            self.local[k].run = Run { weights, ends: self.modes.of_states(&self.lowered, ends.view()) };
+        }
+    }
+}
