@@ -5,7 +5,6 @@
 
 use super::super::{Evidence, Verdict};
 use super::basins::Source;
-use super::masses::combine;
 use super::survey::{Survey, Total};
 use crate::advice::Advice;
 use crate::math::log_sum_exp;
@@ -31,8 +30,8 @@ const NEW: f64 = 0.5;
 pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Evidence>) {
     let limit = 0.25 * survey.limits.tolerance;
     let bound = survey.modes.bound().max(survey.limits.bound);
-    let flat = combine(&survey.whole.iter().map(|run| run.mass(|_| true)).collect::<Vec<_>>());
-    let ess = survey.whole.iter().map(|run| run.mass(|_| true).ess).fold(0.0, f64::max);
+    let flat = survey.flat_estimate();
+    let ess = survey.last_whole().iter().map(|run| run.mass(|_| true).ess).fold(0.0, f64::max);
     let parts = || total.sets.iter().map(|s| &s.1).chain([&total.rest]);
     let rest = total.share(&total.rest);
     let [weights, sampling, data] =

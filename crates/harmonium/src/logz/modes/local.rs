@@ -6,11 +6,11 @@ use super::survey::Survey;
 use crate::backend::{Slot, Sweeps};
 use crate::math::log_sum_exp;
 use crate::real::Real;
-use crate::rng::Purpose;
+use crate::rng::{Key, Purpose};
 use crate::sample::path::{Pilots, Saved};
 use crate::states::States;
 use crate::stats::{Stats, Take};
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +35,11 @@ const CONNECTED: f64 = 0.2;
 const STABLE: f64 = 0.5;
 /// Bases from which the rest is annealed, besides the flat one.
 const REST_BASES: usize = 4;
+/// Temperatures of a run at least: chains that pass through fewer stay where they start, and miss parts of the basin while their
+/// weights hardly differ.
+const FEWEST_TEMPERATURES: usize = 400;
+/// Rows to which the base of all modes is fitted.
+const MIXED: usize = 200;
 /// Temperatures of a run at most, and runs with growing effort in one round.
 const MOST_TEMPERATURES: usize = 20_000;
 const REFINED: u64 = 3;
@@ -46,11 +51,39 @@ pub struct Local<T> {
     /// The set whose mass it measures; none for the rest.
     pub set: Option<usize>,
     pub run: Run,
-    mode: usize,
-    /// Whether the base is fitted to samples; otherwise it is the mean-field product.
-    fitted: bool,
+    kind: BaseKind,
     base: Saved<T>,
     temperatures: usize,
+}
+
+/// Independent units to anneal from.
+#[derive(Clone, Copy, PartialEq)]
+enum BaseKind {
+    /// The mean-field product at a mode.
+    Product(usize),
+    /// Fitted to chains from a mode.
+    Fitted(usize),
+    /// Fitted to rows of all modes, in proportion to their mass.
+    Mixture,
+}
+
+impl BaseKind {
+    /// The mode it stands at.
+    fn mode(self) -> Option<usize> {
+        match self {
+            BaseKind::Product(k) | BaseKind::Fitted(k) => Some(k),
+            BaseKind::Mixture => None,
+        }
+    }
+
+    /// A number of its own, for random numbers.
+    fn tag(self) -> u64 {
+        match self {
+            BaseKind::Mixture => 0,
+            BaseKind::Product(k) => 2 * k as u64 + 1,
+            BaseKind::Fitted(k) => 2 * k as u64 + 2,
+        }
+    }
 }
 
 impl<T: Real> Survey<'_, T> {
@@ -136,28 +169,21 @@ impl<T: Real> Survey<'_, T> {
     }
 
     /// Measures the mass of the stable sets: from the mean-field product at the largest mode of each, and from units fitted to
-    /// samples there or at the second largest. The rest is measured from modes that are far apart.
+    /// samples there or at the second largest. The rest is measured from unstable modes that are far apart, and from a mixture.
     pub(super) fn measure_modes(&mut self, round: u64) {
-        let mut by_set: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+        let mut by_set: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::from([(None, Vec::new())]);
         for k in self.large() {
             by_set.entry(self.stable_set(Some(k))).or_default().push(k);
         }
         // Sets change while modes are found; what was measured for another set is dropped.
-        let sets: Vec<Option<usize>> = self.local.iter().map(|l| self.stable_set(Some(l.mode))).collect();
+        let sets: Vec<Option<usize>> = self.local.iter().map(|l| self.stable_set(l.kind.mode())).collect();
         let mut sets = sets.into_iter();
         self.local.retain(|l| sets.next() == Some(l.set));
         let whole = self.at_least();
         for (set, modes) in by_set {
-            let bases: Vec<(usize, bool)> = match set {
-                Some(_) => vec![(modes[0], false), (*modes.get(1).unwrap_or(&modes[0]), true)],
-                None => {
-                    let far = self.far_apart(&modes);
-                    far.iter().map(|k| (*k, false)).chain([(far[0], true)]).collect()
-                }
-            };
-            for (mode, fitted) in bases {
-                if !self.local.iter().any(|l| l.mode == mode && l.fitted == fitted) && !self.is_over() {
-                    self.start(set, mode, fitted);
+            for kind in self.bases(set, &modes) {
+                if !self.local.iter().any(|l| l.kind == kind) && !self.is_over() {
+                    self.start(set, kind);
                 }
             }
             for k in 0..self.local.len() {
@@ -169,9 +195,23 @@ impl<T: Real> Survey<'_, T> {
         self.local.retain(|l| !l.run.weights.is_empty());
     }
 
+    /// The bases from which a stable set, or the rest, is measured.
+    fn bases(&self, set: Option<usize>, modes: &[usize]) -> Vec<BaseKind> {
+        if set.is_some() {
+            return vec![BaseKind::Product(modes[0]), BaseKind::Fitted(*modes.get(1).unwrap_or(&modes[0]))];
+        }
+        let rest = combine(&self.last_whole().iter().map(|run| run.mass(|end| self.stable_set(end).is_none())).collect::<Vec<_>>(), &[]);
+        if rest.value < self.at_least() - SMALL / 2.0 {
+            return Vec::new();
+        }
+        let far = self.far_apart(modes);
+        let fitted = far.first().map(|k| BaseKind::Fitted(*k));
+        far.iter().map(|k| BaseKind::Product(*k)).chain(fitted).chain([BaseKind::Mixture]).collect()
+    }
+
     /// Some of these modes, far from each other, the first one first.
     fn far_apart(&self, modes: &[usize]) -> Vec<usize> {
-        let mut chosen = vec![modes[0]];
+        let mut chosen: Vec<usize> = modes.iter().copied().take(1).collect();
         while chosen.len() < REST_BASES.min(modes.len()) {
             let distance = |k: usize| chosen.iter().map(|c| self.modes.distance(*c, k)).fold(f64::INFINITY, f64::min);
             let next = modes.iter().copied().max_by(|a, b| distance(*a).total_cmp(&distance(*b)));
@@ -183,35 +223,69 @@ impl<T: Real> Survey<'_, T> {
         chosen
     }
 
-    /// Sets up a base at a mode, with nothing annealed yet.
-    fn start(&mut self, set: Option<usize>, mode: usize, fitted: bool) {
-        let key = self.key.of(Purpose::Pilot).step(2 * mode as u64 + u64::from(fitted));
-        if fitted {
-            let rows = self.chains_from(mode);
-            self.path.backend.put(MOVING, &States::of(self.lowered.visible(), rows.view()), None);
-            let mut stats = Stats::zeros(&self.lowered);
-            self.path.backend.stats(MOVING, None, None, Take::Sums, &mut stats);
-            self.path.set_base(&stats.visible, &stats.hidden, stats.weight);
-        } else {
-            let eta = self.product(mode);
-            self.path.rebase_evenly(eta);
+    /// Sets up a base, with nothing annealed yet.
+    fn start(&mut self, set: Option<usize>, kind: BaseKind) {
+        let key = self.key.of(Purpose::Pilot).step(kind.tag());
+        match kind {
+            BaseKind::Product(mode) => {
+                let eta = self.product(mode);
+                self.path.rebase_evenly(eta);
+            }
+            BaseKind::Fitted(mode) => {
+                let rows = self.chains_from(mode);
+                self.fit_base(&rows);
+            }
+            BaseKind::Mixture => {
+                let rows = self.rows_of_modes(key);
+                self.fit_base(&rows);
+            }
         }
         self.path.measure_speeds(PILOTS, key);
         self.spent += (PILOTS.chains * PILOTS.steps) as f64;
-        let temperatures = ((4.0 * self.path.length.powi(2)) as usize).clamp(LOOK.1, MOST_TEMPERATURES / 9);
+        let temperatures = ((4.0 * self.path.length.powi(2)) as usize).clamp(FEWEST_TEMPERATURES, MOST_TEMPERATURES / 9);
         let (base, run) = (self.path.saved(), Run { weights: Vec::new(), ends: Vec::new() });
-        self.local.push(Local { set, run, mode, fitted, base, temperatures });
+        self.local.push(Local { set, run, kind, base, temperatures });
     }
 
-    /// Anneals from a local base with growing effort, until the error is small compared with the whole and what the flat runs
+    /// Fits the base of the path to rows of visible columns.
+    fn fit_base(&mut self, rows: &Array2<T>) {
+        self.path.backend.put(MOVING, &States::of(self.lowered.visible(), rows.view()), None);
+        let mut stats = Stats::zeros(&self.lowered);
+        self.path.backend.stats(MOVING, None, None, Take::Sums, &mut stats);
+        self.path.set_base(&stats.visible, &stats.hidden, stats.weight);
+    }
+
+    /// Rows of the modes that were looked at, each drawn from the product at a mode, which is drawn by its mass.
+    fn rows_of_modes(&self, key: Key) -> Array2<T> {
+        let modes: Vec<usize> = self.looks.keys().copied().collect();
+        let all = log_sum_exp(self.looks.values().copied());
+        let mut rows = Array2::zeros((MIXED, self.lowered.visible().columns()));
+        for (r, mut row) in rows.rows_mut().into_iter().enumerate() {
+            // Evenly spread over the masses.
+            let at = (r as f64 + 0.5) / MIXED as f64;
+            let mut passed = 0.0;
+            let chosen = modes.iter().find(|k| {
+                passed += (self.looks[*k] - all).exp();
+                passed >= at
+            });
+            let mode = &self.modes.all[*chosen.unwrap_or(&modes[modes.len() - 1])];
+            let hidden = mode.hidden.view().insert_axis(Axis(0));
+            row.assign(&self.lowered.down().sample(hidden, key, r as u64).row(0));
+        }
+        rows
+    }
+
+    /// Anneals from a local base with growing effort, until the error is small compared with the whole and what other bases
     /// found is not significantly larger.
     fn refine(&mut self, k: usize, whole: f64, round: u64) {
         let set = self.local[k].set;
         for again in 0..REFINED {
             let inside = |end: Option<usize>| self.stable_set(end) == set;
             let mass = self.local[k].run.mass(inside);
-            let flat = combine(&self.whole.iter().map(|run| run.mass(inside)).collect::<Vec<_>>());
-            let low = flat.value - mass.value > 2.0 * flat.std_err.hypot(mass.std_err) && flat.value > whole - 4.0;
+            let flat: Vec<_> = self.last_whole().iter().map(|run| run.mass(inside)).collect();
+            let others = (0..self.local.len()).filter(|j| *j != k && self.local[*j].set == set);
+            let others = combine(&flat, &others.map(|j| self.local[j].run.mass(inside)).collect::<Vec<_>>());
+            let low = others.value - mass.value > 2.0 * others.std_err.hypot(mass.std_err) && others.value > whole - 4.0;
             let part = mass.std_err * (mass.value - whole).min(0.0).exp();
             let enough = mass.ess > 0.0 && part < PART_ERROR && !low;
             let first = self.local[k].run.weights.is_empty();
@@ -221,8 +295,7 @@ impl<T: Real> Survey<'_, T> {
             }
             self.local[k].temperatures = next;
             self.path.restore(&self.local[k].base);
-            let tag = self.local[k].mode as u64 * 2 + u64::from(self.local[k].fitted);
-            let key = self.key.of(Purpose::Backward).step(round).step(tag).step(again);
+            let key = self.key.of(Purpose::Backward).step(round).step(self.local[k].kind.tag()).step(again);
             let (weights, ends) = self.anneal(CHAINS, next, key);
             self.local[k].run = Run { weights, ends: self.modes.of_states(&self.lowered, ends.view()) };
         }

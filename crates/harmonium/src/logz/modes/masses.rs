@@ -19,7 +19,7 @@ impl Run {
 
 /// Smallest error that one estimate is given when it is averaged with others: an estimate that misses part of a set may look more
 /// precise than one that has it all.
-const LEAST_ERROR: f64 = 0.02;
+const LEAST_ERROR: f64 = 0.06;
 /// Largest error with which an estimate counts as a second one.
 const WORTH: f64 = 0.35;
 /// Errors of annealed weights are too small by about this factor where the weights have a long tail, as on trained models.
@@ -32,6 +32,8 @@ const ALONE: f64 = 4.0;
 const BY_CHANCE: f64 = 7.0;
 /// Effective number of chains from which on an estimate can contradict another: fewer have missed most of the set by chance.
 const FEW: f64 = 8.0;
+/// An estimate this many errors away from the average is a reason for more effort.
+const SURPRISING: f64 = 2.0;
 /// Estimates that differ by more than this many errors are not averaged.
 const ERRORS: f64 = 3.0;
 
@@ -40,16 +42,17 @@ const ERRORS: f64 = 3.0;
 pub struct Combined {
     pub value: f64,
     pub std_err: f64,
-    /// How many estimates agree with it, with errors that make that worth something.
+    /// From how many bases there are estimates that agree with it, with errors that make that worth something.
     pub agree: usize,
-    /// The most significant difference of an estimate that was left out, in nats.
+    /// The largest difference from it of an estimate whose error does not explain that, in nats.
     pub against: f64,
 }
 
-/// Combines estimates of one mass. They err by missing mass, so the largest that its error supports counts, with those that
+/// Combines estimates of one mass: those of repeated runs from the flat base, which share what they miss and count as one, and
+/// those from other bases. They err by missing mass, so the largest that its error supports counts, with those that
 /// agree with it.
-pub fn combine(estimates: &[Estimate]) -> Combined {
-    let seen = || estimates.iter().filter(|e| e.value > f64::NEG_INFINITY);
+pub fn combine(flat: &[Estimate], others: &[Estimate]) -> Combined {
+    let seen = || flat.iter().chain(others).filter(|e| e.value > f64::NEG_INFINITY);
     let sure = |e: &Estimate| e.value - (ERRORS * e.std_err).max(if e.ess < ALONE { BY_CHANCE } else { 0.0 });
     let Some(best) = seen().max_by(|a, b| sure(a).total_cmp(&sure(b))) else {
         return Combined { value: f64::NEG_INFINITY, std_err: f64::INFINITY, agree: 0, against: 0.0 };
@@ -63,10 +66,12 @@ pub fn combine(estimates: &[Estimate]) -> Combined {
     // Estimates that scatter more than their errors explain have errors that are too small.
     let scatter = (misfit / (n as f64 - 1.0).max(1.0)).sqrt().max(1.0);
     let least = seen().map(|e| e.std_err).fold(f64::INFINITY, f64::min);
+    let far = |e: &&Estimate| e.ess >= FEW && (e.value - value).abs() > SURPRISING * error(e);
+    let worth = |e: &&Estimate| e.value > f64::NEG_INFINITY && e.std_err < WORTH && agrees(e);
     Combined {
         value,
         std_err: (CAUTION * scatter * weight.powf(-0.5)).max(least).max(LEAST_TOTAL.min(2.0 * least)),
-        agree: seen().filter(agrees).filter(|e| e.std_err < WORTH).count(),
-        against: seen().filter(|e| !agrees(e) && e.ess >= FEW).map(|e| (best.value - e.value).abs()).fold(0.0, f64::max),
+        agree: others.iter().filter(worth).count() + usize::from(flat.iter().any(|e| worth(&e))),
+        against: seen().filter(far).map(|e| (value - e.value).abs()).fold(0.0, f64::max),
     }
 }

@@ -30,6 +30,9 @@ const ROWS: usize = 64;
 /// Rounds at most and at least: a single one cannot show that it was enough.
 const ROUNDS: std::ops::Range<u64> = 2..6;
 
+/// Runs from the flat base that count: the last ones.
+const KEPT: usize = 2;
+
 /// A model, what is known of its modes, and what was annealed so far.
 pub struct Survey<'a, T: Real> {
     pub(super) path: Path<'a, T>,
@@ -123,8 +126,8 @@ impl<'a, T: Real> Survey<'a, T> {
             if enough || round + 1 == ROUNDS.end || self.is_over() {
                 return Ok(self.conclude(&total, verdict, evidence));
             }
-            if total.std_err > 0.25 * self.limits.tolerance && self.limits.temperatures.is_none() {
-                self.temperatures *= 3;
+            if self.limits.temperatures.is_none() && verdict != Verdict::Certain {
+                self.temperatures *= if total.std_err > 0.25 * self.limits.tolerance { 3 } else { 2 };
             }
         }
         unreachable!("the loop ends by returning")
@@ -187,7 +190,7 @@ impl<'a, T: Real> Survey<'a, T> {
 
     /// The largest lower bound or flat estimate.
     pub(super) fn at_least(&self) -> f64 {
-        let flat = self.whole.iter().map(|run| run.mass(|_| true).value);
+        let flat = self.last_whole().iter().map(|run| run.mass(|_| true).value);
         flat.fold(self.modes.bound(), f64::max)
     }
 
@@ -196,10 +199,26 @@ impl<'a, T: Real> Survey<'a, T> {
         mode.map(|k| self.sets.of(k)).filter(|set| self.stable.contains(set))
     }
 
-    /// All estimates of the mass of a stable set, or of the rest.
-    pub(super) fn estimates(&self, set: Option<usize>) -> Vec<Estimate> {
-        let local = self.local.iter().filter(|l| l.set == set).map(|l| &l.run);
-        self.whole.iter().chain(local).map(|run| run.mass(|end| self.measured_set(end) == set)).collect()
+    /// The last runs from the flat base. Earlier ones had fewer temperatures, and miss more.
+    pub(super) fn last_whole(&self) -> &[Run] {
+        &self.whole[self.whole.len().saturating_sub(KEPT)..]
+    }
+
+    /// The mass of everything by the flat runs alone.
+    pub(super) fn flat_estimate(&self) -> Combined {
+        combine(&self.last_whole().iter().map(|run| run.mass(|_| true)).collect::<Vec<_>>(), &[])
+    }
+
+    /// All estimates of the mass of a stable set, or of the rest: from the flat base, and from others.
+    fn estimates(&self, set: Option<usize>) -> [Vec<Estimate>; 2] {
+        let mass = |run: &Run| run.mass(|end| self.measured_set(end) == set);
+        let local = self.local.iter().filter(|l| l.set == set);
+        [self.last_whole().iter().map(mass).collect(), local.map(|l| mass(&l.run)).collect()]
+    }
+
+    fn combined(&self, set: Option<usize>) -> Combined {
+        let [flat, others] = self.estimates(set);
+        combine(&flat, &others)
     }
 
     /// The stable set of a mode if it was measured. Those that were not are too small, and part of the rest.
@@ -211,8 +230,8 @@ impl<'a, T: Real> Survey<'a, T> {
     fn total(&self) -> Total {
         let measured: BTreeSet<usize> = self.local.iter().filter_map(|l| l.set).collect();
         let sets: Vec<(usize, Combined)> =
-            measured.into_iter().map(|set| (set, combine(&self.estimates(Some(set))))).collect();
-        let rest = combine(&self.estimates(None));
+            measured.into_iter().map(|set| (set, self.combined(Some(set)))).collect();
+        let rest = self.combined(None);
         let parts = || sets.iter().map(|s| s.1).chain([rest]).filter(|p| p.value > f64::NEG_INFINITY);
         let value = log_sum_exp(parts().map(|p| p.value));
         let variance: f64 = parts().map(|p| ((p.value - value).exp() * p.std_err).powi(2)).sum();
@@ -227,7 +246,7 @@ impl<'a, T: Real> Survey<'a, T> {
             std_err: found.std_err,
             share: total.share(found),
             is_rest: set.is_none(),
-            estimates: self.estimates(set).into_iter().filter(|e| e.ess > 0.0).collect(),
+            estimates: self.estimates(set).concat().into_iter().filter(|e| e.ess > 0.0).collect(),
         };
         let mut parts: Vec<Part> = total.sets.iter().map(|(set, found)| part(Some(*set), found)).collect();
         if total.rest.value > f64::NEG_INFINITY {
