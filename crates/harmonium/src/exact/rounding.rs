@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn parameters_that_leave_no_digits_are_refused() {
-        for (a, b, w) in [(0.3, 1e20, 0.5), (1e20, 0.0, 0.5), (-1e20, 0.0, 1e20), (0.3, 1e11, 0.0), (0.0, -1e12, 1e12)] {
+        for (a, b, w) in [(0.3, 1e20, 0.5), (1e20, 0.0, 0.5), (-1e20, 0.0, 1e20), (0.3, 1e11, 0.0), (0.0, -1e12, 1e12)]
+        {
             let refused = Exact::new(&pair(a, b, w)).map(|_| ()).unwrap_err().to_string();
             assert!(refused.contains("so large that rounding leaves"), "{a} {b} {w}: {refused}");
         }

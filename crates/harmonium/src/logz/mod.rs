@@ -93,6 +93,8 @@ pub struct LogZOptions<'a> {
     pub data: Option<&'a Array2<f64>>,
     /// Work after which no further round starts, in weights visited.
     pub budget: f64,
+    /// Seconds after which no further work starts; none for no limit. Where it ends the work, the result depends on the clock.
+    pub time: Option<f64>,
     /// Whether to sum out the other layer if one layer has few sites: such models hardly mix otherwise.
     pub collapse: bool,
 }
@@ -106,6 +108,7 @@ impl Default for LogZOptions<'_> {
             tolerance: 0.5,
             data: None,
             budget: BUDGET,
+            time: None,
             collapse: true,
         }
     }
