@@ -41,11 +41,11 @@ impl Words {
             recovered(e),
         ];
         let advice = Some(words(&verdict.advice)).filter(|_| !verdict.advice.is_empty());
-        let example = command.map_or(String::new(), |command| format!(": {command}"));
+        let example = command.map_or(String::new(), |command| format!(" Try: {command}"));
         Words {
             headline: headline(verdict).into(),
             sentences: sentences.into_iter().flatten().collect(),
-            advice: advice.map(|text| format!("Next: {text}{}", if example.is_empty() { "." } else { &example })),
+            advice: advice.map(|text| format!("Next: {text}.{example}")),
         }
     }
 
@@ -237,7 +237,7 @@ pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
             (None, Some(p)) => format!("{} nats per row (log pseudo-likelihood)", with_error(p, valid.pseudo_std_err)),
             _ => likelihood(run, valid),
         };
-        add("held-out rows", format!("{text} ({} rows)", fixed(valid.rows as f64, 0)));
+        add("held-out rows", format!("{text}, {} rows", fixed(valid.rows as f64, 0)));
     }
     let gain = fit.log_likelihood.map_or(String::new(), |l| format!("; the model is {}", signed(l - fit.baseline)));
     add("baseline", format!("{} nats per row for independent columns{gain}", fixed(fit.baseline, 2)));
@@ -264,11 +264,12 @@ pub const UNKNOWN: &str = "unknown: the estimate of log Z is too low, since it m
 /// A mean log likelihood with its standard error, where that comes from, and the verdict on log Z.
 pub fn likelihood_in_words(value: f64, errors: &Errors, verdict: Trust) -> String {
     let total = errors.total();
-    if !(total > 0.0 && total.is_finite()) {
+    if !shows(total) {
         return format!("{} nats per row, {verdict}", with_error(value, 0.0));
     }
-    let decimals = decimals(total);
-    let part = |error: f64, of: &str| (error > 0.0).then(|| format!("± {} from {of}", fixed(error, decimals)));
+    // As many decimals as the sum, and at least one digit that is not 0.
+    let digits = |error: f64| decimals(total).max((-error.log10().floor()).clamp(0.0, 6.0) as usize);
+    let part = |error: f64, of: &str| (error > 0.0).then(|| format!("± {} from {of}", fixed(error, digits(error))));
     let log_z = part(errors.log_z, "log Z").unwrap_or_else(|| "log Z is exact".into());
     let parts = [Some(log_z), part(errors.missing, "missing cells"), part(errors.rows, "the rows")];
     let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -299,11 +300,16 @@ fn signed(nats: f64) -> String {
 
 /// A number to as many digits as its error allows; exact ones have two decimals.
 pub fn with_error(x: f64, error: f64) -> String {
-    if !(error > 0.0 && error.is_finite()) {
+    if !shows(error) {
         return if x.abs() < 0.1 { short(x) } else { fixed(x, 2) };
     }
     let decimals = decimals(error);
     format!("{} ± {}", fixed(x, decimals), fixed(error, decimals))
+}
+
+/// Whether an error is a number that four decimals show.
+fn shows(error: f64) -> bool {
+    error > 5e-5 && error.is_finite()
 }
 
 /// Decimals that show two digits of an error.

@@ -136,7 +136,7 @@ impl<'a> Facts<'a> {
             epochs: if per_epoch > 0 { self.update as f64 / per_epoch as f64 } else { 0.0 },
             finished: self.end().is_some(),
             pseudo: !config.likelihood,
-            finite: self.rbm.lower().visible().unit().n_states().is_some(),
+            alike: rows.is_some_and(|rows| rows.len() > 1 && all_alike(self.rbm.lower().visible(), rows)),
             fall: curves.fall().filter(|_| self.end().is_none_or(|(reason, _)| reason != Reason::EarlyStop)),
             collapse: curves.collapse(),
             rise: curves.rise(),
@@ -169,6 +169,13 @@ impl<'a> Facts<'a> {
         let unseen = bits_of_rows(layer, valid).filter(|row| new.contains(row)).count();
         (!valid.is_empty()).then(|| 1.0 - unseen as f64 / valid.len() as f64)
     }
+}
+
+/// Whether all rows are the same.
+fn all_alike(layer: &LoweredLayer<f32>, rows: &Dataset<f32>) -> bool {
+    let mut all = bits_of_rows(layer, rows);
+    let first = all.next();
+    all.all(|row| Some(row) == first)
 }
 
 /// The columns of every row, as bits that can be compared.

@@ -29,6 +29,8 @@ const MEANS_APART: f64 = 0.3;
 const HIGH_RATE: f64 = 4.0;
 /// Passes through the data below which a run that has learned little was too short.
 const FEW_EPOCHS: f64 = 5.0;
+/// Part of the gap between training and held-out rows that the baseline has when they have different distributions.
+const SHIFT: f64 = 0.25;
 /// Part of the held-out rows that may be copies of training rows.
 const COPIES: f64 = 0.5;
 
@@ -153,8 +155,8 @@ pub struct Evidence {
     pub refuted: bool,
     /// Whether the parameters are so large that the model cannot be normalised.
     pub not_normalisable: bool,
-    /// Whether the visible units are finite, so that rows have probabilities and not densities.
-    pub finite: bool,
+    /// Whether all training rows are the same.
+    pub alike: bool,
     /// How far the held-out likelihood fell from its best.
     pub fall: Option<Fall>,
     /// A loss of likelihood on the training rows in the middle of the run.
@@ -220,7 +222,7 @@ impl Evidence {
         let (gain, least) = (fit.gain(), WORTH.max(SURE * self.log_z_std_err));
         if !gain.is_finite() || gain < -least {
             Outcome::Failed
-        } else if gain < least {
+        } else if gain < least || self.alike {
             Outcome::Little
         } else if self.overfits(&fit) {
             Outcome::Overfitting
@@ -250,7 +252,7 @@ impl Evidence {
                 Some(Cause::ChainsLost)
             }
             Outcome::Failed => Some(Cause::HighRate),
-            Outcome::Little if self.nothing_to_learn() => Some(Cause::NothingToLearn),
+            Outcome::Little if self.alike => Some(Cause::NothingToLearn),
             Outcome::Little if self.rates.0 > HIGH_RATE * self.rates.1 => Some(Cause::HighRate),
             Outcome::Little if short => Some(Cause::TooShort),
             _ => None,
@@ -263,12 +265,12 @@ impl Evidence {
         Some((train.value - valid.value, train.std_err.hypot(valid.std_err)))
     }
 
-    /// Whether the held-out rows differ from the training rows under the baseline as well, by most of the gap: they have
+    /// Whether the held-out rows differ from the training rows under the baseline as well, by much of the gap: they have
     /// another distribution, and cannot show overfitting.
     pub fn shifted(&self) -> bool {
         let Some(((gap, error), (train, valid))) = self.gap().zip(self.train.zip(self.valid)) else { return false };
         let shift = train.baseline - valid.baseline;
-        gap > SURE * error && shift > SURE * error && shift > 0.5 * gap
+        gap > SURE * error && shift > SURE * error && shift > SHIFT * gap
     }
 
     fn overfits(&self, train: &Fit) -> bool {
@@ -296,11 +298,6 @@ impl Evidence {
     pub fn rising(&self) -> bool {
         let gain = self.train.map_or(0.0, |f| f.gain());
         self.rise.is_some_and(|rise| rise > WORTH.max(RISING * gain) && rise > SURE * self.log_z_std_err)
-    }
-
-    /// Whether the rows are all alike.
-    fn nothing_to_learn(&self) -> bool {
-        self.finite && self.train.is_some_and(|fit| fit.baseline > -WORTH)
     }
 
     /// The fraction of held-out rows that are copies of training rows, if it is large.
@@ -390,7 +387,6 @@ mod tests {
             updates: (1000, 1000),
             epochs: 50.0,
             finished: true,
-            finite: true,
             train: Some(fit(-16.0)),
             valid: Some(fit(-17.0)),
             r_hat: Some(1.002),
@@ -506,7 +502,7 @@ mod tests {
             ),
             (
                 "constant data",
-                Evidence { train: fit(-0.001, -0.001), valid: None, ..good() },
+                Evidence { alike: true, train: fit(-0.021, -0.05), valid: None, ..good() },
                 Outcome::Little,
                 Some(Cause::NothingToLearn),
                 None,
