@@ -47,7 +47,7 @@ fn the_words_at_the_end_name_commands_that_run() {
         let run = folder.run(line);
         assert_eq!(run.code, 0, "harmonium {line}: {}", run.err);
     }
-    assert!(text.contains("nats per row, exact") && text.contains("independent columns"), "{text}");
+    assert!(text.contains("nats per row (log Z is exact, ± ") && text.contains("independent columns"), "{text}");
 }
 
 /// The environment variable for bug reports: every level this processor has gives the same bytes, and others are refused.
