@@ -46,6 +46,8 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
         Advice::StartFromModel => "start a new run from its model with --init",
         Advice::OutputFile => "give -o FILE",
         Advice::MeasureLikelihood => "train without --likelihood none",
+        Advice::FinishJudging => "complete the judgement",
+        Advice::MeasureLonger => "estimate log Z for longer with harmonium report DIR --time 300",
         Advice::StopEarly => "stop earlier with --early-stop 10",
         Advice::WeightDecay => "use weight decay, such as --l2 0.001",
         Advice::MoreRows => "train on more rows",

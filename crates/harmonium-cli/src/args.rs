@@ -187,10 +187,15 @@ pub struct LogZArgs {
     /// With this option there is a single round, whatever the tolerance.
     #[arg(long, value_name = "N")]
     pub temperatures: Option<usize>,
+    /// Stop an estimate after this many seconds [default: no limit]
+    ///
+    /// An estimate that is stopped depends on the speed of the computer.
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub time: Option<f64>,
 }
 
 /// A number above zero.
-fn positive(text: &str) -> Result<f64, String> {
+pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
         _ => Err("expected a number above 0".into()),

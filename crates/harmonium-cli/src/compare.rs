@@ -97,10 +97,9 @@ impl Run {
     /// the end.
     fn likelihoods(&self) -> ([Option<(f64, f64)>; 2], bool) {
         if self.summary.is_some() {
-            let error = self.number("log_likelihood_std_err").unwrap_or(0.0);
-            let rows = self.number("valid_rows_std_err").unwrap_or(0.0);
-            let train = self.number("log_likelihood").map(|l| (l, error));
-            return ([train, self.number("valid_log_likelihood").map(|l| (l, error.hypot(rows)))], true);
+            let with_error =
+                |name: &str| Some((self.number(name)?, self.number(&format!("{name}_std_err")).unwrap_or(0.0)));
+            return (["log_likelihood", "valid_log_likelihood"].map(with_error), true);
         }
         let Some(last) = self.last() else { return ([None, None], false) };
         let error = last.train.log_likelihood_std_err.unwrap_or(0.0);

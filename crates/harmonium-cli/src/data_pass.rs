@@ -12,6 +12,7 @@ use harmonium::data::{Block, RowCounts};
 use harmonium::rng::{Key, Purpose};
 use harmonium::{Bits, Dataset};
 use ndarray::{Array2, Axis};
+use std::collections::HashSet;
 
 /// Rows whose missing cells are summed over at a time.
 const PIECE: usize = 100;
@@ -80,15 +81,47 @@ impl MissingCells {
     }
 }
 
+/// Which rows of a table are taken, by their numbers from 0.
+pub enum Taken<'a> {
+    All,
+    Only(&'a HashSet<u64>),
+    Without(&'a HashSet<u64>),
+}
+
+impl Taken<'_> {
+    /// The rows of a block that are taken.
+    fn of(&self, mapped: Mapped) -> Mapped {
+        let Mapped { block, result } = mapped;
+        let is_taken = |row: &usize| {
+            let row = block.first - 1 + *row as u64;
+            match self {
+                Taken::All => true,
+                Taken::Only(rows) => rows.contains(&row),
+                Taken::Without(rows) => !rows.contains(&row),
+            }
+        };
+        let rows: Vec<usize> = (0..block.values.nrows()).filter(is_taken).collect();
+        if rows.len() == block.values.nrows() {
+            return Mapped { block, result };
+        }
+        let select = |of: &Array2<f64>| of.select(Axis(0), &rows);
+        let known = block.known.as_ref().map(|known| known.select(&rows));
+        let (values, columns) = (select(&block.values), select(&block.columns));
+        let block = Block { first: block.first, values, columns, known, raw: block.raw.as_ref().map(select) };
+        Mapped { block, result: select(&result) }
+    }
+}
+
 impl DataPass {
-    pub fn run(model: &Model, mut stream: Stream, seed: u64) -> Result<DataPass> {
+    pub fn run(model: &Model, mut stream: Stream, taken: &Taken, seed: u64) -> Result<DataPass> {
         let (up, unit) = (model.lowered.up(), model.lowered.visible().unit());
         let (mut counts, mut sample) = (RowCounts::new(unit), Sample::new(model, seed));
         let (mut jacobians, mut missing) = (Vec::new(), MissingCells::default());
         let mut ask =
             Conditional::new(&model.file.rbm, conditional::ConditionalOptions { seed, ..Default::default() })?;
         let kind = model.file.rbm.visible().kind();
-        while let Some(Mapped { block, mut result }) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
+        while let Some(mapped) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
+            let Mapped { block, mut result } = taken.of(mapped);
             counts.add(block.values.view());
             let rows = block.values.nrows();
             jacobians.extend(model.file.preprocess.log_jacobians(kind, rows, block.known.as_ref()));

@@ -4,14 +4,14 @@ use crate::output::say;
 use anyhow::Result;
 use std::fmt;
 use std::io::IsTerminal;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Exit code of an interrupted command, as shells have it: 128 + SIGINT.
 pub const EXIT_CODE: u8 = 130;
 
-/// The command that continues the run that is being trained.
-static CONTINUE: OnceLock<String> = OnceLock::new();
+/// What is printed when a request ends the program.
+static MESSAGE: Mutex<String> = Mutex::new(String::new());
 /// Whether training looks for requests.
 static LISTENING: AtomicBool = AtomicBool::new(false);
 static REQUESTED: AtomicBool = AtomicBool::new(false);
@@ -50,15 +50,20 @@ fn request() {
     if std::io::stderr().is_terminal() {
         eprintln!();
     }
-    let resume = CONTINUE.get().map_or(String::new(), |command| format!("; continue the run with: {command}"));
-    say("error", &format!("interrupted{resume}"));
+    let message = MESSAGE.lock().unwrap_or_else(PoisonError::into_inner);
+    say("error", if message.is_empty() { "interrupted" } else { &message });
     std::process::exit(EXIT_CODE.into());
 }
 
 /// From now on the first request only sets [`requested`]; `command` continues the run.
 pub fn listen(command: &str) {
-    let _ = CONTINUE.set(command.into());
+    set_message(format!("interrupted; continue the run with: {command}"));
     LISTENING.store(true, Ordering::SeqCst);
+}
+
+/// From now on this is printed when a request ends the program.
+pub fn set_message(text: String) {
+    *MESSAGE.lock().unwrap_or_else(PoisonError::into_inner) = text;
 }
 
 /// Whether the run should stop.

@@ -33,8 +33,9 @@ impl Model {
     /// log Z by the method called `method`, with a progress bar; `rows` of columns help an estimate.
     pub fn log_z(&self, method: &str, options: &LogZArgs, rows: Option<&Array2<f64>>, seed: u64) -> Result<LogZ> {
         let meter = Meter::new("log Z");
-        let LogZArgs { tolerance, chains, temperatures } = *options;
-        let settings = logz::LogZOptions { seed, chains, temperatures, tolerance, data: rows, ..Default::default() };
+        let LogZArgs { tolerance, chains, temperatures, time } = *options;
+        let settings =
+            logz::LogZOptions { seed, chains, temperatures, tolerance, time, data: rows, ..Default::default() };
         let log_z = logz::log_z(&self.file.rbm, method, settings, &|done, all| meter.tell(done, Some(all)));
         log_z.with_context(|| self.path.display().to_string())
     }

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 /// Shorter work shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Seconds between lines where there is no terminal.
-const LINE_EVERY: u64 = 30;
+const LINE_EVERY: u64 = 10;
+/// How often a bar moves by itself.
+const TICK: Duration = Duration::from_millis(500);
 
 /// Whether progress bars are drawn: on a terminal, without `--quiet`.
 pub fn bars() -> bool {
@@ -41,8 +43,9 @@ impl Meter {
         }
         if elapsed > PATIENCE {
             let bar = self.bar.get_or_init(|| self.bar(all));
-            all.into_iter().for_each(|all| bar.set_length(all));
-            bar.set_position(done.max(bar.position()));
+            // Work that is planned round by round is not done when its last known round is.
+            all.into_iter().for_each(|all| bar.set_length(all.max(done + 1)));
+            bar.set_position(done);
         }
     }
 
@@ -50,12 +53,9 @@ impl Meter {
     fn line(&self, seconds: u64, done: u64, all: Option<u64>) {
         let due = self.next_line.load(Ordering::Relaxed);
         let next = seconds + LINE_EVERY;
-        let unfinished = all.is_none_or(|all| done < all);
-        if unfinished
-            && seconds >= due
-            && self.next_line.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-        {
-            let share = all.map_or(format!("{done} done"), |all| format!("{} %", 100 * done / all.max(1)));
+        if seconds >= due && self.next_line.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            let percent = |all: u64| format!("{} %", (100 * done / all.max(1)).min(99));
+            let share = all.map_or(format!("{done} done"), percent);
             say(self.what, &format!("{share} after {seconds} s"));
         }
     }
@@ -70,10 +70,11 @@ impl Meter {
 
     fn bar(&self, all: Option<u64>) -> ProgressBar {
         let (bar, template) = match all {
-            Some(all) => (ProgressBar::new(all), "{msg} {wide_bar} {percent:>3} %, {eta} left"),
+            Some(all) => (ProgressBar::new(all), "{msg} {wide_bar} {percent:>3} %, {elapsed}"),
             None => (ProgressBar::new_spinner(), "{msg} {human_pos} rows, {elapsed}"),
         };
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.enable_steady_tick(TICK);
         bar.with_style(style).with_message(self.what).with_elapsed(self.begin.elapsed())
     }
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::io::ErrorKind;
 
 /// The name of a setting in Python.
-fn name(key: &str) -> String {
+pub fn name(key: &str) -> String {
     match settings::find(key) {
         Some(setting) if setting.key == "data.source" => "X".into(),
         Some(setting) => setting.python.unwrap_or(setting.name()).into(),
@@ -51,6 +51,8 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
         Advice::StartFromModel => "start from its model with init=",
         Advice::OutputFile => "give a path",
         Advice::MeasureLikelihood => "train with the likelihood measured",
+        Advice::FinishJudging => "ask for verdict_ again",
+        Advice::MeasureLonger => "estimate log Z for longer with log_z(tolerance=0.1)",
         Advice::StopEarly => "stop earlier with early_stopping=10",
         Advice::WeightDecay => "use weight decay, such as l2=0.001",
         Advice::MoreRows => "train on more rows",

@@ -1,6 +1,6 @@
 //! Training: `fit` runs the library's training, and `partial_fit` keeps a trainer between calls.
 
-use crate::errors::{exception, words};
+use crate::errors::{exception, name, words};
 use crate::model::Model;
 use crate::sampling::parsed;
 use crate::table::{ArrayTable, vector};
@@ -9,8 +9,8 @@ use harmonium::data::{Memory, Preprocess, ReadOptions, Source};
 use harmonium::events::{Event, Flow, Observer};
 use harmonium::file::{ColumnNotes, ModelFile};
 use harmonium::run::{
-    Conclusion, Drawn, Encoder, Front, MEMORY, Note, Opened, Prepared, Reader, Request, Run, Spec, Stage, Tables,
-    complete_method, prepare, put,
+    Conclusion, Drawn, Encoder, Front, MEMORY, Note, Opened, Prepared, Reader, Remedy, Request, Run, Spec, Stage,
+    Tables, Verdict, complete_method, prepare, put,
 };
 use harmonium::train::adopted_model;
 use harmonium::{Dataset, Error, Result, Trainer, settings};
@@ -119,10 +119,24 @@ pub struct FittedRun {
     run: Mutex<Box<Run>>,
 }
 
+/// The remedy of a verdict as arguments of the estimator.
+fn example(verdict: &Verdict) -> Option<String> {
+    match verdict.remedy.as_ref()? {
+        Remedy::Continue { updates } => Some(format!("RBM(..., updates={updates})")),
+        Remedy::Retrain(settings) => {
+            let argument =
+                |(key, value): &(&str, toml::Value)| format!("{}={}", name(key), value.to_string().replace('"', "'"));
+            Some(format!("RBM(..., {})", settings.iter().map(argument).collect::<Vec<_>>().join(", ")))
+        }
+        _ => None,
+    }
+}
+
 fn drawn(conclusion: &Conclusion) -> Drawn {
-    let rendered = render_run(conclusion, &words);
+    let example = example(&conclusion.verdict);
+    let rendered = render_run(conclusion, &words, example.as_deref());
     let mut fields = Map::new();
-    let text = Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &words).text();
+    let text = Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &words, example.as_deref()).text();
     fields.insert("summary".into(), text.into());
     let files = rendered.pictures.into_iter().map(|p| (p.name, p.bytes)).collect();
     Drawn { html: rendered.html, files, fields }
@@ -130,7 +144,8 @@ fn drawn(conclusion: &Conclusion) -> Drawn {
 
 /// The verdict, the numbers of the run and its words as JSON.
 fn judged(conclusion: &Conclusion) -> String {
-    let said = Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &words);
+    let example = example(&conclusion.verdict);
+    let said = Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &words, example.as_deref());
     let mut fields = conclusion.fields();
     fields.insert("headline".into(), said.headline.clone().into());
     fields.insert("sentences".into(), said.sentences.clone().into());
@@ -145,7 +160,8 @@ impl FittedRun {
     fn conclude(&self, py: Python, threads: Option<usize>) -> PyResult<(String, String)> {
         work::run(py, threads, f64::INFINITY, |stop| {
             let run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-            let conclusion = run.conclude(&Listener::new(stop)).map_err(exception)?;
+            let front = Listener::new(stop);
+            let conclusion = run.conclude(&front).and_then(|first| first.complete(None, &front)).map_err(exception)?;
             Ok((judged(&conclusion), drawn(&conclusion).html))
         })
     }
@@ -192,7 +208,11 @@ pub fn fit(
         let reason = ended.map_err(failed)?;
         let done = has_directory && reason != harmonium::events::Reason::Interrupted;
         let concluded = if done {
-            let conclusion = run.conclude(&front).map_err(failed)?;
+            let first = run.conclude(&front).map_err(failed)?;
+            if first.is_pending() {
+                run.write(&first, &drawn(&first)).map_err(failed)?;
+            }
+            let conclusion = first.complete(None, &front).map_err(failed)?;
             let page = drawn(&conclusion);
             run.write(&conclusion, &page).map_err(failed)?;
             Some((judged(&conclusion), page.html))

@@ -32,7 +32,7 @@ mod words;
 pub use compare::{Compared, Comparison, compare};
 pub use mixing::ChainTraces;
 pub use run::render_run;
-pub use words::{AdviceWords, Words, explanation, facts, headline, with_error};
+pub use words::{AdviceWords, UNKNOWN, Words, explanation, facts, headline, likelihood_in_words, with_error};
 
 use figure::{Figure, Section};
 use harmonium::Rbm;

@@ -9,8 +9,8 @@ use ndarray::{Array2, Axis};
 /// Number of rows that are reconstructed.
 const RECONSTRUCTED: usize = 100;
 
-/// Renders the report of a run and its pictures.
-pub fn render_run(run: &Conclusion, advice: AdviceWords) -> Rendered {
+/// Renders the report of a run and its pictures; `command` is the verdict's remedy as it can be copied.
+pub fn render_run(run: &Conclusion, advice: AdviceWords, command: Option<&str>) -> Rendered {
     let (rbm, lowered, seed) = (&run.facts.rbm, run.facts.rbm.lower(), run.facts.spec.train.seed);
     let values = |rows: Option<&Dataset<f32>>| match rows {
         Some(rows) => some_rows(rows, seed).states().values(lowered.visible()),
@@ -30,7 +30,7 @@ pub fn render_run(run: &Conclusion, advice: AdviceWords) -> Rendered {
         run.facts.without_data.iter().map(|why| format!("Drawn without the data: {}.", why.trim_end_matches('.')));
     render(&ReportData {
         title: format!("{}: {}", run.facts.spec.data.source, units_in_words(rbm)),
-        verdict: Some(&Words::new(&run.verdict, run.log_z.as_ref(), advice)),
+        verdict: Some(&Words::new(&run.verdict, run.log_z.as_ref(), advice, command)),
         notes: &missing.collect::<Vec<_>>(),
         facts: facts(run, advice),
         events: &run.facts.events,

@@ -3,7 +3,9 @@
 use crate::text::{count, fixed, number, short};
 use harmonium::advice::{Advice, sentence};
 use harmonium::logz::{LogZ, Verdict as Trust};
-use harmonium::run::{APART, Conclusion, Evidence, Fall, Outcome, RowsFit, Summed, Verdict, WORTH, is_doubtful};
+use harmonium::run::{
+    APART, Cause, Collapse, Conclusion, Errors, Evidence, Fall, Outcome, RowsFit, Summed, Verdict, WORTH, is_doubtful,
+};
 
 /// A front end's words for advice, such as the names of its options.
 pub type AdviceWords<'a> = &'a dyn Fn(&[Advice]) -> String;
@@ -20,17 +22,30 @@ pub struct Words {
 }
 
 impl Words {
-    /// Writes a verdict in words.
-    pub fn new(verdict: &Verdict, log_z: Option<&LogZ>, words: AdviceWords) -> Words {
+    /// Writes a verdict in words; `command` is the remedy as it can be copied.
+    pub fn new(verdict: &Verdict, log_z: Option<&LogZ>, words: AdviceWords, command: Option<&str>) -> Words {
         let e = &verdict.evidence;
         let doubt =
             log_z.filter(|z| is_doubtful(z)).and_then(|z| explanation(z, words)).map(|why| format!("log Z: {why}."));
-        let sentences = [progress(e), fit(e), gap(e), doubt, chains(e), units(e), recovered(e)];
+        let sentences = [
+            progress(e),
+            fit(e),
+            cause(verdict),
+            gap(e),
+            unchecked(verdict),
+            collapse(e),
+            doubt,
+            chains(e),
+            means(e),
+            units(e),
+            recovered(e),
+        ];
         let advice = Some(words(&verdict.advice)).filter(|_| !verdict.advice.is_empty());
+        let example = command.map_or(String::new(), |command| format!(" Try: {command}"));
         Words {
             headline: headline(verdict).into(),
             sentences: sentences.into_iter().flatten().collect(),
-            advice: advice.map(|text| format!("Next: {text}.")),
+            advice: advice.map(|text| format!("Next: {text}.{example}")),
         }
     }
 
@@ -44,14 +59,27 @@ impl Words {
 /// A verdict in a short sentence.
 pub fn headline(verdict: &Verdict) -> &'static str {
     match verdict.outcome {
+        Outcome::Learned if verdict.evidence.shifted() => {
+            "The model has learned the training rows; the held-out rows are unlike them."
+        }
         Outcome::Learned if verdict.evidence.valid.is_some() => "The model has learned, and held-out rows confirm it.",
         Outcome::Learned => "The model has learned the training rows; overfitting was not checked.",
         Outcome::StillRising => "The model has learned, and its likelihood is still rising.",
         Outcome::Overfitting => "The model overfits.",
+        Outcome::NotMixed if verdict.evidence.mixed() != Some(false) => {
+            "The model fits, but some of its modes have the wrong weight."
+        }
         Outcome::NotMixed => "The model fits, but Gibbs sampling does not move freely between its modes.",
         Outcome::Little => "The model has learned little.",
+        Outcome::Failed if verdict.evidence.not_normalisable => {
+            "Training failed: the parameters are so large that the model cannot be normalised."
+        }
         Outcome::Failed => "Training failed: the model is worse than independent columns.",
         Outcome::Unfinished => "The run is not finished.",
+        _ if verdict.evidence.pending => "The model is trained; its likelihood is being estimated.",
+        _ if verdict.evidence.refuted => {
+            "The run was not judged: the estimate of log Z is too low, since it makes rows more probable than 1."
+        }
         _ => "The run was not judged: its likelihood was not measured.",
     }
 }
@@ -68,7 +96,7 @@ fn progress(e: &Evidence) -> Option<String> {
 fn fit(e: &Evidence) -> Option<String> {
     let fit = e.train?;
     let error = if e.pseudo { 0.0 } else { e.log_z_std_err };
-    let value = format!("{} nats per row", with_error(fit.value, error));
+    let value = format!("{} nats per row", with_error(fit.value, error.hypot(fit.std_err)));
     let (gain, than) = (fit.gain(), "a baseline that treats every column as independent");
     let compared = if gain > 0.0 {
         format!("{} better than {than}", with_error(gain, error))
@@ -76,6 +104,63 @@ fn fit(e: &Evidence) -> Option<String> {
         format!("{} worse than {than}", with_error(-gain, error))
     };
     Some(format!("The mean {} of the training rows is {value}, {compared}.", measure(e)))
+}
+
+/// Why a run failed or learned little.
+fn cause(verdict: &Verdict) -> Option<String> {
+    let (e, (rate, usual)) = (&verdict.evidence, verdict.evidence.rates);
+    Some(match verdict.cause? {
+        Cause::Diverged => "The likely cause is that training diverged.".into(),
+        Cause::HighRate if rate > 2.0 * usual => {
+            format!("The likely cause is the learning rate of {}: the usual one is {}.", short(rate), short(usual))
+        }
+        Cause::HighRate => format!("The likely cause is a learning rate too high for these data ({}).", short(rate)),
+        Cause::ChainsLost => {
+            let best = e.best_gain.filter(|best| *best > WORTH);
+            let lost = best
+                .map_or(String::new(), |best| format!(" The run had gained {} nats and lost them.", fixed(best, 2)));
+            format!("The likely cause is that the chains of the negative phase no longer follow the model.{lost}")
+        }
+        Cause::TooShort => format!(
+            "The run was short: {}, {} passes through the data.",
+            count(e.updates.0 as usize, "update"),
+            number((10.0 * e.epochs).round() / 10.0)
+        ),
+        Cause::NothingToLearn => "The rows are all alike, so there is nothing to learn beyond single columns.".into(),
+        _ => return None,
+    })
+}
+
+/// What held-out rows could not show.
+fn unchecked(verdict: &Verdict) -> Option<String> {
+    let e = &verdict.evidence;
+    if let Some(part) = e.copied() {
+        let part = (100.0 * part).floor();
+        return Some(format!(
+            "{part} % of the held-out rows are also among the training rows, so they show little about overfitting."
+        ));
+    }
+    match verdict.outcome {
+        Outcome::StillRising | Outcome::NotMixed | Outcome::Little if e.valid.is_none() => {
+            Some("Overfitting was not checked: no rows were held out.".into())
+        }
+        _ => None,
+    }
+}
+
+fn collapse(e: &Evidence) -> Option<String> {
+    let Collapse { by, std_err, updates: (from, to), regained } = e.collapse?;
+    let (lost, from, to) = (with_error(by, std_err), fixed(from as f64, 0), fixed(to as f64, 0));
+    let end = if regained { "and recovered later" } else { "and did not recover" };
+    Some(format!("The training rows lost {lost} nats between updates {from} and {to}, {end}."))
+}
+
+fn means(e: &Evidence) -> Option<String> {
+    let means = e.wrong_means()?;
+    Some(format!(
+        "Samples differ from the data: column means are {:.2} standard deviations apart ({:.2} by chance).",
+        means.apart, means.chance
+    ))
 }
 
 fn gap(e: &Evidence) -> Option<String> {
@@ -88,6 +173,12 @@ fn gap(e: &Evidence) -> Option<String> {
     };
     let chance = if gap.abs() > 2.0 * error { "" } else { " (within two standard errors, so it may be chance)" };
     let (size, word) = (with_error(gap.abs(), error), if gap >= 0.0 { "lower" } else { "higher" });
+    if e.shifted() {
+        return Some(format!(
+            "Held-out rows score {size} nats lower, but a baseline of independent columns scores lower on them too: \
+             they have another distribution, and overfitting was not checked."
+        ));
+    }
     let fell = e.fell().map_or(String::new(), |Fall { by, std_err, update }| {
         format!("; at update {} they scored {} higher", fixed(update as f64, 0), with_error(by, std_err))
     });
@@ -146,7 +237,7 @@ pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
             (None, Some(p)) => format!("{} nats per row (log pseudo-likelihood)", with_error(p, valid.pseudo_std_err)),
             _ => likelihood(run, valid),
         };
-        add("held-out rows", format!("{text} ({} rows)", fixed(valid.rows as f64, 0)));
+        add("held-out rows", format!("{text}, {} rows", fixed(valid.rows as f64, 0)));
     }
     let gain = fit.log_likelihood.map_or(String::new(), |l| format!("; the model is {}", signed(l - fit.baseline)));
     add("baseline", format!("{} nats per row for independent columns{gain}", fixed(fit.baseline, 2)));
@@ -161,14 +252,29 @@ pub fn units_in_words(rbm: &harmonium::Rbm<f32>) -> String {
 
 fn likelihood(run: &Conclusion, fit: &RowsFit) -> String {
     match (fit.log_likelihood, &run.log_z) {
-        (Some(l), Some(z)) if z.verdict == Trust::Exact && fit.std_err == 0.0 => {
-            format!("{} nats per row, exact", fixed(l, 2))
-        }
-        (Some(l), Some(z)) => {
-            format!("{} nats per row, {}", with_error(l, z.std_err.hypot(fit.std_err)), z.verdict)
-        }
+        (Some(l), Some(z)) => likelihood_in_words(l, &fit.errors(z), z.verdict),
+        _ if fit.refuted => UNKNOWN.into(),
         _ => "not measured".into(),
     }
+}
+
+/// A likelihood that would make rows more probable than 1.
+pub const UNKNOWN: &str = "unknown: the estimate of log Z is too low, since it makes rows more probable than 1";
+
+/// A mean log likelihood with its standard error, where that comes from, and the verdict on log Z.
+pub fn likelihood_in_words(value: f64, errors: &Errors, verdict: Trust) -> String {
+    let total = errors.total();
+    if !shows(total) {
+        return format!("{} nats per row, {verdict}", with_error(value, 0.0));
+    }
+    // As many decimals as the sum, and at least one digit that is not 0.
+    let digits = |error: f64| decimals(total).max((-error.log10().floor()).clamp(0.0, 6.0) as usize);
+    let part = |error: f64, of: &str| (error > 0.0).then(|| format!("± {} from {of}", fixed(error, digits(error))));
+    let log_z = part(errors.log_z, "log Z").unwrap_or_else(|| "log Z is exact".into());
+    let parts = [Some(log_z), part(errors.missing, "missing cells"), part(errors.rows, "the rows")];
+    let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let verdict = if errors.log_z > 0.0 { format!(", {verdict}") } else { String::new() };
+    format!("{} nats per row ({parts}){verdict}", with_error(value, total))
 }
 
 /// How missing cells were summed over.
@@ -194,11 +300,21 @@ fn signed(nats: f64) -> String {
 
 /// A number to as many digits as its error allows; exact ones have two decimals.
 pub fn with_error(x: f64, error: f64) -> String {
-    if !(error > 0.0 && error.is_finite()) {
+    if !shows(error) {
         return if x.abs() < 0.1 { short(x) } else { fixed(x, 2) };
     }
-    let decimals = (1.0 - error.log10().floor()).clamp(0.0, 4.0) as usize;
+    let decimals = decimals(error);
     format!("{} ± {}", fixed(x, decimals), fixed(error, decimals))
+}
+
+/// Whether an error is a number that four decimals show.
+fn shows(error: f64) -> bool {
+    error > 5e-5 && error.is_finite()
+}
+
+/// Decimals that show two digits of an error.
+fn decimals(error: f64) -> usize {
+    (1.0 - error.log10().floor()).clamp(0.0, 4.0) as usize
 }
 
 #[cfg(test)]
@@ -225,7 +341,7 @@ mod tests {
     #[track_caller]
     fn check(evidence: Evidence, words: &[&str]) {
         let advice = |list: &[Advice]| format!("{list:?}");
-        let text = Words::new(&judge(evidence), None, &advice).text();
+        let text = Words::new(&judge(evidence), None, &advice, None).text();
         for word in words {
             assert!(text.contains(word), "'{word}' is not in: {text}");
         }
@@ -236,14 +352,19 @@ mod tests {
     fn every_verdict_cites_its_evidence() {
         check(
             good(),
-            &["has learned", "−16.00 nats per row, 8.00 better", "1.00 ± 0.20 nats lower, 12 % of", "agree (R̂ = 1.00"],
+            &[
+                "has learned",
+                "−16.00 ± 0.14 nats per row, 8.00 better",
+                "1.00 ± 0.20 nats lower, 12 % of",
+                "agree (R̂ = 1.00",
+            ],
         );
         check(Evidence { rise: Some(1.0), ..good() }, &["still rising", "Next: [MoreUpdates]."]);
         check(Evidence { idle: Some(0.25), ..good() }, &["5 of 20 hidden units carry no information"]);
         check(Evidence { r_hat: Some(1.4), ..good() }, &["does not move freely", "disagree (R̂ = 1.40"]);
         check(Evidence { recovered: 1, ..good() }, &["1 update diverged"]);
         check(Evidence { finished: false, updates: (500, 1000), ..good() }, &["500 of 1,000 updates are done"]);
-        check(Evidence { log_z_std_err: 0.04, ..good() }, &["−16.000 ± 0.040", "8.000 ± 0.040 better"]);
+        check(Evidence { log_z_std_err: 0.04, ..good() }, &["−16.00 ± 0.15", "8.000 ± 0.040 better"]);
         let fall = Some(Fall { by: 1.5, std_err: 0.1, update: 300 });
         check(Evidence { fall, ..good() }, &["overfits", "at update 300 they scored 1.50 ± 0.10 higher"]);
         let worse = Some(Fit { value: -26.0, std_err: 0.1, baseline: -24.0 });
@@ -253,5 +374,42 @@ mod tests {
             Evidence { pseudo: true, log_z_std_err: 1.0, ..good() },
             &["log pseudo-likelihood of the training rows is −16.00"],
         );
+    }
+
+    #[test]
+    fn disasters_are_named_in_words() {
+        let failed = |e: Evidence| Evidence { train: Some(Fit { value: -40.0, ..e.train.unwrap() }), valid: None, ..e };
+        check(
+            failed(Evidence { rates: (5.0, 0.005), ..good() }),
+            &["failed", "learning rate of 5: the usual one is 0.005"],
+        );
+        check(failed(Evidence { rates: (0.01, 0.005), ..good() }), &["too high for these data (0.01)"]);
+        let lost = Evidence { best_gain: Some(5.0), ..good() };
+        check(failed(lost), &["chains of the negative phase no longer follow", "gained 5.00 nats and lost them"]);
+        let collapse = Some(Collapse { by: 22.7, std_err: 1.4, updates: (2400, 4800), regained: true });
+        check(
+            Evidence { collapse, ..good() },
+            &["lost 22.7 ± 1.4 nats between updates 2,400 and 4,800, and recovered"],
+        );
+        let little = Evidence { updates: (10, 10), epochs: 0.5, train: good().valid, valid: None, ..good() };
+        let little = Evidence { train: Some(Fit { value: -24.0, ..little.train.unwrap() }), ..little };
+        check(little, &["learned little", "short: 10 updates, 0.5 passes", "Overfitting was not checked"]);
+        check(Evidence { valid: None, ..good() }, &["overfitting was not checked"]);
+        let shifted = Some(Fit { value: -29.0, std_err: 0.2, baseline: -35.0 });
+        check(Evidence { valid: shifted, ..good() }, &["held-out rows are unlike", "another distribution"]);
+        check(Evidence { copies: Some(0.9), ..good() }, &["90 % of the held-out rows are also among"]);
+        check(Evidence { refuted: true, ..good() }, &["not judged", "more probable than 1"]);
+        check(Evidence { pending: true, ..good() }, &["likelihood is being estimated"]);
+        check(Evidence { not_normalisable: true, ..good() }, &["cannot be normalised"]);
+    }
+
+    #[test]
+    fn a_likelihood_shows_what_its_error_is_made_of() {
+        let errors = Errors { log_z: 0.06, missing: 0.0, rows: 0.13 };
+        let text = likelihood_in_words(-16.69, &errors, Trust::Certain);
+        assert_eq!(text, "−16.69 ± 0.14 nats per row (± 0.06 from log Z, ± 0.13 from the rows), certain");
+        let exact = likelihood_in_words(-16.69, &Errors { log_z: 0.0, ..errors }, Trust::Exact);
+        assert_eq!(exact, "−16.69 ± 0.13 nats per row (log Z is exact, ± 0.13 from the rows)");
+        assert_eq!(likelihood_in_words(-1.5, &Errors::default(), Trust::Exact), "−1.50 nats per row, exact");
     }
 }

@@ -66,6 +66,10 @@ advice! {
     OutputFile,
     /// Train with the likelihood measured.
     MeasureLikelihood,
+    /// Complete the judgement of a trained model.
+    FinishJudging,
+    /// Estimate log Z for longer.
+    MeasureLonger,
     /// Stop when the held-out rows no longer improve.
     StopEarly,
     /// Use weight decay.

@@ -99,18 +99,8 @@ impl<T: Real> Dataset<T> {
 
     /// Splits off held-out rows, chosen by the seed: returns the training rows and the held-out rows, both in their order.
     pub fn split(&self, fraction: f64, seed: u64) -> Result<(Dataset<T>, Dataset<T>)> {
-        let n = self.len();
-        let held_out = (fraction * n as f64).round() as usize;
-        if !(fraction > 0.0 && fraction < 1.0) || held_out == 0 || held_out == n {
-            let problem = format!("{fraction} of {n} rows holds out {held_out} rows, but both parts need at least one");
-            return Err(Error::Config { key: "data.valid_fraction", problem });
-        }
-        // Each epoch is shuffled under its own number; no run reaches this one.
-        let mut order = shuffled(n, Key::root(seed).of(Purpose::Shuffle).step(u64::MAX));
-        let mut held_out = order.split_off(n - held_out);
-        order.sort_unstable();
-        held_out.sort_unstable();
-        Ok((self.select(&order), self.select(&held_out)))
+        let [train, held_out] = split_rows(self.len(), fraction, seed)?;
+        Ok((self.select(&train), self.select(&held_out)))
     }
 
     /// Which cells are known, one bit per site, if some are not.
@@ -200,6 +190,21 @@ impl<T: Real> Dataset<T> {
         }
         Moments { means: sum, rows, known: known.iter().map(|k| k / rows).collect() }
     }
+}
+
+/// The numbers of the training rows and of the held-out rows among `n` rows, chosen by the seed, both in their order.
+pub fn split_rows(n: usize, fraction: f64, seed: u64) -> Result<[Vec<usize>; 2]> {
+    let held_out = (fraction * n as f64).round() as usize;
+    if !(fraction > 0.0 && fraction < 1.0) || held_out == 0 || held_out == n {
+        let problem = format!("{fraction} of {n} rows holds out {held_out} rows, but both parts need at least one");
+        return Err(Error::Config { key: "data.valid_fraction", problem });
+    }
+    // Each epoch is shuffled under its own number; no run reaches this one.
+    let mut order = shuffled(n, Key::root(seed).of(Purpose::Shuffle).step(u64::MAX));
+    let mut held_out = order.split_off(n - held_out);
+    order.sort_unstable();
+    held_out.sort_unstable();
+    Ok([order, held_out])
 }
 
 /// Row weights must be as many as the rows, finite, not negative, and not all zero.

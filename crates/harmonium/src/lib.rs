@@ -38,7 +38,7 @@ pub mod train;
 pub mod units;
 
 pub use advice::Advice;
-pub use dataset::{Dataset, Moments};
+pub use dataset::{Dataset, Moments, split_rows};
 pub use error::{Error, Result};
 pub use exact::Exact;
 pub use lowered::{LoweredLayer, LoweredModel, Pass};

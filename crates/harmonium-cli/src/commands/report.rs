@@ -1,6 +1,6 @@
 //! `report`: the report of a run, rebuilt.
 
-use crate::args::Global;
+use crate::args::{Global, positive};
 use crate::output::CommandOutput;
 use crate::train;
 use anyhow::Result;
@@ -9,19 +9,23 @@ use std::path::PathBuf;
 
 /// Rebuild the report of a run
 ///
-/// The report of a finished run comes out the same to the byte; that of an unfinished run shows how far it got.
+/// The report of a finished run comes out the same to the byte; that of an unfinished run shows how far it got. A run that was
+/// ended while its likelihood was estimated is judged to the end.
 #[derive(Args)]
-#[command(after_help = "Example:\n  harmonium report first")]
+#[command(after_help = "Examples:\n  harmonium report first\n  harmonium report first --time 300")]
 pub struct Report {
     /// Run directory, finished or not
     dir: PathBuf,
     /// Write the page to this file and leave DIR unchanged
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Seconds for estimating log Z [default: as training took, 10 at least]
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    time: Option<f64>,
 }
 
 impl Report {
     pub fn run(&self, _: &Global) -> Result<CommandOutput> {
-        train::report(&self.dir, self.output.as_deref())
+        train::report(&self.dir, self.output.as_deref(), self.time)
     }
 }

@@ -36,6 +36,8 @@ pub fn run(asked: TrainRequest) -> Result<CommandOutput> {
     let opened = request.open(&terminal).map_err(|e| with_command(e, &command))?;
     terminal.clear();
     match opened {
+        // Ended while its likelihood was estimated.
+        Opened::Finished(dir) if !dir.is_judged() => report(dir.path(), None, None),
         Opened::Finished(dir) => Ok(summary::finished(&dir)),
         Opened::Ready(run) => train(*run, &terminal, &command),
     }
@@ -51,18 +53,39 @@ fn train(mut run: Run, terminal: &Terminal, command: &str) -> Result<CommandOutp
     if ended.map_err(|e| with_command(e, command))? == Reason::Interrupted {
         return Err(Interrupted(format!("interrupted at update {update}; continue with: {command}")).into());
     }
-    let conclusion = run.conclude(terminal).map_err(|e| with_command(e, command))?;
+    let failed = |e| with_command(e, command);
+    let mut conclusion = run.conclude(terminal).map_err(failed)?;
+    if conclusion.is_pending() {
+        // The model and a first report are safe before an estimate that may take long.
+        run.write(&conclusion, &draw(&conclusion, None).0).map_err(failed)?;
+        let judge = judging_interrupted(&conclusion);
+        if interrupt::requested() {
+            return Err(Interrupted(judge).into());
+        }
+        interrupt::set_message(judge);
+        conclusion = conclusion.complete(None, terminal).map_err(failed)?;
+    }
     terminal.clear();
     let (drawn, answer) = draw(&conclusion, None);
-    run.write(&conclusion, &drawn).map_err(|e| with_command(e, command))?;
+    run.write(&conclusion, &drawn).map_err(failed)?;
     Ok(answer)
+}
+
+/// What an interrupt during the final estimate leaves, and how to go on.
+fn judging_interrupted(conclusion: &Conclusion) -> String {
+    let command = summary::remedy(conclusion, &program()).unwrap_or_default();
+    format!("interrupted while the likelihood was estimated; the model is trained and saved; judge it with: {command}")
 }
 
 /// The page of a run and what is printed about it; the page may stand elsewhere than in the directory.
 fn draw(conclusion: &Conclusion, page: Option<&Path>) -> (Drawn, CommandOutput) {
-    let Rendered { html, pictures } = render_run(conclusion, &advice::words);
-    let words = Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &advice::words);
-    let answer = summary::lines(conclusion, &words, page);
+    // The page does not depend on how the program was started.
+    let (shown, printed) = (summary::remedy(conclusion, "harmonium"), summary::remedy(conclusion, &program()));
+    let Rendered { html, pictures } = render_run(conclusion, &advice::words, shown.as_deref());
+    let in_words =
+        |command: Option<&str>| Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &advice::words, command);
+    let words = in_words(shown.as_deref());
+    let answer = summary::lines(conclusion, &in_words(printed.as_deref()), page);
     let dir = conclusion.facts.directory.clone().unwrap_or_default();
     let mut fields = Map::new();
     fields.insert("summary".into(), words.text().into());
@@ -72,17 +95,17 @@ fn draw(conclusion: &Conclusion, page: Option<&Path>) -> (Drawn, CommandOutput) 
     (Drawn { html, files: pictures.into_iter().map(|p| (p.name, p.bytes)).collect(), fields }, answer)
 }
 
-/// Draws the report of the run in `path` once more, there or as one file.
-pub fn report(path: &Path, output: Option<&Path>) -> Result<CommandOutput> {
+/// Judges the run in `path` once more and draws its report, there or as one file; log Z may take `time` seconds.
+pub fn report(path: &Path, output: Option<&Path>, time: Option<f64>) -> Result<CommandOutput> {
     let recorded = Recorded::read(path)?;
     let terminal = Terminal::default();
     let command = resume_command(path);
-    let answer = recorded.conclude(&Files, &terminal, |conclusion| {
+    let answer = recorded.conclude(&Files, &terminal, time, |conclusion| {
         terminal.clear();
         let (drawn, answer) = draw(conclusion, output);
         let kept = conclusion.facts.without_data.is_some() && output.is_none() && recorded.dir.file(REPORT).exists();
         if !kept {
-            write_page(&recorded.dir, &drawn, output)?;
+            write_page(&recorded.dir, conclusion, &drawn, output)?;
         }
         Ok((answer, kept))
     });
@@ -94,9 +117,13 @@ pub fn report(path: &Path, output: Option<&Path>) -> Result<CommandOutput> {
     Ok(answer)
 }
 
-fn write_page(dir: &RunDir, drawn: &Drawn, output: Option<&Path>) -> harmonium::Result<()> {
+fn write_page(dir: &RunDir, run: &Conclusion, drawn: &Drawn, output: Option<&Path>) -> harmonium::Result<()> {
     if let Some(output) = output {
         return harmonium::atomic::write(output, |w| w.write_all(drawn.html.as_bytes()));
+    }
+    // Only a finished run has a summary.
+    if run.reason != Reason::Interrupted && run.facts.without_data.is_none() {
+        return drawn.write(dir, run);
     }
     drawn.files.iter().try_for_each(|(name, bytes)| dir.write(name, bytes))?;
     dir.write(REPORT, drawn.html.as_bytes())

@@ -3,7 +3,8 @@
 use crate::advice;
 use crate::output::{self, CommandOutput, program};
 use harmonium::events::Reason;
-use harmonium::run::{Conclusion, MODEL, REPORT, RunDir};
+use harmonium::run::{CONFIG, Conclusion, MODEL, REPORT, Remedy, RunDir};
+use harmonium::settings;
 use harmonium_report::{Words, facts};
 use std::path::Path;
 
@@ -27,7 +28,7 @@ pub fn lines(run: &Conclusion, words: &Words, page: Option<&Path>) -> CommandOut
 
 fn title(run: &Conclusion) -> String {
     let source = &run.facts.spec.data.source;
-    let rows = run.fit.as_ref().map_or("the".into(), |fit| thousands(fit.rows as u64));
+    let rows = run.facts.train.as_ref().map_or("the".into(), |rows| thousands(rows.len() as u64));
     let updates = thousands(run.facts.update);
     let seconds = run.facts.seconds.map_or(String::new(), |s| format!(" in {s:.1} s"));
     let end = match run.reason {
@@ -36,6 +37,27 @@ fn title(run: &Conclusion) -> String {
         Reason::Done => String::new(),
     };
     format!("Trained on {rows} rows of {source}: {updates} updates{seconds}{end}")
+}
+
+/// The remedy of the verdict as a command, which starts with `program`.
+pub fn remedy(run: &Conclusion, program: &str) -> Option<String> {
+    let dir = run.facts.directory.as_deref()?;
+    let shown = shell_word(dir);
+    Some(match run.verdict.remedy.as_ref()? {
+        Remedy::Measure => format!("{program} report {shown}"),
+        Remedy::Continue { updates } => format!("{program} train --resume -o {shown} --updates {updates}"),
+        Remedy::Retrain(changed) => {
+            let option = |(key, value): &(&str, toml::Value)| {
+                let flag = settings::find(key).and_then(|s| s.flag).unwrap_or(key);
+                let text = value.as_str().map_or_else(|| value.to_string(), String::from);
+                format!(" --{flag} {}", output::shell_word(&text))
+            };
+            let other = output::shell_word(&format!("{}-2", dir.display()));
+            let options: String = changed.iter().map(option).collect();
+            format!("{program} train --config {} -o {other}{options}", shell_word(&dir.join(CONFIG)))
+        }
+        _ => return None,
+    })
 }
 
 /// 12345 as 12,345.

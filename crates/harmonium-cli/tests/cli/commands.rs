@@ -58,7 +58,7 @@ fn log_z_can_be_estimated_with_an_interval_and_a_verdict() {
     let ais = folder.json("log-z model.safetensors --method ais --temperatures 50");
     assert!(ais["verdict"] == "likely" && ais["advice"].as_str().unwrap().contains("--method bar"), "{ais}");
     let score = folder.json("evaluate model.safetensors data.npy --log-z bar --tolerance 0.2");
-    assert!(score["std_err"].as_f64().unwrap() <= 0.05 && score["verdict"] == "certain", "{score}");
+    assert!(score["log_z_std_err"].as_f64().unwrap() <= 0.05 && score["verdict"] == "certain", "{score}");
     for (line, code) in [("--tolerance 0", 2), ("--tolerance nan", 2), ("--chains 1 --method bar", 1)] {
         let run = folder.run(&format!("log-z model.safetensors {line}"));
         assert!(run.code == code && run.err.contains(&line[2..8]), "{line}: {}", run.err);
@@ -82,10 +82,13 @@ fn evaluate_gives_the_likelihood_and_the_divergence() {
     close(&json["kl_divergence"], divergence.kl);
     let pseudo = pseudo_log_likelihood(exact.lowered(), rows.view()).unwrap();
     close(&json["mean_pseudo_log_likelihood"], pseudo.mean().unwrap());
-    assert!(json["std_err"] == 0.0 && json["verdict"] == "exact");
+    assert!(json["log_z_std_err"] == 0.0 && json["verdict"] == "exact");
+    let n = log_p.len() as f64;
+    close(&json["row_std_err"], log_p.std(1.0) / n.sqrt());
+    assert_eq!(json["std_err"], json["row_std_err"]);
     all_close(&folder.numbers("rows.npy"), &log_p);
     let text = folder.run("evaluate model.safetensors data.npy").out;
-    assert!(text.contains(&format!("{:.4} nats per row (standard deviation", log_p.mean().unwrap())), "{text}");
+    assert!(text.contains(" nats per row (log Z is exact, ± ") && text.contains(" from the rows)"), "{text}");
 }
 
 /// Every registered number is in the JSON, and those that are measured are in the text; the seed decides about chains.

@@ -4,7 +4,9 @@
 mod bad_input;
 mod commands;
 mod common;
+mod disasters;
 mod help;
+mod judging;
 mod kill;
 mod readme;
 mod reports;

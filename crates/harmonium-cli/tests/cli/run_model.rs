@@ -94,7 +94,8 @@ fn evaluate_without_data_uses_the_data_of_the_run() {
     let both = folder.json("evaluate one two");
     close(&both["models"][0]["mean_log_likelihood"], given["mean_log_likelihood"].as_f64().unwrap());
     assert_eq!(both["models"].as_array().unwrap().len(), 2);
-    assert!(folder.run("evaluate two").err.contains("x.csv, held-out rows included\n"));
+    assert!(folder.run("evaluate two").out.contains("held-out rows"));
+    assert!(folder.run("evaluate two --per-row each.npy").err.contains("x.csv, held-out rows included\n"));
     assert_eq!(folder.run("train builtin:bars:1 --updates 100 -o other").code, 0);
     let found = fails(&folder, "evaluate one other");
     assert!(found.contains("one and other learned from different data; give DATA"), "{found}");

@@ -47,7 +47,7 @@ fn the_words_at_the_end_name_commands_that_run() {
         let run = folder.run(line);
         assert_eq!(run.code, 0, "harmonium {line}: {}", run.err);
     }
-    assert!(text.contains("nats per row, exact") && text.contains("independent columns"), "{text}");
+    assert!(text.contains("nats per row (log Z is exact, ± ") && text.contains("independent columns"), "{text}");
 }
 
 /// The environment variable for bug reports: every level this processor has gives the same bytes, and others are refused.
@@ -217,9 +217,13 @@ fn large_models_get_a_likelihood_with_an_error_bar() {
     let json = folder.json("train wide.npy -o run --n-hidden 40 --updates 20 --image 5x10");
     let number = |name: &str| json[name].as_f64().unwrap();
     assert!(number("log_likelihood") < 0.0 && number("pseudo_log_likelihood") < 0.0 && json["verdict"] == "certain");
-    assert!(number("log_likelihood_std_err") > 0.0 && number("log_likelihood_std_err") < 0.2, "{json}");
+    assert!(number("log_z_std_err") > 0.0 && number("log_z_std_err") < 0.2, "{json}");
+    assert!(number("log_likelihood_std_err") > number("row_std_err"), "{json}");
     let text = folder.run("train wide.npy -o again --n-hidden 40 --updates 20").out;
-    assert!(text.contains(" ± ") && text.contains("nats per row, certain"), "{text}");
+    assert!(
+        text.contains(" ± ") && text.contains(" from log Z, ± ") && text.contains("from the rows), certain"),
+        "{text}"
+    );
     let none = folder.run("train wide.npy -o none --n-hidden 4 --updates 20 --likelihood none").out;
     assert!(none.contains("log likelihood         not measured"), "{none}");
 }

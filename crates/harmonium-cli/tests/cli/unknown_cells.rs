@@ -91,7 +91,11 @@ fn evaluate_sums_over_unknown_cells() {
     let want: Vec<f64> = ask().scores(rows.view(), &known, 1).unwrap().rows.iter().map(|s| s.value - log_z).collect();
     all_close(&folder.numbers("each.npy"), &want);
     close(&json["mean_log_likelihood"], want.iter().sum::<f64>() / 20.0);
-    assert!(json["unknown_cells"] == known_cells(&known) && json["kl_divergence"].is_null() && json["std_err"] == 0.0);
+    assert!(
+        json["unknown_cells"] == known_cells(&known)
+            && json["kl_divergence"].is_null()
+            && json["missing_std_err"] == 0.0
+    );
     // Densities of standardised columns: −Σ log scale of the known ones.
     folder.table("rows.npy", array![[1.0, f64::NAN, 3.0]].view());
     let json = folder.json("evaluate gaussian.safetensors rows.npy --missing");

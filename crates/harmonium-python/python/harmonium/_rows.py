@@ -1,5 +1,7 @@
 """Methods of ``RBM`` for rows: hidden means, reconstructions, likelihoods, gradients."""
 
+import warnings
+
 import numpy as np
 
 from . import _harmonium
@@ -114,6 +116,7 @@ class RowsMixin:
         Returns
         -------
         float
+            NaN, with a warning, if the rows show that an estimate of log Z is too low.
 
         Examples
         --------
@@ -121,7 +124,13 @@ class RowsMixin:
         >>> round(RBM.from_arrays([[0.0], [0.0]], [0.0, 0.0], [0.0]).score([[0, 1]]), 3)
         -1.386
         """
-        return float(np.mean(self.score_samples(X)))
+        mean = float(np.mean(self.score_samples(X)))
+        if mean > 1e-6 and self.visible != "gaussian":
+            # Probabilities are at most 1.
+            text = "the likelihood is unknown: the estimate of log Z is too low, since it makes rows more probable than 1"
+            warnings.warn(text, stacklevel=2)
+            return float("nan")
+        return mean
 
     def pseudo_log_likelihood(self, X):
         """Compute the log pseudo-likelihood Σ_i log p(v_i | all other v) of every row, in nats. It needs no log Z.

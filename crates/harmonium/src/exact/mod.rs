@@ -7,6 +7,7 @@ pub mod budget;
 mod cholesky;
 mod enumerate;
 mod gaussian;
+mod rounding;
 
 pub use budget::MOST_STATES_LOG2;
 
@@ -85,7 +86,8 @@ impl std::ops::Deref for Exact {
 }
 
 impl Solved {
-    /// Solves a model by enumerating the cheaper layer, with progress reports.
+    /// Solves a model by enumerating the cheaper layer, with progress reports. Parameters so large that rounding would leave
+    /// no exact digits are an error.
     pub fn new(lowered: LoweredModel<f64>, progress: Progress) -> Result<Solved> {
         let (v, h) = (lowered.visible().unit(), lowered.hidden().unit());
         let (solution, log_z) = if v.n_states().is_some() || h.n_states().is_some() {
@@ -102,6 +104,7 @@ impl Solved {
         if !log_z.is_finite() {
             return Err(Error::NotNormalisable(format!("log Z is {log_z}: the parameters are too large")));
         }
+        rounding::check(&lowered, log_z)?;
         Ok(Solved { lowered, solution, log_z })
     }
 

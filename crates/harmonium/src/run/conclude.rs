@@ -1,13 +1,14 @@
 //! The end of a run, or where it stands: how well the model fits, how it samples, and the verdict.
 
 use super::config_file;
+use super::curves::Curves;
 use super::directory::{CONFIG, EVENTS, MODEL, RunDir, SUMMARY};
-use super::fit::{self, Fitness, RowsFit};
+use super::fit::{self, Errors, Fitness, RowsFit, Time};
 use super::front::{Front, Note, Tables};
 use super::input;
-use super::judge::{Curves, Evidence, Verdict, judge, judged};
+use super::judge::{Evidence, Verdict, judge, judged};
 use super::log;
-use super::mixing::{Chains, Mixing};
+use super::mixing::{Chains, Mixing, compare_means, some_rows};
 use super::prepare::{Prepared, prepare};
 use super::spec::Spec;
 use crate::backend::Cpu;
@@ -16,15 +17,23 @@ use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::events::{Event, Reason};
+use crate::exact::{Exact, budget};
 use crate::file::{ColumnNotes, ModelFile};
 use crate::logz::LogZ;
+use crate::lowered::LoweredLayer;
 use crate::model::Rbm;
 use crate::rng::{Key, Purpose};
+use crate::train::TrainConfig;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use toml::Table;
 
+/// Rows that are compared at a time.
+const BLOCK: usize = 1024;
+/// The usual learning rate of sgd.
+const USUAL_SGD_RATE: f64 = 0.1;
 /// Sweeps that fill missing cells of rows that are shown.
 const FILL: u64 = 40;
 
@@ -86,7 +95,9 @@ pub struct Conclusion<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Measures and judges the run. It depends only on the run directory and the data, so it can be repeated to the byte.
+    /// Runs chains and judges the run. A likelihood that takes longer than a moment is left for [`Conclusion::complete`], so
+    /// that a first report can be written before. Both depend only on the run directory and the data, so that they can be
+    /// repeated to the byte, unless the time for log Z runs out.
     pub fn conclude(mut self, front: &dyn Front) -> Result<Conclusion<'a>> {
         let seed = self.spec.train.seed;
         for rows in [&mut self.train, &mut self.valid].into_iter().flatten() {
@@ -94,18 +105,16 @@ impl<'a> Facts<'a> {
                 *rows = Cow::Owned(full);
             }
         }
-        let (train, valid) = (self.train.as_deref(), self.valid.as_deref());
-        let log_z = match train.filter(|_| self.spec.train.likelihood) {
-            Some(train) => Some(fit::log_z(&self.rbm, train, seed, front)?),
-            None => None,
-        };
-        let fitness = train.map(|train| Fitness::new(&self.rbm, self.preprocess, train, log_z.as_ref(), front));
-        let fit = |rows| fitness.as_ref().zip(rows).map(|(fitness, rows)| fitness.fit(rows)).transpose();
-        let (fit, valid) = (fit(train)?, fit(valid)?);
-        let mixing = Chains { rbm: &self.rbm, train, seed }.run()?;
+        let mixing = Chains { rbm: &self.rbm, train: self.train.as_deref(), seed }.run()?;
         let (reason, kept) = self.end().unwrap_or((Reason::Interrupted, self.update));
-        let evidence = self.evidence(fit.as_ref(), valid.as_ref(), log_z.as_ref(), &mixing);
-        Ok(Conclusion { reason, kept, fit, valid, log_z, mixing, verdict: judge(evidence), facts: self })
+        let pending = self.spec.train.likelihood && self.train.is_some();
+        let evidence = Evidence { pending, ..self.evidence(&mixing) };
+        let (verdict, facts) = (judge(evidence), self);
+        let first = Conclusion { reason, kept, fit: None, valid: None, log_z: None, mixing, verdict, facts };
+        if pending && !budget::MONITOR.allows(Exact::cost(&first.facts.rbm.lower())) {
+            return Ok(first);
+        }
+        first.measured(Time::AsTraining(None), front)
     }
 
     /// Why the run ended and which update was kept, if it has ended.
@@ -116,24 +125,26 @@ impl<'a> Facts<'a> {
         })
     }
 
-    fn evidence(
-        &self,
-        fit: Option<&RowsFit>,
-        valid: Option<&RowsFit>,
-        log_z: Option<&LogZ>,
-        mixing: &Mixing,
-    ) -> Evidence {
-        let pseudo = log_z.is_none();
-        let curves = Curves::new(&self.events, pseudo);
+    /// The evidence besides the fit of the rows.
+    fn evidence(&self, mixing: &Mixing) -> Evidence {
+        let (config, rows) = (&self.spec.train, self.train.as_deref());
+        let curves = Curves::new(&self.events, !config.likelihood);
+        let data = rows.map(|rows| some_rows(rows, config.seed).states().values(self.rbm.lower().visible()));
+        let per_epoch = rows.map_or(0, |rows| config.updates_per_epoch(rows.len()));
         Evidence {
-            updates: (self.update, self.spec.train.updates),
+            updates: (self.update, config.updates),
+            epochs: if per_epoch > 0 { self.update as f64 / per_epoch as f64 } else { 0.0 },
             finished: self.end().is_some(),
-            train: fit.and_then(|f| judged(f, pseudo)),
-            valid: valid.and_then(|f| judged(f, pseudo)),
-            pseudo,
-            log_z_std_err: log_z.map_or(0.0, |z| z.std_err),
+            pseudo: !config.likelihood,
+            alike: rows.is_some_and(|rows| rows.len() > 1 && all_alike(self.rbm.lower().visible(), rows)),
             fall: curves.fall().filter(|_| self.end().is_none_or(|(reason, _)| reason != Reason::EarlyStop)),
+            collapse: curves.collapse(),
             rise: curves.rise(),
+            best_gain: curves.best_gain(),
+            means: data.and_then(|data| compare_means(&self.rbm, &data, &mixing.samples)),
+            copies: self.copies(),
+            rates: (config.lr, usual_rate(config)),
+            tempered: config.method == "pt",
             // An exact gradient does not depend on chains.
             r_hat: mixing.r_hat.filter(|_| self.spec.train.method != "exact"),
             ess: mixing.ess,
@@ -141,19 +152,107 @@ impl<'a> Facts<'a> {
             idle: curves.idle(),
             exact_gradient: self.spec.train.method == "exact",
             recovered: self.events.iter().filter(|e| matches!(e, Event::Recovered { .. })).count(),
+            ..Evidence::default()
         }
+    }
+
+    /// The fraction of held-out rows that are also among the training rows; only states can be the same by more than chance.
+    fn copies(&self) -> Option<f64> {
+        let (train, valid) = (self.train.as_deref()?, self.valid.as_deref()?);
+        let lowered = self.rbm.lower();
+        let layer = lowered.visible();
+        layer.unit().n_states()?;
+        let mut new: HashSet<Vec<u32>> = bits_of_rows(layer, valid).collect();
+        for row in bits_of_rows(layer, train) {
+            new.remove(&row);
+        }
+        let unseen = bits_of_rows(layer, valid).filter(|row| new.contains(row)).count();
+        (!valid.is_empty()).then(|| 1.0 - unseen as f64 / valid.len() as f64)
     }
 }
 
-impl Conclusion<'_> {
+/// Whether all rows are the same.
+fn all_alike(layer: &LoweredLayer<f32>, rows: &Dataset<f32>) -> bool {
+    let mut all = bits_of_rows(layer, rows);
+    let first = all.next();
+    all.all(|row| Some(row) == first)
+}
+
+/// The columns of every row, as bits that can be compared.
+fn bits_of_rows<'a>(layer: &'a LoweredLayer<f32>, rows: &'a Dataset<f32>) -> impl Iterator<Item = Vec<u32>> + 'a {
+    (0..rows.len()).step_by(BLOCK).flat_map(move |first| {
+        let block = rows.states().columns(layer.unit(), first, (first + BLOCK).min(rows.len()));
+        block.rows().into_iter().map(|row| row.iter().map(|x| x.to_bits()).collect()).collect::<Vec<_>>()
+    })
+}
+
+/// The rate that an optimizer usually takes: steps of adam have the size of the rate, those of sgd that of the gradient too.
+fn usual_rate(config: &TrainConfig) -> f64 {
+    if config.optimizer.name == "adam" { TrainConfig::default().lr } else { USUAL_SGD_RATE }
+}
+
+impl<'a> Conclusion<'a> {
+    /// Whether the likelihood has still to be estimated.
+    pub fn is_pending(&self) -> bool {
+        self.verdict.evidence.pending
+    }
+
+    /// Estimates the likelihood, if that has still to be done, and judges the run by it; `time` in seconds, if it was asked
+    /// for, else as long as training took and ten seconds at least.
+    pub fn complete(self, time: Option<f64>, front: &dyn Front) -> Result<Conclusion<'a>> {
+        if !self.is_pending() {
+            return Ok(self);
+        }
+        let usual = Time::AsTraining(self.facts.seconds);
+        self.measured(time.map_or(usual, Time::Asked), front)
+    }
+
+    fn measured(self, time: Time, front: &dyn Front) -> Result<Conclusion<'a>> {
+        let Facts { rbm, train, valid, spec, preprocess, .. } = &self.facts;
+        let (train, valid) = (train.as_deref(), valid.as_deref());
+        let log_z = match train.filter(|_| self.is_pending()) {
+            Some(train) => match fit::log_z(rbm, train, spec.train.seed, time, front) {
+                // Training made it so; that is a verdict, and no reason to be without one.
+                Err(Error::NotNormalisable(_)) => None,
+                found => Some(found?),
+            },
+            None => None,
+        };
+        let not_normalisable = self.is_pending() && log_z.is_none();
+        let fitness = train.map(|train| Fitness::new(rbm, preprocess, train, log_z.as_ref(), front));
+        let fit = |rows| fitness.as_ref().zip(rows).map(|(fitness, rows)| fitness.fit(rows)).transpose();
+        let (fit, valid) = (fit(train)?, fit(valid)?);
+        let pseudo = log_z.is_none();
+        let judged = |fit: &Option<RowsFit>| fit.as_ref().and_then(|f| judged(f, pseudo));
+        let evidence = Evidence {
+            pending: false,
+            not_normalisable,
+            pseudo,
+            train: judged(&fit),
+            valid: judged(&valid),
+            log_z_std_err: log_z.as_ref().map_or(0.0, |z| z.std_err),
+            refuted: [&fit, &valid].into_iter().flatten().any(|f| f.refuted),
+            ..self.verdict.evidence.clone()
+        };
+        Ok(Conclusion { fit, valid, log_z, verdict: judge(evidence), ..self })
+    }
+
+    /// The errors of the mean log likelihood of rows.
+    pub fn errors(&self, fit: &RowsFit) -> Errors {
+        self.log_z.as_ref().map_or(Errors::default(), |z| fit.errors(z))
+    }
+
     /// The numbers of the run for JSON.
     pub fn fields(&self) -> Map<String, Value> {
         let number = |x: Option<f64>| x.map_or(Value::Null, Value::from);
         let (fit, valid, log_z) = (self.fit.as_ref(), self.valid.as_ref(), self.log_z.as_ref());
         let text = |t: &str| Value::from(t.to_string());
-        let error = log_z.map(|z| z.std_err.hypot(fit.map_or(0.0, |f| f.std_err)));
+        let errors = fit.filter(|f| f.log_likelihood.is_some()).map(|f| self.errors(f));
+        let valid_errors = valid.filter(|v| v.log_likelihood.is_some()).map(|v| self.errors(v));
         let all = [
             ("outcome", text(self.verdict.outcome.name())),
+            ("cause", serde_json::to_value(self.verdict.cause).unwrap_or(Value::Null)),
+            ("pending", self.is_pending().into()),
             ("evidence", serde_json::to_value(&self.verdict.evidence).unwrap_or(Value::Null)),
             ("updates", self.facts.update.into()),
             ("seconds", number(self.facts.seconds)),
@@ -168,8 +267,11 @@ impl Conclusion<'_> {
             ("valid_pseudo_log_likelihood", number(valid.and_then(|v| v.pseudo_log_likelihood))),
             ("baseline", number(fit.map(|f| f.baseline))),
             ("valid_baseline", number(valid.map(|v| v.baseline))),
-            ("log_likelihood_std_err", number(error)),
-            ("valid_rows_std_err", number(valid.map(|v| v.rows_std_err))),
+            ("log_likelihood_std_err", number(errors.map(|e| e.total()))),
+            ("valid_log_likelihood_std_err", number(valid_errors.map(|e| e.total()))),
+            ("log_z_std_err", number(errors.map(|e| e.log_z))),
+            ("row_std_err", number(errors.map(|e| e.rows))),
+            ("valid_row_std_err", number(valid_errors.map(|e| e.rows))),
             ("verdict", log_z.map_or(Value::Null, |z| text(z.verdict.name()))),
             ("likelihood_method", log_z.map_or(Value::Null, |z| text(&z.how))),
             ("r_hat", number(self.mixing.r_hat)),
@@ -244,11 +346,13 @@ impl Recorded {
         serde_json::from_str::<Value>(&text).ok()?.get("seconds")?.as_f64()
     }
 
-    /// Judges the run once more, with the data if they can be read, and hands it to `f`.
+    /// Judges the run once more, with the data if they can be read, and hands it to `f`; see [`Conclusion::complete`] for the
+    /// time.
     pub fn conclude<R>(
         &self,
         tables: &dyn Tables,
         front: &dyn Front,
+        time: Option<f64>,
         f: impl FnOnce(&Conclusion) -> Result<R>,
     ) -> Result<R> {
         let (file, update) = self.model()?;
@@ -277,7 +381,7 @@ impl Recorded {
             directory: Some(self.dir.path().into()),
             without_data,
         };
-        f(&facts.conclude(front)?)
+        f(&facts.conclude(front)?.complete(time, front)?)
     }
 
     /// What is known of the columns without the data.

@@ -86,6 +86,13 @@ impl RunDir {
         self.path.join(name)
     }
 
+    /// Whether a finished run was judged to the end: it may have been killed while its likelihood was estimated.
+    pub fn is_judged(&self) -> bool {
+        let text = fs::read_to_string(self.file(SUMMARY)).unwrap_or_default();
+        let summary = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
+        summary.is_object() && summary["pending"] != true
+    }
+
     /// Lets other processes write to the directory.
     pub fn unlock(&mut self) {
         self._lock = None;

@@ -15,9 +15,11 @@ use crate::states::Bits;
 use ndarray::Array2;
 use rayon::prelude::*;
 
-/// Rows that help an estimate of log Z, and the work it may take after a run: some ten seconds on two cores.
+/// Rows that help an estimate of log Z, and the work it may take after a run, per second that it may take on two cores.
 const ROWS: usize = 1000;
-const BUDGET: f64 = 1e12;
+const WORK_PER_SECOND: f64 = 1e11;
+/// Seconds at least that the estimate after a run may take.
+const SECONDS: f64 = 10.0;
 /// Rows whose pseudo-likelihood is measured at most: its standard error is then a few percent of the rows' spread.
 const PSEUDO_ROWS: usize = 1000;
 /// Exponentials that the pseudo-likelihood may take, about half a second; of large models some columns of every row must do.
@@ -34,8 +36,10 @@ pub struct RowsFit {
     pub rows: usize,
     /// Sum of the weights of the rows.
     pub weight: f64,
-    /// Mean log likelihood of the known cells, if log Z was computed.
+    /// Mean log likelihood of the known cells, if log Z was computed and the rows do not refute it.
     pub log_likelihood: Option<f64>,
+    /// Whether the rows refute log Z: their mean probability would be larger than 1.
+    pub refuted: bool,
     /// Standard error from summing over missing cells, without that of log Z; 0 if there are none or the sums are exact.
     pub std_err: f64,
     /// How missing cells were summed over, if there are any.
@@ -48,6 +52,42 @@ pub struct RowsFit {
     pub pseudo_std_err: f64,
     /// Mean log likelihood under independent columns fitted to the training rows.
     pub baseline: f64,
+}
+
+/// The standard error of a mean log likelihood, and its parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Errors {
+    /// From log Z; 0 if it is exact.
+    pub log_z: f64,
+    /// From summing over missing cells.
+    pub missing: f64,
+    /// From the rows, as a sample of what they were drawn from.
+    pub rows: f64,
+}
+
+impl Errors {
+    /// All of them together.
+    pub fn total(&self) -> f64 {
+        self.log_z.hypot(self.missing).hypot(self.rows)
+    }
+}
+
+impl RowsFit {
+    /// The errors of its mean log likelihood.
+    pub fn errors(&self, log_z: &LogZ) -> Errors {
+        Errors { log_z: log_z.std_err, missing: self.std_err, rows: self.rows_std_err }
+    }
+}
+
+/// A mean log likelihood, if it is possible: probabilities are at most 1, so that only densities have positive logarithms.
+/// What rounding adds to 0 is taken off.
+pub fn possible(log_likelihood: f64, visible_is_finite: bool) -> Option<f64> {
+    const ROUNDING: f64 = 1e-6;
+    match visible_is_finite {
+        true if log_likelihood > ROUNDING => None,
+        true => Some(log_likelihood.min(0.0)),
+        false => Some(log_likelihood),
+    }
 }
 
 /// How missing cells were summed over.
@@ -74,11 +114,38 @@ pub struct Fitness<'a> {
     front: &'a dyn Front,
 }
 
+/// How long log Z may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Time {
+    /// This many seconds, as it was asked for.
+    Asked(f64),
+    /// As long as training took, if that is known, and ten seconds at least.
+    AsTraining(Option<f64>),
+}
+
+impl Time {
+    fn seconds(self) -> f64 {
+        match self {
+            Time::Asked(seconds) => seconds,
+            Time::AsTraining(seconds) => seconds.unwrap_or(0.0).max(SECONDS),
+        }
+    }
+
+    /// The counted work after which no further round starts: it depends on the clock only if longer was asked for.
+    fn work(self) -> f64 {
+        match self {
+            Time::Asked(seconds) => WORK_PER_SECOND * seconds.max(SECONDS),
+            Time::AsTraining(_) => WORK_PER_SECOND * SECONDS,
+        }
+    }
+}
+
 /// log Z of a model, exact where that is affordable.
-pub fn log_z(rbm: &Rbm<f32>, train: &Dataset<f32>, seed: u64, front: &dyn Front) -> Result<LogZ> {
+pub fn log_z(rbm: &Rbm<f32>, train: &Dataset<f32>, seed: u64, time: Time, front: &dyn Front) -> Result<LogZ> {
     let some_rows = train.select(&evenly(train.len(), ROWS));
     let rows = some_rows.states().columns(rbm.lower().visible().unit(), 0, some_rows.len()).mapv(f64::from);
-    let settings = logz::LogZOptions { seed, data: Some(&rows), budget: BUDGET, ..Default::default() };
+    let (budget, time) = (time.work(), Some(time.seconds()));
+    let settings = logz::LogZOptions { seed, data: Some(&rows), budget, time, ..Default::default() };
     logz::log_z(&rbm.cast::<f64>(), "auto", settings, &|done, all| front.progress(Stage::LogZ, done, Some(all)))
 }
 
@@ -112,10 +179,14 @@ impl<'a> Fitness<'a> {
             _ => (self.free_energy(rows), 0.0, None),
         };
         let pseudo = rows.known().is_none().then(|| self.pseudo(rows, jacobian)).flatten();
+        let log_likelihood = self.log_z.map(|z| jacobian - z.value - energy.value);
+        let finite = self.narrow.visible().unit().n_states().is_some();
+        let known = log_likelihood.and_then(|l| possible(l, finite));
         Ok(RowsFit {
             rows: rows.len(),
             weight: weights(rows).iter().sum(),
-            log_likelihood: self.log_z.map(|z| jacobian - z.value - energy.value),
+            log_likelihood: known,
+            refuted: known.is_none() && log_likelihood.is_some(),
             rows_std_err: energy.std_err.unwrap_or(0.0),
             std_err,
             missing,

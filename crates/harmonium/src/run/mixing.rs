@@ -1,8 +1,9 @@
 //! Chains that run on from a trained model: rows to look at, and whether Gibbs sampling converges.
 
+use super::judge::Means;
 use crate::backend::{Backend, Cpu, Sweeps};
 use crate::dataset::Dataset;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exact::{Exact, budget};
 use crate::model::Rbm;
 use crate::rng::shuffled;
@@ -40,11 +41,29 @@ pub struct Chains<'a> {
     pub seed: u64,
 }
 
-/// Rows chosen at random: rows at equal distances could all be of one kind.
+/// Rows chosen at random, each with a probability proportional to its weight: rows at equal distances could all be of one kind.
 pub fn some_rows(all: &Dataset<f32>, seed: u64) -> Dataset<f32> {
-    let mut rows = shuffled(all.len(), Key::root(seed).of(Purpose::Monitor));
+    let key = Key::root(seed).of(Purpose::Monitor);
+    if !all.uniform() {
+        return all.select(&drawn_by_weight(all.weights(), ROWS, key));
+    }
+    let mut rows = shuffled(all.len(), key);
     rows.truncate(ROWS);
     all.select(&rows)
+}
+
+/// Numbers of rows drawn by their weights, with replacement: without it, few rows would all be drawn whatever they weigh.
+fn drawn_by_weight(weights: &[f32], n: usize, key: Key) -> Vec<usize> {
+    let mut sum = 0.0;
+    let up_to: Vec<f64> = weights
+        .iter()
+        .map(|w| {
+            sum += f64::from(*w);
+            sum
+        })
+        .collect();
+    let row = |k: usize| up_to.partition_point(|s| *s <= key.uniforms::<f64>(k as u64, 0)[0] * sum);
+    (0..n).map(|k| row(k).min(weights.len().saturating_sub(1))).collect()
 }
 
 impl Chains<'_> {
@@ -52,18 +71,24 @@ impl Chains<'_> {
     /// these agree, sampling has converged.
     pub fn run(&self) -> Result<Mixing> {
         let (lowered, key) = (self.rbm.lower(), Key::root(self.seed));
-        let exact = budget::REPORT_SAMPLES.allows(Exact::cost(&lowered));
-        let independent = |n| Ok::<_, crate::Error>(Exact::new(self.rbm)?.sample(n, key).0.mapv(|x| x as f32));
+        let exact = match budget::REPORT_SAMPLES.allows(Exact::cost(&lowered)) {
+            true => match Exact::new(self.rbm) {
+                Err(Error::NotNormalisable(_)) => None,
+                solved => Some(solved?),
+            },
+            false => None,
+        };
+        let independent = exact.map(|exact| exact.sample(ROWS, key).0.mapv(|x| x as f32));
         let Some(train) = self.train.filter(|rows| !rows.is_empty()) else {
-            let samples = if exact { independent(ROWS)? } else { Array2::zeros((0, lowered.visible().sites())) };
+            let samples = independent.unwrap_or_else(|| Array2::zeros((0, lowered.visible().sites())));
             return Ok(Mixing { samples, trace: Array2::zeros((0, 0)), r_hat: None, ess: None });
         };
-        let chains = if exact { RECORDED } else { ROWS };
+        let chains = if independent.is_some() { RECORDED } else { ROWS };
         let starts = self.starts(train, chains)?;
         let sweeps = (PRODUCTS / (chains * lowered.weights().len()) as f64) as usize;
         let sweeps = sweeps.clamp(FEWEST_SWEEPS, SWEEPS);
         let (trace, end) = run(Cpu::new(lowered)?, &starts, sweeps, key.of(Purpose::Monitor).step(u64::MAX))?;
-        let samples = if exact { independent(ROWS)? } else { end };
+        let samples = independent.unwrap_or(end);
         let counted = trace.slice_axis(Axis(0), (sweeps / 2..).into()).reversed_axes();
         let (r_hat, ess) = (r_hat(counted), ess_bulk(counted));
         Ok(Mixing { samples, trace, r_hat, ess })
@@ -89,6 +114,30 @@ impl Chains<'_> {
     }
 }
 
+/// How far the column means of samples are from those of the data: both as rows of data values.
+pub fn compare_means(rbm: &Rbm<f32>, data: &Array2<f32>, samples: &Array2<f32>) -> Option<Means> {
+    if data.nrows() < 2 || samples.nrows() < 2 {
+        return None;
+    }
+    let lowered = rbm.lower();
+    let moments = |rows: &Array2<f32>| {
+        let x = lowered.visible().encode(rows.view(), 1).ok()?.mapv(f64::from);
+        Some((x.mean_axis(Axis(0))?, x.var_axis(Axis(0), 0.0)))
+    };
+    let ((mean, variance), (sampled, sampled_variance)) = (moments(data)?, moments(samples)?);
+    let squares: Vec<f64> = mean
+        .iter()
+        .zip(&variance)
+        .zip(sampled.iter().zip(&sampled_variance))
+        .map(|((m, v), (s, w))| ((m - s).powi(2), 0.5 * (v + w)))
+        .filter(|(_, variance)| *variance > 0.0)
+        .map(|(square, variance)| square / variance)
+        .collect();
+    let apart = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
+    let chance = (1.0 / data.nrows() as f64 + 1.0 / samples.nrows() as f64).sqrt();
+    apart.is_finite().then_some(Means { apart, chance })
+}
+
 /// Sweeps of all chains: free energies of the recorded ones after each, and where all of them end.
 fn run(mut backend: Cpu<f32>, begin: &States<f32>, sweeps: usize, key: Key) -> Result<(Array2<f64>, Array2<f32>)> {
     let some: Vec<usize> = (0..begin.rows().min(RECORDED)).collect();
@@ -99,4 +148,19 @@ fn run(mut backend: Cpu<f32>, begin: &States<f32>, sweeps: usize, key: Key) -> R
         energies.assign(&backend.free_energy(&backend.get(0).select(&some)));
     }
     Ok((trace, backend.get(0).values(backend.lowered().visible())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_drawn_as_often_as_they_weigh() {
+        let weights = [0.0, 3.0, 1.0, 0.0];
+        let drawn = drawn_by_weight(&weights, 4000, Key::root(1));
+        let count = |row: usize| drawn.iter().filter(|r| **r == row).count() as f64;
+        assert_eq!((count(0), count(3)), (0.0, 0.0));
+        // Five standard deviations of a binomial count.
+        assert!((count(1) - 3000.0).abs() < 5.0 * (4000.0f64 * 0.75 * 0.25).sqrt(), "{}", count(1));
+    }
 }

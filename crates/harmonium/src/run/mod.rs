@@ -7,11 +7,12 @@
 //! | `prepare`, `input` | the data read, the defaults that depend on it, the first model |
 //! | `training` | the run itself: opened, resumed, trained, finished |
 //! | `directory`, `config_file`, `log` | a run on disk |
-//! | `fit`, `mixing`, `judge`, `conclude` | what became of it, as data |
+//! | `fit`, `mixing`, `curves`, `judge`, `conclude` | what became of it, as data |
 //! | `front` | what a front end provides |
 
 mod conclude;
 pub mod config_file;
+mod curves;
 mod directory;
 mod fit;
 mod front;
@@ -24,11 +25,12 @@ mod spec;
 mod training;
 
 pub use conclude::{Conclusion, Facts, Recorded};
+pub use curves::{Collapse, Fall};
 pub use directory::{CHECKPOINT, CONFIG, Content, EVENTS, MODEL, REPORT, RunDir, SUMMARY};
-pub use fit::{RowsFit, Summed};
+pub use fit::{Errors, RowsFit, Summed, possible};
 pub use front::{Difference, Files, Front, MEMORY, Note, Stage, Tables};
 pub use input::{Encoder, Input, Reader};
-pub use judge::{APART, Evidence, Fall, Fit, Outcome, SURE, Verdict, WORTH, is_doubtful, judge};
+pub use judge::{APART, Cause, Evidence, Fit, Means, Outcome, Remedy, SURE, Verdict, WORTH, is_doubtful, judge};
 pub use mixing::{Mixing, RECORDED, some_rows};
 pub use prepare::{Prepared, complete_method, prepare};
 pub use spec::{DataSpec, Found, ModelSpec, RowWeights, SIMILAR, Spec, lookup, put};

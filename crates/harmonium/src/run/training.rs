@@ -18,7 +18,6 @@ use crate::train::Trainer;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::time::Instant;
 use toml::{Table, Value};
 
 /// Weight of the sparsity penalty if only its target is given: a few times weaker than the likelihood's own gradient.
@@ -206,7 +205,7 @@ pub struct Run {
     resumed: Option<u64>,
     /// Events of a run without a directory.
     events: Vec<Event>,
-    clock: Instant,
+    /// Seconds spent on training, those before the last checkpoint included.
     seconds: f64,
 }
 
@@ -220,9 +219,19 @@ pub struct Drawn {
     pub fields: Map<String, Json>,
 }
 
+impl Drawn {
+    /// Writes the report and the summary of a run into its directory.
+    pub fn write(&self, dir: &RunDir, conclusion: &Conclusion) -> Result<()> {
+        self.files.iter().try_for_each(|(name, bytes)| dir.write(name, bytes))?;
+        dir.write(REPORT, self.html.as_bytes())?;
+        let mut fields = conclusion.fields();
+        fields.extend(self.fields.clone());
+        dir.write(SUMMARY, (Json::Object(fields).to_string() + "\n").as_bytes())
+    }
+}
+
 impl Run {
     fn prepare(dir: Option<RunDir>, asked: &Table, request: &Request, front: &dyn Front) -> Result<Run> {
-        let clock = Instant::now();
         let mut spec = Spec::from_table(asked)?;
         let Prepared { input, rbm, preprocess, notes, columns, digest } =
             prepare(&mut spec, asked, request.epochs, request.tables, front)?;
@@ -252,7 +261,6 @@ impl Run {
             trainer,
             resumed: None,
             events: Vec::new(),
-            clock,
             seconds: 0.0,
         };
         if let Some(dir) = &mut run.dir {
@@ -274,7 +282,7 @@ impl Run {
         let ended = self.trainer.run(&mut watch);
         let Watch { log, events, .. } = watch;
         self.events = events;
-        self.seconds = self.clock.elapsed().as_secs_f64();
+        self.seconds = self.trainer.seconds();
         if ended.is_err() && self.trainer.update() == 0 && self.resumed.is_none() {
             self.dir.as_mut().map_or(Ok(()), RunDir::undo)?;
         }
@@ -287,7 +295,7 @@ impl Run {
         Ok(reason)
     }
 
-    /// Measures and judges the trained model.
+    /// Judges the trained model, without its likelihood if that takes long: see [`Conclusion::complete`].
     pub fn conclude(&self, front: &dyn Front) -> Result<Conclusion<'_>> {
         if let Some(text) = self.trainer.rbm().offset_warning() {
             front.note(&Note::LargeOffsets(text));
@@ -306,8 +314,7 @@ impl Run {
             preprocess: &self.preprocess,
             notes: &self.notes,
             update: self.trainer.update(),
-            // The clock does not know how long a resumed run took before.
-            seconds: self.resumed.is_none().then_some(self.seconds),
+            seconds: Some(self.seconds),
             directory: self.dir.as_ref().map(|d| d.path().into()),
             without_data: None,
         };
@@ -315,17 +322,11 @@ impl Run {
     }
 
     /// Writes what the run ended with: the report first, the model last, so that a directory with a model holds everything.
+    /// It may be written twice: before the likelihood is estimated, and after.
     pub fn write(&self, conclusion: &Conclusion, drawn: &Drawn) -> Result<()> {
         let Some(dir) = &self.dir else { return Ok(()) };
         let unfinished = |e: Error| e.advise(&[Advice::Resume]);
-        for (name, bytes) in &drawn.files {
-            dir.write(name, bytes).map_err(unfinished)?;
-        }
-        dir.write(REPORT, drawn.html.as_bytes()).map_err(unfinished)?;
-        let mut fields = conclusion.fields();
-        fields.extend(drawn.fields.clone());
-        let summary = Json::Object(fields).to_string() + "\n";
-        dir.write(SUMMARY, summary.as_bytes()).map_err(unfinished)?;
+        drawn.write(dir, conclusion).map_err(unfinished)?;
         dir.write(MODEL, &self.model().to_bytes()).map_err(unfinished)
     }
 

@@ -16,8 +16,10 @@ use std::collections::BTreeMap;
 
 const FORMAT: &str = "harmonium-checkpoint";
 const VERSION: &str = "1";
+/// How long the run had taken; earlier versions did not record it.
+const SECONDS: &str = "seconds";
 
-pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64) -> Vec<u8> {
+pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64, seconds: Option<f64>) -> Vec<u8> {
     let text = |x: &dyn std::fmt::Display| x.to_string();
     let mut metadata: BTreeMap<String, String> = [
         ("format", text(&FORMAT)),
@@ -31,6 +33,9 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
     ]
     .map(|(k, v)| (k.to_string(), v))
     .into();
+    if let Some(seconds) = seconds {
+        metadata.insert(SECONDS.into(), format!("{seconds:.3}"));
+    }
     if let Some(best) = &state.best {
         metadata.insert("best.update".into(), text(&best.update));
         metadata.insert("best.score".into(), text(&best.score.to_bits()));
@@ -76,6 +81,12 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64)
         }
     }
     out.finish()
+}
+
+/// The seconds that a run had taken before its checkpoint; 0 if that is not recorded.
+pub(super) fn seconds(bytes: &[u8]) -> f64 {
+    let recorded = tensors::read(bytes).ok().and_then(|(metadata, _)| metadata.get(SECONDS)?.parse::<f64>().ok());
+    recorded.filter(|s| s.is_finite() && *s >= 0.0).unwrap_or(0.0)
 }
 
 fn bytes_tensor(out: &mut TensorWriter, name: &str, bytes: &[u8]) {

@@ -33,6 +33,7 @@ use monitor::Monitor;
 use ndarray::Array1;
 use state::{Best, State};
 use std::path::PathBuf;
+use std::time::Instant;
 use update::{Trouble, Work};
 
 /// Updates between snapshots of the state.
@@ -65,6 +66,8 @@ pub struct Trainer<T: Real> {
     checkpoint: Option<(PathBuf, u64)>,
     /// The state that a failed update goes back to.
     snapshot: Option<Box<State<T>>>,
+    /// When this process took up the run, and the seconds spent on it before.
+    clock: (Instant, f64),
 }
 
 impl<T: Real> Trainer<T> {
@@ -111,6 +114,7 @@ impl<T: Real> Trainer<T> {
             gradient_norm: 0.0,
             checkpoint: None,
             snapshot: None,
+            clock: (Instant::now(), 0.0),
         })
     }
 
@@ -132,6 +136,11 @@ impl<T: Real> Trainer<T> {
     /// Updates done.
     pub fn update(&self) -> u64 {
         self.update
+    }
+
+    /// Seconds spent on the run up to now, those before its last checkpoint included.
+    pub fn seconds(&self) -> f64 {
+        self.clock.1 + self.clock.0.elapsed().as_secs_f64()
     }
 
     /// The settings.

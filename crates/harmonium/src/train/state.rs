@@ -9,6 +9,7 @@ use crate::model::{Gradient, Rbm};
 use crate::real::Real;
 use crate::states::States;
 use ndarray::Array1;
+use std::time::Instant;
 
 /// What the next update needs.
 #[derive(Clone)]
@@ -105,7 +106,7 @@ impl<T: Real> Trainer<T> {
     /// Writes the last snapshot to disk, reports it once it is there, and returns its update.
     pub(super) fn save(&mut self, observer: &mut dyn Observer) -> Result<Option<u64>> {
         let (Some((path, _)), Some(snapshot)) = (&self.checkpoint, &self.snapshot) else { return Ok(None) };
-        let (bytes, update) = (self.bytes_of(snapshot), snapshot.update);
+        let (bytes, update) = (self.bytes_of(snapshot, Some(self.seconds())), snapshot.update);
         atomic::write(path, |w| w.write_all(&bytes))?;
         observer.on(&Event::Checkpoint { update });
         Ok(Some(update))
@@ -113,12 +114,12 @@ impl<T: Real> Trainer<T> {
 
     /// The bytes of a checkpoint of the run as it is, see [`resume`](Trainer::resume).
     pub fn checkpoint(&self) -> Vec<u8> {
-        self.bytes_of(&self.state())
+        self.bytes_of(&self.state(), None)
     }
 
-    fn bytes_of(&self, state: &State<T>) -> Vec<u8> {
+    fn bytes_of(&self, state: &State<T>, seconds: Option<f64>) -> Vec<u8> {
         let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
-        checkpoint::to_bytes(state, &names, self.config.seed)
+        checkpoint::to_bytes(state, &names, self.config.seed, seconds)
     }
 
     /// Goes on from the bytes of a checkpoint of the same configuration.
@@ -138,6 +139,7 @@ impl<T: Real> Trainer<T> {
             online.check(self.backend.lowered().visible())?;
         }
         self.check_filled(state.filled.as_ref())?;
+        self.clock = (Instant::now(), checkpoint::seconds(bytes));
         self.set_state(state)
     }
 
