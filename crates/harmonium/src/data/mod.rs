@@ -43,6 +43,7 @@ pub use write::{Blocks, TableHead, WRITERS, Writer, write_table};
 
 use crate::advice::Advice;
 use crate::error::{Error, Result, shown};
+use crate::states::Bits;
 use ndarray::Array2;
 use std::io::Read;
 use std::path::Path;
@@ -75,6 +76,12 @@ pub trait Source: Send {
 
     /// What a user should know about how the file was read.
     fn note(&self) -> Option<String> {
+        None
+    }
+
+    /// The same rows as `read` gives next, as bits, if all of their cells are one of `values` (the second is a set bit) and the
+    /// source can read them faster so. `None` reads nothing.
+    fn read_bits(&mut self, _n: usize, _values: [f64; 2]) -> Option<Bits> {
         None
     }
 

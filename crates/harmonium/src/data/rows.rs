@@ -107,8 +107,7 @@ impl<'a> PreparedRows<'a> {
 
     /// The next block; `None` at the end. A value outside the domain of the units is an error that names row and column.
     pub fn read(&mut self) -> Result<Option<Block>> {
-        let n = (BLOCK_CELLS / self.layer.columns()).clamp(1, BLOCK_ROWS);
-        let Some(mut values) = self.source.read(n)? else { return Ok(None) };
+        let Some(mut values) = self.source.read(self.block_rows())? else { return Ok(None) };
         let first = self.done + 1;
         self.done += values.nrows() as u64;
         let raw = self.missing.then(|| values.clone());
@@ -117,6 +116,22 @@ impl<'a> PreparedRows<'a> {
         self.binarizer.apply(&mut values, first);
         let columns = self.layer.encode(values.view(), first).map_err(|e| self.advised(e))?;
         Ok(Some(Block { first, values, columns, known, raw }))
+    }
+
+    /// The next block as bits, if its cells are the two states of the units, nothing changes them, and the source reads them
+    /// so; otherwise `None`, and `read` gives the block.
+    pub fn read_bits(&mut self) -> Option<Bits> {
+        let values = self.layer.two_values().filter(|values| self.binarizer.keeps(*values))?;
+        if self.preprocess.shift.is_some() || self.preprocess.scale.is_some() {
+            return None;
+        }
+        let rows = self.source.read_bits(self.block_rows(), values)?;
+        self.done += rows.rows() as u64;
+        Some(rows)
+    }
+
+    fn block_rows(&self) -> usize {
+        (BLOCK_CELLS / self.layer.columns()).clamp(1, BLOCK_ROWS)
     }
 
     /// Adds what to do about a value outside the domain.
