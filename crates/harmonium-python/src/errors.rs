@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::io::ErrorKind;
 
 /// The name of a setting in Python.
-fn name(key: &str) -> String {
+pub fn name(key: &str) -> String {
     match settings::find(key) {
         Some(setting) if setting.key == "data.source" => "X".into(),
         Some(setting) => setting.python.unwrap_or(setting.name()).into(),
@@ -42,7 +42,7 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
         Advice::Binarize => {
             "use binarize='threshold:T' to turn values into 0 and 1, or visible='gaussian' for real numbers"
         }
-        Advice::VisibleKind(kind) => return format!("use visible='{kind}' (accepts these values)").into(),
+        Advice::VisibleKind(kind) => return format!("use visible='{kind}'").into(),
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
         Advice::ConvertFile => "convert the file to .npy",
         Advice::Resume => "continue with resume=True",

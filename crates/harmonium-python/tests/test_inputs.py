@@ -78,6 +78,19 @@ def test_grey_values_are_binarised_with_a_warning_or_taken_for_probabilities(dig
 
 
 @pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"nesterov": True}, "nesterov has no effect with optimizer='adam'"),
+        ({"method": "cd", "n_chains": 7}, "n_chains has no effect with method='cd'"),
+        ({"sparsity_cost": 0.5}, "sparsity_cost has no effect without sparsity"),
+    ],
+)
+def test_parameters_without_effect_are_a_warning(digits, arguments, words):
+    with pytest.warns(UserWarning, match=words):
+        quick(**arguments).fit(digits)
+
+
+@pytest.mark.parametrize(
     "arguments, X, words",
     [
         ({}, [[0, 255]], "255 is not .*binarize='threshold:T'"),
@@ -92,7 +105,8 @@ def test_grey_values_are_binarised_with_a_warning_or_taken_for_probabilities(dig
         ({"early_stopping": True}, [[0, 1]], "early_stopping: needs held-out rows; give validation_data or validation_fraction"),
         ({"validation_fraction": 0.1}, [[0, 1]], "validation_fraction: 0.1 of 1 rows"),
         ({"validation_fraction": 1.5}, [[0, 1]], "validation_fraction: is 1.5"),
-        ({"coupling": "goodfellow"}, [[0, 1]], "coupling"),
+        ({"coupling": "goodfellow"}, [[0, 1]], "coupling: is for gaussian units, but the visible units are bernoulli"),
+        ({"visible": "gaussian", "binarize": "sample"}, [[0, 1]], "binarize: needs units with the values 0 and 1"),
         ({"visible": "gaussian", "coupling": "magic"}, [[0.5, 1]], "magic"),
         ({"n_threads": 0}, [[0, 1]], "n_threads: is 0, but must be 1 to 1024"),
         ({"random_state": -1}, [[0, 1]], "random_state is -1"),

@@ -56,7 +56,8 @@ fn outlines(all: &[Energies]) -> Option<Figure> {
     let has = |name: &str| all.iter().any(|e| e.name == name);
     let counts: Vec<String> = all.iter().map(|e| format!("{} {}", fixed(e.sorted.len() as f64, 0), e.name)).collect();
     let mut caption = format!(
-        "Free energies of {}. log p(v) = −F(v) − log Z, so likely rows are on the left. All curves should overlap.",
+        "Free energies F(v) of {}, by the stored model. log p(v) = −F(v) − log Z, so likely rows are on the left. All curves \
+         should overlap.",
         counts.join(", ")
     );
     if has(HELD_OUT) {

@@ -101,6 +101,12 @@ impl Binarizer {
     }
 }
 
+/// Whether 0 and 1 are states of a unit, so that binarised data fit it.
+pub fn takes_bits(unit: &dyn Unit<f64>) -> bool {
+    let mut site = vec![0.0; unit.width()];
+    unit.n_states().is_some() && unit.encode(0.0, &mut site) && unit.encode(1.0, &mut site)
+}
+
 /// Whether a unit has the states 0 and 1 and accepts values between them as probabilities, so that data can be binarised for it.
 pub fn takes_probabilities(unit: &dyn Unit<f64>) -> bool {
     let mut x = [0.0];

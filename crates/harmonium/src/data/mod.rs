@@ -30,7 +30,7 @@ mod write;
 pub use alphabet::Alphabet;
 pub use binarize::Binarize;
 use binarize::Binarizer;
-pub(crate) use binarize::takes_probabilities;
+pub(crate) use binarize::{takes_bits, takes_probabilities};
 pub use builtin::{BUILTINS, Builtin, find as find_builtin};
 pub use entropy::RowCounts;
 pub use memory::Memory;
@@ -72,6 +72,11 @@ pub trait Source: Send {
     /// The names of the columns, if they have names.
     fn names(&self) -> Option<&[String]> {
         None
+    }
+
+    /// The number of a column in the file, for messages; both are counted from 1.
+    fn file_column(&self, column: usize) -> usize {
+        column
     }
 
     /// What a user should know about how the file was read.

@@ -1,6 +1,6 @@
 //! Rows of a table as input of a model: (x − shift)/scale, binarised, in the columns of its visible units.
 
-use super::{Binarize, Binarizer, Preprocess, Source, takes_probabilities};
+use super::{Binarize, Binarizer, Preprocess, Source, takes_bits, takes_probabilities};
 use crate::advice::Advice;
 use crate::error::{Error, Result};
 use crate::lowered::LoweredLayer;
@@ -80,6 +80,11 @@ impl<'a> PreparedRows<'a> {
         if source.columns() != layer.sites() {
             return Err(Error::Columns { expected: layer.sites(), found: source.columns() });
         }
+        let wanted = binarize.filter(|rule| *rule != Binarize::None);
+        if wanted.is_some() && !takes_bits(layer.unit()) {
+            let problem = format!("needs units with the values 0 and 1, but the visible units are {}", layer.kind());
+            return Err(Error::Config { key: "data.binarize", problem });
+        }
         let binarizer = Binarizer::new(binarize, preprocess.binarize, layer.unit(), seed);
         Ok(PreparedRows { source, layer, preprocess, binarizer, missing: false, done: 0 })
     }
@@ -134,8 +139,12 @@ impl<'a> PreparedRows<'a> {
         (BLOCK_CELLS / self.layer.columns()).clamp(1, BLOCK_ROWS)
     }
 
-    /// Adds what to do about a value outside the domain.
+    /// Counts the column of a value outside the domain as the file does, and adds what to do about it.
     fn advised(&self, error: Error) -> Error {
+        let mut error = error;
+        if let Error::Domain { column, .. } = &mut error {
+            *column = self.source.file_column(*column);
+        }
         match error {
             Error::Domain { value, .. } if value.is_nan() => error.advise(&[Advice::MissingCells]),
             Error::Domain { value, .. } if value.is_finite() && takes_probabilities(self.layer.unit()) => {

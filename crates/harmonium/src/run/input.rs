@@ -140,7 +140,8 @@ impl Reader<'_> {
                         continue;
                     }
                     if !x.is_finite() {
-                        let problem = format!("data row {rows}, column {}: {x} is not a finite number", c + 1);
+                        let column = table.file_column(c + 1);
+                        let problem = format!("data row {rows}, column {column}: {x} is not a finite number");
                         return Err(Error::Data { path: name.into(), problem });
                     }
                     let before = x - mean[c];
