@@ -58,8 +58,8 @@ impl CommandOutput {
     }
 
     fn text(mut self) -> String {
-        if self.lines.iter().any(|line| line.1.contains(PLUS_MINUS)) {
-            self.lines.push((PLUS_MINUS.into(), harmonium_report::PLUS_MINUS_MEANS.into()));
+        if let Some(last) = self.lines.iter().rposition(|line| line.1.contains(PLUS_MINUS)) {
+            self.lines.insert(last + 1, (PLUS_MINUS.into(), harmonium_report::PLUS_MINUS_MEANS.into()));
         }
         let width = self.lines.iter().map(|l| l.0.chars().count()).max().unwrap_or(0);
         let mut text = self.title + "\n";
