@@ -250,8 +250,8 @@ impl Source for ParquetTable {
     }
 
     fn file_column(&self, column: usize) -> usize {
-        let fields = self.fields.iter().flat_map(|f| std::iter::repeat_n(f.leaf + 1, f.width()));
-        fields.skip(column.saturating_sub(1)).next().unwrap_or(column)
+        let mut fields = self.fields.iter().flat_map(|f| std::iter::repeat_n(f.leaf + 1, f.width()));
+        fields.nth(column.saturating_sub(1)).unwrap_or(column)
     }
 
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {

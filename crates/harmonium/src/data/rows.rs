@@ -140,8 +140,7 @@ impl<'a> PreparedRows<'a> {
     }
 
     /// Counts the column of a value outside the domain as the file does, and adds what to do about it.
-    fn advised(&self, error: Error) -> Error {
-        let mut error = error;
+    fn advised(&self, mut error: Error) -> Error {
         if let Error::Domain { column, .. } = &mut error {
             *column = self.source.file_column(*column);
         }
