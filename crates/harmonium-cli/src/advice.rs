@@ -38,7 +38,7 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
             "use --missing (train, evaluate) to sum over missing cells, or fill them with harmonium impute"
         }
         Advice::Binarize => "use --binarize threshold:T to turn values into 0 and 1",
-        Advice::VisibleKind(kind) => return format!("use --visible {kind} (accepts these values)").into(),
+        Advice::VisibleKind(kind) => return format!("use --visible {kind}").into(),
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
         Advice::ConvertFile => "convert the file to .npy",
         Advice::Resume => "continue with --resume",

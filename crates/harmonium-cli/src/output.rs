@@ -57,7 +57,10 @@ impl CommandOutput {
         }
     }
 
-    fn text(self) -> String {
+    fn text(mut self) -> String {
+        if let Some(last) = self.lines.iter().rposition(|line| line.1.contains(PLUS_MINUS)) {
+            self.lines.insert(last + 1, (PLUS_MINUS.into(), harmonium_report::PLUS_MINUS_MEANS.into()));
+        }
         let width = self.lines.iter().map(|l| l.0.chars().count()).max().unwrap_or(0);
         let mut text = self.title + "\n";
         for (label, line) in self.lines {
@@ -66,6 +69,9 @@ impl CommandOutput {
         text
     }
 }
+
+/// Before the error of a number.
+const PLUS_MINUS: &str = "±";
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 

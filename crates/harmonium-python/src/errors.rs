@@ -43,7 +43,7 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
         Advice::Binarize => {
             "use binarize='threshold:T' to turn values into 0 and 1, or visible='gaussian' for real numbers"
         }
-        Advice::VisibleKind(kind) => return format!("use visible='{kind}' (accepts these values)").into(),
+        Advice::VisibleKind(kind) => return format!("use visible='{kind}'").into(),
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
         Advice::ConvertFile => "convert the file to .npy",
         Advice::Resume => "continue with resume=True",

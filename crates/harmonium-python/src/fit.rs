@@ -76,6 +76,14 @@ impl Front for Listener<'_> {
                 "X has values between 0 and 1: they were binarised by {rule}. Set binarize='{rule}' to accept this, or \
                  binarize='none' to treat them as probabilities."
             ),
+            Note::NoEffect { key, because } => {
+                let with = |(key, value): &(&str, Option<String>)| match value {
+                    Some(value) => format!("with {}='{value}'", name(key)),
+                    None => format!("without {}", name(key)),
+                };
+                let because: Vec<String> = because.iter().map(with).collect();
+                format!("{} has no effect {}", name(key), because.join(" and "))
+            }
             Note::LargeOffsets(text) => text.clone(),
             _ => return,
         };

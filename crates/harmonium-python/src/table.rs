@@ -2,14 +2,17 @@
 
 use crate::errors::exception;
 use harmonium::data::{Binarize, PreparedRows, Preprocess, Source};
-use harmonium::{Error, LoweredLayer, Result};
+use harmonium::{Bits, Error, LoweredLayer, Result};
 use ndarray::Array2;
 use numpy::{PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A Python object with `shape` and `read(first, last)`, which gives rows as an array of f64.
+/// A Python object with `shape`, `read(first, last)`, which gives rows as an array of f64, and `array`: the rows as they are,
+/// if they are contiguous and aligned.
 pub struct ArrayTable {
+    array: Py<PyAny>,
     read: Py<PyAny>,
     rows: usize,
     columns: usize,
@@ -21,7 +24,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ArrayTable {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<ArrayTable> {
         let (rows, columns) = object.getattr("shape")?.extract()?;
-        Ok(ArrayTable { read: object.getattr("read")?.unbind(), rows, columns, failure: Arc::default() })
+        let (array, read) = (object.getattr("array")?.unbind(), object.getattr("read")?.unbind());
+        Ok(ArrayTable { array, read, rows, columns, failure: Arc::default() })
     }
 }
 
@@ -38,8 +42,9 @@ impl ArrayTable {
 
     /// The rows from the first on.
     pub fn source(&self) -> Box<dyn Source> {
-        let read = Python::attach(|py| self.read.clone_ref(py));
-        Box::new(Reader { read, rows: self.rows, columns: self.columns, done: 0, failure: self.failure.clone() })
+        let (array, read) = Python::attach(|py| (self.array.clone_ref(py), self.read.clone_ref(py)));
+        let (rows, columns, failure) = (self.rows, self.columns, self.failure.clone());
+        Box::new(Reader { array, read, rows, columns, done: 0, failure })
     }
 
     /// The rows as a layer sees them.
@@ -61,6 +66,7 @@ impl ArrayTable {
 }
 
 struct Reader {
+    array: Py<PyAny>,
     read: Py<PyAny>,
     rows: usize,
     columns: usize,
@@ -75,6 +81,17 @@ impl Source for Reader {
 
     fn rows(&self) -> Option<u64> {
         Some(self.rows as u64)
+    }
+
+    fn read_bits(&mut self, n: usize, values: [f64; 2]) -> Option<Bits> {
+        let (first, last) = (self.done, (self.done + n).min(self.rows));
+        let cells = first * self.columns..last * self.columns;
+        if cells.is_empty() {
+            return None;
+        }
+        let bits = Python::attach(|py| two_valued(self.array.bind(py), cells, self.columns, values))?;
+        self.done = last;
+        Some(bits)
     }
 
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
@@ -103,6 +120,24 @@ impl Source for Reader {
             }
         }
     }
+}
+
+/// Cells of an array of numbers as bits, looked at in place; none if a cell is not one of two values, or the array is of a type
+/// that is not listed here.
+fn two_valued(array: &Bound<PyAny>, cells: Range<usize>, columns: usize, values: [f64; 2]) -> Option<Bits> {
+    let mut bits = Bits::new(columns);
+    macro_rules! of_type {
+        ($($number:ty),*) => {
+            $(if let Ok(array) = array.extract::<PyReadonlyArray2<$number>>() {
+                let [low, high] = values.map(|x| x as $number);
+                let exact = [low as f64, high as f64] == values;
+                let cells = array.as_slice().ok().and_then(|all| all.get(cells)).filter(|_| exact)?;
+                return bits.push_cells(cells, [low, high]).then_some(bits);
+            })*
+        };
+    }
+    of_type!(u8, f64, f32, i64, i32, i8);
+    None
 }
 
 /// An owned copy of a vector of Python's, or none.

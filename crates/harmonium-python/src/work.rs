@@ -54,6 +54,9 @@ fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
 /// Products up to which work is done at once by the thread that asks: some milliseconds, less than waking others may take.
 const SMALL: f64 = 1e7;
 
+/// Products up to which nothing listens for Ctrl-C: some tens of milliseconds, which it may wait anyway.
+const SHORT: f64 = 1e9;
+
 /// The process that has worked first.
 static FIRST: OnceLock<u32> = OnceLock::new();
 
@@ -77,6 +80,9 @@ pub fn run<R: Send>(
     }
     let _ = FIRST.get_or_init(std::process::id);
     let pool = pool(threads)?;
+    if products <= SHORT {
+        return py.detach(|| pool.install(|| job(&stop)));
+    }
     let (ended, signal) = py.detach(|| {
         std::thread::scope(|scope| {
             let (sender, receiver) = channel::<()>();

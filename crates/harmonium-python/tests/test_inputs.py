@@ -1,5 +1,7 @@
 """Everything that rows can be, and what is refused by name."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -20,6 +22,29 @@ def test_types_and_orders_give_the_same_model(digits, dtype, order):
     assert found.model_ == expected.model_
     assert found.transform(digits.astype(np.float32)).dtype == np.float32
     assert found.transform(digits).dtype == np.float64
+
+
+@pytest.mark.parametrize("binarize", ["auto", "none", "sample", "threshold:0.3"])
+def test_rows_that_are_looked_at_in_place_are_rows_that_are_copied(binarize):
+    # Longer than a block: two-valued rows, then grey ones. Only C order is looked at in place.
+    X = (np.random.default_rng(0).random((20_000, 6)) < 0.4).astype(float)
+    X[-1000:] *= 0.7
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        in_place, copied = (quick(binarize=binarize, updates=20, epochs=None).fit(np.array(X, order=o)) for o in "CF")
+    assert in_place.model_ == copied.model_
+
+
+def test_spins_of_any_type_and_parts_of_arrays_give_the_same_model(digits):
+    spins = 2 * digits.astype(np.int8) - 1
+    expected = quick(visible="spin").fit(np.asfortranarray(spins))
+    wide = np.repeat(spins, 2, axis=1)
+    for X in (spins, spins.astype(np.int32), spins.astype(np.float32), wide[:, ::2], spins.astype(">f8")):
+        assert quick(visible="spin").fit(X).model_ == expected.model_
+    spins[3, 5] = 0
+    for X in (spins, np.asfortranarray(spins)):
+        with pytest.raises(ValueError, match="row 4, column 6: 0 is not"):
+            quick(visible="spin").fit(X)
 
 
 @pytest.mark.parametrize("container", [sp.csr_matrix, sp.csc_matrix, sp.lil_matrix, sp.coo_array, sp.csr_array])
@@ -53,6 +78,19 @@ def test_grey_values_are_binarised_with_a_warning_or_taken_for_probabilities(dig
 
 
 @pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"nesterov": True}, "nesterov has no effect with optimizer='adam'"),
+        ({"method": "cd", "n_chains": 7}, "n_chains has no effect with method='cd'"),
+        ({"sparsity_cost": 0.5}, "sparsity_cost has no effect without sparsity"),
+    ],
+)
+def test_parameters_without_effect_are_a_warning(digits, arguments, words):
+    with pytest.warns(UserWarning, match=words):
+        quick(**arguments).fit(digits)
+
+
+@pytest.mark.parametrize(
     "arguments, X, words",
     [
         ({}, [[0, 255]], "255 is not .*binarize='threshold:T'"),
@@ -67,7 +105,8 @@ def test_grey_values_are_binarised_with_a_warning_or_taken_for_probabilities(dig
         ({"early_stopping": True}, [[0, 1]], "early_stopping: needs held-out rows; give validation_data or validation_fraction"),
         ({"validation_fraction": 0.1}, [[0, 1]], "validation_fraction: 0.1 of 1 rows"),
         ({"validation_fraction": 1.5}, [[0, 1]], "validation_fraction: is 1.5"),
-        ({"coupling": "goodfellow"}, [[0, 1]], "coupling"),
+        ({"coupling": "goodfellow"}, [[0, 1]], "coupling: is for gaussian units, but the visible units are bernoulli"),
+        ({"visible": "gaussian", "binarize": "sample"}, [[0, 1]], "binarize: needs units with the values 0 and 1"),
         ({"visible": "gaussian", "coupling": "magic"}, [[0.5, 1]], "magic"),
         ({"n_threads": 0}, [[0, 1]], "n_threads: is 0, but must be 1 to 1024"),
         ({"random_state": -1}, [[0, 1]], "random_state is -1"),

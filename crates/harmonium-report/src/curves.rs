@@ -5,7 +5,8 @@ use crate::axis::Axis;
 use crate::curve_list::{Curve, Value, learning, of_measures};
 use crate::figure::{Figure, Section};
 use crate::plot::{Key, Layout, Plot};
-use crate::text::{count, number, short, shortened};
+use crate::text::{count, number, shortened};
+use crate::words::with_error;
 use harmonium::events::{Event, Progress, Reason};
 use harmonium::measure::Quantity;
 use std::collections::BTreeMap;
@@ -210,8 +211,9 @@ impl Line {
         let mut finite = self.points.iter().map(|p| p.1).filter(|y| y.is_finite());
         let single = finite.clone().count() == 1;
         let k = CLASSES.iter().position(|class| *class == self.class).filter(|_| single);
-        let error = self.error.map_or(String::new(), |e| format!(" ± {}", short(e)));
-        let label = format!("{name} {}{error}", number(finite.next_back().unwrap_or(f64::NAN)));
+        let last = finite.next_back().unwrap_or(f64::NAN);
+        let value = self.error.filter(|e| *e > 0.0).map_or_else(|| number(last), |e| with_error(last, e));
+        let label = format!("{name} {value}");
         Key { class: k.map_or(self.class, |k| DOTS[k]), label }
     }
 }

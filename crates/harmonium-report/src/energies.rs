@@ -6,6 +6,7 @@ use crate::figure::Figure;
 use crate::plot::{Key, Layout};
 use crate::text::{fixed, number};
 use crate::values::histogram;
+use crate::words::with_error;
 use ndarray::ArrayView2;
 
 /// Bins of the histogram.
@@ -56,7 +57,8 @@ fn outlines(all: &[Energies]) -> Option<Figure> {
     let has = |name: &str| all.iter().any(|e| e.name == name);
     let counts: Vec<String> = all.iter().map(|e| format!("{} {}", fixed(e.sorted.len() as f64, 0), e.name)).collect();
     let mut caption = format!(
-        "Free energies of {}. log p(v) = −F(v) − log Z, so likely rows are on the left. All curves should overlap.",
+        "Free energies F(v) of {}, by the stored model. log p(v) = −F(v) − log Z, so likely rows are on the left. All curves \
+         should overlap.",
         counts.join(", ")
     );
     if has(HELD_OUT) {
@@ -112,8 +114,7 @@ impl Energies {
         let variance = self.sorted.iter().map(|f| (f - mean).powi(2)).sum::<f64>() / (n - 1.0);
         let error = (variance / n).sqrt();
         if error.is_finite() && error > 0.0 {
-            let decimals = (1.0 - error.log10().floor()).clamp(0.0, 6.0) as usize;
-            format!("{} {} ± {}", self.name, fixed(mean, decimals), fixed(error, decimals))
+            format!("{} {}", self.name, with_error(mean, error))
         } else {
             format!("{} {}", self.name, number(mean))
         }

@@ -31,6 +31,7 @@ mod words;
 
 pub use compare::{Compared, Comparison, compare};
 pub use mixing::ChainTraces;
+pub use page::PLUS_MINUS_MEANS;
 pub use run::render_run;
 pub use words::{AdviceWords, UNKNOWN, Words, explanation, facts, headline, likelihood_in_words, with_error};
 

@@ -45,7 +45,7 @@ impl ColumnValues {
             (Axis::between(0.0, 1.0, of), self.caption(&caption, "Bars: 95 % binomial intervals."))
         } else {
             let ends = both.iter().flat_map(|(.., dots)| dots).flat_map(|d| [d.from, d.to]);
-            let x = Axis::around(ends, "mean ± standard deviation, in the data's units")?;
+            let x = Axis::around(ends, "mean and standard deviation, in the data's units")?;
             (x, self.caption("Mean of every column", "Bars: one standard deviation to each side."))
         };
         let y = Axis::names(self.names.iter().map(|n| shortened(n, 14)).collect());
@@ -105,8 +105,9 @@ impl ColumnValues {
         let difference = mean_square(&mut points.iter().map(|p| p.0 - p.1)).sqrt();
         let rows = 1.0 / self.data.nrows() as f64 + 1.0 / self.samples.nrows() as f64;
         let (name, title) = if covariances { ("covariances", "Covariances") } else { ("correlations", "Correlations") };
+        let which = if all_pairs(self.names.len()) > MAX_PAIRS { "a selection of " } else { "" };
         let caption = self
-            .caption(&format!("{title} of {} pairs of columns", fixed(found.len() as f64, 0)), ON_THE_LINE)
+            .caption(&format!("{title} of {which}{} pairs of columns", fixed(found.len() as f64, 0)), ON_THE_LINE)
             + &format!(
                 " Their root mean square difference is {}; with this few rows, {} would be expected from noise alone.",
                 short(difference),
@@ -185,10 +186,15 @@ fn changes(column: ArrayView1<f64>) -> bool {
     range(column.iter().copied()).is_some_and(|(lo, hi)| hi > lo)
 }
 
+/// Number of pairs of columns.
+fn all_pairs(columns: usize) -> usize {
+    columns * columns.saturating_sub(1) / 2
+}
+
 /// Pairs of columns of different sites: all, or evenly spread ones if there are many.
 fn pairs(columns: usize, width: usize) -> Vec<(usize, usize)> {
     let apart = |&(i, j): &(usize, usize)| i < j && i / width != j / width;
-    if columns * columns.saturating_sub(1) / 2 <= MAX_PAIRS {
+    if all_pairs(columns) <= MAX_PAIRS {
         return (0..columns).flat_map(|i| (0..columns).map(move |j| (i, j))).filter(apart).collect();
     }
     // Steps of the plastic number fill the square evenly (Roberts 2018), so that no column is preferred.

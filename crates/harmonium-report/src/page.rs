@@ -12,10 +12,16 @@ const PAGE: &str = include_str!("page.css");
 pub fn html(report: &ReportData, sections: &[Section]) -> String {
     let summary = report.verdict.map_or(String::new(), summary) + &paragraphs("note", report.notes);
     let sections: String = sections.iter().map(section).collect();
-    document(
-        &report.title,
-        &format!("{summary}{}{sections}{}", facts(&report.facts), configuration(report.config_toml)),
-    )
+    let body = format!("{summary}{}{sections}", facts(&report.facts));
+    document(&report.title, &format!("{body}{}{}", legend(&body), configuration(report.config_toml)))
+}
+
+/// What ± means, if it stands in a text.
+pub const PLUS_MINUS_MEANS: &str = "one standard error";
+
+/// A line that explains the ± of a page.
+fn legend(body: &str) -> String {
+    if body.contains('±') { format!("<p class=\"note\">±: {PLUS_MINUS_MEANS}.</p>\n") } else { String::new() }
 }
 
 /// An HTML document with this title and body. It is also well-formed XML, so tests can parse it.

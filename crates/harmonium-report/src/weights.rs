@@ -116,7 +116,8 @@ fn symmetric_scale(weights: &Array2<f64>) -> (f64, String) {
         return (1.0, " All weights are 0.".into());
     }
     if usual > 0.0 && largest > 1.3 * usual {
-        let text = format!(" Colours saturate at ±{}; the largest weight is {}.", number(usual), number(largest));
+        let text =
+            format!(" Colours saturate at weights of size {}; the largest is {}.", number(usual), number(largest));
         return (usual, text);
     }
     (largest, String::new())

@@ -273,7 +273,7 @@ fn every_measure_has_a_curve() {
     let page = case.with(html);
     assert_eq!(page.matches("<details").count(), 2, "measures and configuration are folded");
     assert!(!page.contains("Idle hidden units: none."));
-    assert!(page.contains("largest 40") && page.contains("5th 40") && page.contains("40 ± 0.25"));
+    assert!(page.contains("largest 40") && page.contains("5th 40") && page.contains("40.00 ± 0.25"));
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn columns_of_two_values_show_probabilities() {
         assert!(page.contains(words) && page.contains("95 % binomial intervals"), "{kind}");
         assert!(!page.contains("standard deviation"), "{kind}");
     }
-    assert!(case("gaussian", 4, "bernoulli", 3, 30).with(html).contains("mean ± standard deviation"));
+    assert!(case("gaussian", 4, "bernoulli", 3, 30).with(html).contains("mean and standard deviation"));
 }
 
 #[test]

@@ -71,15 +71,28 @@ impl<T: Real> Dataset<T> {
     pub fn push_known(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>, known: Option<&Bits>) {
         let before = self.len();
         self.states.push(layer, columns);
+        self.complete(before, known);
+    }
+
+    /// Appends rows of bits, of units with two states, all cells known, with weight 1.
+    pub(crate) fn push_bits(&mut self, layer: &LoweredLayer<T>, rows: Bits) {
+        let before = self.len();
+        self.states.push_bits(layer, rows);
+        self.complete(before, None);
+    }
+
+    /// Weights and known cells of the rows from `before` on.
+    fn complete(&mut self, before: usize, known: Option<&Bits>) {
+        let sites = self.states.sites();
         self.weights.resize(self.states.rows(), T::one());
         if known.is_some() && self.known.is_none() {
-            let mut all = Bits::new(layer.sites());
+            let mut all = Bits::new(sites);
             (0..before).for_each(|_| all.push(std::iter::repeat(true)));
             self.known = Some(all);
         }
         if let Some(all) = &mut self.known {
             let cell = |r: usize, i: usize| known.is_none_or(|k| k.get(r, i));
-            (0..columns.nrows()).for_each(|r| all.push((0..layer.sites()).map(|i| cell(r, i))));
+            (0..self.weights.len() - before).for_each(|r| all.push((0..sites).map(|i| cell(r, i))));
         }
     }
 

@@ -28,9 +28,13 @@ pub struct Setting {
     pub more: &'static str,
     /// Its default in words, where that depends on the data or is not a value; may be empty.
     pub usual: &'static str,
-    /// The training methods it belongs to; empty means all.
-    pub methods: &'static [&'static str],
+    /// The settings with which it has an effect: one of them must be one of the values, or be set if none is listed. Empty
+    /// means that it always has an effect.
+    pub only_with: &'static [OnlyWith],
 }
+
+/// A setting by its key, and values of it.
+pub type OnlyWith = (&'static str, &'static [&'static str]);
 
 /// The groups of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,7 +209,7 @@ fn schedules() -> Choices {
 /// A row with what most rows have.
 const fn row(key: &'static str, flag: &'static str, group: Group, takes: Takes, about: &'static str) -> Setting {
     let python = if flag.is_empty() { None } else { Some(flag) };
-    Setting { key, flag: python, python, group, takes, about, more: "", usual: "", methods: &[] }
+    Setting { key, flag: python, python, group, takes, about, more: "", usual: "", only_with: &[] }
 }
 
 impl Setting {
@@ -218,8 +222,8 @@ impl Setting {
     const fn more(self, more: &'static str) -> Setting {
         Setting { more, ..self }
     }
-    const fn only(self, methods: &'static [&'static str]) -> Setting {
-        Setting { methods, ..self }
+    const fn only_with(self, only_with: &'static [OnlyWith]) -> Setting {
+        Setting { only_with, ..self }
     }
 }
 
@@ -271,11 +275,11 @@ pub const SETTINGS: &[Setting] = &[
     row("train.method", "method", Group::Learning, Takes::Choice(methods), "How the negative phase is estimated")
         .usual("pcd; exact for very small models"),
     row("train.gibbs_steps", "gibbs-steps", Group::Learning, Takes::Whole(1, MANY), "Gibbs sweeps per update")
-        .python("gibbs_steps").only(&["pcd", "cd", "pt"]),
+        .python("gibbs_steps").only_with(&[("train.method", &["pcd", "cd", "pt"])]),
     row("train.chains", "chains", Group::Learning, Takes::Whole(1, MOST_UNITS), "Number of persistent chains")
-        .python("n_chains").only(&["pcd", "pt"]),
+        .python("n_chains").only_with(&[("train.method", &["pcd", "pt"])]),
     row("train.temperatures", "temperatures", Group::Learning, Takes::Whole(2, 1000), "Number of temperatures of parallel tempering")
-        .python("n_temperatures").only(&["pt"]),
+        .python("n_temperatures").only_with(&[("train.method", &["pt"])]),
     row("train.batch_size", "batch-size", Group::Learning, Takes::Whole(1, MOST_UNITS), "Rows per update").python("batch_size"),
     row("epochs", "epochs", Group::Learning, Takes::Number(Range::NotNegative), "Passes through the data, instead of updates")
         .usual("10 epochs or 10,000 updates, whichever is more"),
@@ -287,9 +291,10 @@ pub const SETTINGS: &[Setting] = &[
         .usual("cosine; constant if a learning rate is given"),
     row("train.optimizer.name", "optimizer", Group::Learning, Takes::Choice(optimizer_names), "Optimizer"),
     row("train.optimizer.momentum", "momentum", Group::Learning, Takes::Number(Range::BelowOne), "Momentum of sgd, or beta 1 of adam"),
-    row("train.optimizer.nesterov", "nesterov", Group::Learning, Takes::Switch(true), "Nesterov momentum (sgd)"),
+    row("train.optimizer.nesterov", "nesterov", Group::Learning, Takes::Switch(true), "Nesterov momentum (sgd)")
+        .only_with(&[("train.optimizer.name", &["sgd"])]),
     row("train.variance_rate", "variance-rate", Group::Learning, Takes::Number(Range::NotNegative), "Factor of the learning rate for log-variances of Gaussian units")
-        .python("variance_rate"),
+        .python("variance_rate").only_with(&[("model.visible", &["gaussian"]), ("model.hidden", &["gaussian"])]),
     row("train.centering", "no-centering", Group::Learning, Takes::Switch(false), "Centering (offsets that follow the means of the units)")
         .python("centering"),
     row("train.offset_rate", "", Group::Learning, Takes::Number(Range::BelowOne), "How fast the offsets follow the means"),
@@ -301,7 +306,7 @@ pub const SETTINGS: &[Setting] = &[
         .python("max_norm").usual("none"),
     row("train.penalty.sparsity", "sparsity", Group::Penalties, Takes::Number(Range::Finite), "Target for the mean activity of hidden units").usual("none"),
     row("train.penalty.sparsity_cost", "sparsity-cost", Group::Penalties, Takes::Number(Range::NotNegative), "Weight of the sparsity penalty")
-        .python("sparsity_cost").usual("0.1 with a sparsity target, else 0"),
+        .python("sparsity_cost").usual("0.1 with a sparsity target, else 0").only_with(&[("train.penalty.sparsity", &[])]),
     row("train.penalty.clip", "clip", Group::Penalties, Takes::Number(Range::Positive), "Clip the gradient to this norm").usual("none"),
     row("train.likelihood", "likelihood", Group::Run, Takes::Auto, "Measure the likelihood while training, exactly where that is cheap"),
     row("train.report_every", "report-every", Group::Run, Takes::Whole(1, MANY), "Updates between measurements").python("report_every"),
@@ -323,8 +328,10 @@ mod tests {
             };
             assert!(!SETTINGS[..k].iter().any(same), "{} is there twice", setting.key);
             assert!(setting.about.chars().count() <= 70, "{}: {}", setting.key, setting.about);
-            let known: Vec<&str> = methods().iter().map(|m| m.0).collect();
-            assert!(setting.methods.iter().all(|m| known.contains(m)), "{}", setting.key);
+            for (other, values) in setting.only_with {
+                let other = find(other).unwrap();
+                assert!(values.iter().all(|v| other.check_choice(v).is_ok()), "{}", setting.key);
+            }
             assert!(setting.python.is_none_or(|p| !p.contains('-')), "{}", setting.key);
         }
     }

@@ -58,6 +58,38 @@ impl Bits {
         }
     }
 
+    /// Appends whole rows of cells that are one of two values, the second as a set bit. If a cell is neither, or a row is
+    /// incomplete, returns false and appends nothing.
+    pub fn push_cells<V: Copy + PartialEq>(&mut self, cells: &[V], [low, high]: [V; 2]) -> bool {
+        let before = self.words.len();
+        if self.sites == 0 || !cells.len().is_multiple_of(self.sites) {
+            return false;
+        }
+        self.words.reserve(cells.len() / self.sites * Self::stride(self.sites));
+        for row in cells.chunks_exact(self.sites) {
+            let mut fits = true;
+            // Without branches, because half of them would be mispredicted on random bits.
+            for part in row.chunks(64) {
+                let mut word = 0;
+                for (i, x) in part.iter().enumerate() {
+                    word |= u64::from(*x == high) << i;
+                    fits &= (*x == low) | (*x == high);
+                }
+                self.words.push(word);
+            }
+            if !fits {
+                self.words.truncate(before);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Appends rows of as many bits.
+    pub(crate) fn append(&mut self, rows: &Bits) {
+        self.words.extend_from_slice(&rows.words);
+    }
+
     /// Bits per row.
     pub fn sites(&self) -> usize {
         self.sites
@@ -154,6 +186,17 @@ impl<T: Real> States<T> {
                 append(codes, new);
             }
             States::Real(all) => append(all, layer.decode(columns)),
+        }
+    }
+
+    /// Appends rows of bits, of units with two states.
+    pub(crate) fn push_bits(&mut self, layer: &LoweredLayer<T>, rows: Bits) {
+        match self {
+            States::Bits(bits) => bits.append(&rows),
+            _ => {
+                let n = rows.rows();
+                self.push(layer, States::Bits(rows).columns(layer.unit(), 0, n).view());
+            }
         }
     }
 
@@ -268,5 +311,31 @@ fn append<A: Clone>(all: &mut Array2<A>, new: Array2<A>) {
     } else {
         // Both have one column per site, so the shapes always fit.
         let _ = all.append(ndarray::Axis(0), new.view());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_of_two_values_are_the_bits_of_their_rows() {
+        for sites in [1, 63, 64, 65, 130] {
+            let cells: Vec<i8> = (0..3 * sites).map(|i| if i * i % 7 < 3 { 1 } else { -1 }).collect();
+            let (mut found, mut expected) = (Bits::new(sites), Bits::new(sites));
+            cells.chunks(sites).for_each(|row| expected.push(row.iter().map(|x| *x == 1)));
+            assert!(found.push_cells(&cells, [-1, 1]));
+            assert_eq!(found, expected, "{sites} sites");
+        }
+    }
+
+    #[test]
+    fn a_third_value_or_an_incomplete_row_appends_nothing() {
+        let mut bits = Bits::new(2);
+        assert!(bits.push_cells(&[0.0, 1.0], [0.0, 1.0]));
+        for cells in [&[0.0, 1.0, 1.0, 0.5][..], &[0.0, f64::NAN], &[1.0, 1.0, 1.0]] {
+            assert!(!bits.push_cells(cells, [0.0, 1.0]));
+        }
+        assert_eq!(bits.rows(), 1);
     }
 }

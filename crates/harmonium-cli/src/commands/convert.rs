@@ -67,8 +67,9 @@ impl Convert {
     pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let model = Model::read(&self.model)?;
         let (offset_v, offset_h) = self.new_offsets(&model, global)?;
-        let kind_v = with_coupling(model.file.rbm.visible().kind(), self.coupling.as_deref())?;
-        let kind_h = with_coupling(model.file.rbm.hidden().kind(), self.hidden_coupling.as_deref())?;
+        let kind_v = with_coupling("model.coupling", model.file.rbm.visible().kind(), self.coupling.as_deref())?;
+        let hidden = model.file.rbm.hidden().kind();
+        let kind_h = with_coupling("model.hidden_coupling", hidden, self.hidden_coupling.as_deref())?;
         let mut rbm = model.file.rbm.clone();
         rbm.rechart(kind_v, kind_h, offset_v.view(), offset_h.view())?;
         // Both models are the same distribution, so that only the constant in the energy changes log Z.
@@ -102,10 +103,11 @@ impl Convert {
 }
 
 /// The kind with its coupling changed; a kind without couplings refuses it by name.
-fn with_coupling(kind: &Kind, coupling: Option<&str>) -> harmonium::Result<Kind> {
+fn with_coupling(key: &'static str, kind: &Kind, coupling: Option<&str>) -> harmonium::Result<Kind> {
     let mut options = kind.options();
     options.extend(coupling.map(|c| ("coupling".into(), c.into())));
-    Kind::new(kind.name(), &options)
+    let problem = |_| format!("the units are {kind}, which have no coupling");
+    Kind::new(kind.name(), &options).map_err(|e| harmonium::Error::Config { key, problem: problem(e) })
 }
 
 /// ⟨v⟩ of the data, and ⟨h̄(v)⟩ over it.

@@ -4,6 +4,7 @@ use crate::advice;
 use crate::output::{one_line, say};
 use crate::progress::Meter;
 use harmonium::run::{Difference, Front, Note, Stage};
+use harmonium::settings;
 use std::sync::{Mutex, PoisonError};
 
 /// Prints notes and shows one bar at a time.
@@ -49,6 +50,11 @@ fn name(stage: Stage) -> &'static str {
     }
 }
 
+/// The option of a setting.
+fn option(key: &str) -> String {
+    settings::find(key).and_then(|s| s.flag).map_or_else(|| key.into(), |flag| format!("--{flag}"))
+}
+
 /// The kind of a note and its text.
 fn words(note: &Note) -> (&'static str, String) {
     let text = match note {
@@ -63,6 +69,14 @@ fn words(note: &Note) -> (&'static str, String) {
         Note::Sequences { letters, name, states } => {
             let name = name.map_or(String::new(), |name| format!(" ({name})"));
             format!("the rows are sequences over {letters}{name}: the visible units are potts with {states} states")
+        }
+        Note::NoEffect { key, because } => {
+            let with = |(key, value): &(&str, Option<String>)| match value {
+                Some(value) => format!("with {} {value}", option(key)),
+                None => format!("without {}", option(key)),
+            };
+            let because: Vec<String> = because.iter().map(with).collect();
+            format!("{} has no effect {}", option(key), because.join(" and "))
         }
         Note::ConstantRate => {
             "--lr given without --schedule: the rate stays constant (the default is a cosine decay)".into()

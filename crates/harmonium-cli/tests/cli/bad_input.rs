@@ -105,8 +105,12 @@ fn questions_without_an_answer_are_refused() {
     folder.model("wide.safetensors", &ModelFile::new(&rbm("bernoulli", 40, "bernoulli", 40, 1)));
     let exact = fails(&folder, "log-z wide.safetensors --method exact");
     assert!(exact.contains("wide.safetensors: the model is too large for exact enumeration"), "{exact}");
-    assert!(fails(&folder, "convert model.safetensors -o x --coupling cho").contains("no option 'coupling'"));
-    assert!(fails(&folder, "convert gaussian.safetensors -o x --hidden-coupling cho").contains("bernoulli units"));
+    assert!(
+        fails(&folder, "convert model.safetensors -o x --coupling cho").contains("--coupling: the units are bernoulli")
+    );
+    assert!(
+        fails(&folder, "convert gaussian.safetensors -o x --hidden-coupling cho").contains("the units are bernoulli")
+    );
     folder.table("huge.npy", array![[1e200, 0.0, 0.0]].view());
     assert!(fails(&folder, "evaluate gaussian.safetensors huge.npy").contains("data row 1: the result is inf"));
 }

@@ -40,17 +40,9 @@ fn data_that_needs_other_units_says_which() {
     folder.table("spins.npy", array![[1.0, -1.0], [-1.0, 1.0]].view());
     folder.table("codes.npy", array![[0.0, 3.0], [2.0, 1.0]].view());
     folder.table("reals.npy", array![[0.5, 3.25], [-2.0, 1.0]].view());
-    fails_with(
-        &folder,
-        "train spins.npy -o run",
-        "; use --visible spin (accepts these values), use --visible gaussian (accepts these values), or",
-    );
-    fails_with(
-        &folder,
-        "train codes.npy -o run",
-        "; use --visible gaussian (accepts these values), use --visible potts (accepts these values), or",
-    );
-    fails_with(&folder, "train reals.npy -o run", "; use --visible gaussian (accepts these values), or use --binarize");
+    fails_with(&folder, "train spins.npy -o run", "; use --visible spin, use --visible gaussian, or");
+    fails_with(&folder, "train codes.npy -o run", "; use --visible gaussian, use --visible potts, or");
+    fails_with(&folder, "train reals.npy -o run", "; use --visible gaussian, or use --binarize");
     fails_with(&folder, "train codes.npy -o run --visible potts --states 3", "is not");
 }
 
@@ -73,9 +65,12 @@ fn settings_that_make_no_sense() {
         ("--weights negative.npy", "weight 1 is -1"),
         ("--weights missing.npy", "missing.npy"),
         ("--standardize", "--standardize: needs continuous visible units"),
-        ("--coupling cho", "there is no option 'coupling'"),
-        ("--states 3", "there is no option 'states'"),
-        ("--hidden potts", "the number of states is missing"),
+        ("--coupling cho", "--coupling: is for gaussian units, but the visible units are bernoulli"),
+        ("--hidden-coupling cho", "--hidden-coupling: is for gaussian units, but the hidden units are bernoulli"),
+        ("--states 3", "--states: is for potts units, but the visible units are bernoulli"),
+        ("--visible gaussian --binarize sample", "--binarize: needs units with the values 0 and 1, but the visible"),
+        ("--visible spin --binarize threshold:0.5", "--binarize: needs units with the values 0 and 1, but the visible"),
+        ("--hidden potts", "--hidden-states: is missing; potts units need it"),
         ("--image 2x2", "--image: 2x2 has 4 pixels, but the data has 6 columns"),
         ("--init missing.safetensors", "missing.safetensors"),
         ("--init gaussian.safetensors", "6 columns, but the model has 3"),
@@ -87,6 +82,40 @@ fn settings_that_make_no_sense() {
     ] {
         fails_with(&folder, &format!("train data.npy -o run {options}"), words);
     }
+}
+
+#[test]
+fn columns_are_counted_as_in_the_file() {
+    let folder = Folder::new();
+    folder.file("table.csv", b"name,a,b\nx,0,1\ny,1,7\n");
+    fails_with(
+        &folder,
+        "train table.csv -o run",
+        "column 1: 'x' is not a number; leave the column out with --label-column",
+    );
+    fails_with(&folder, "train table.csv -o run --label-column name", "data row 2, column 3: 7 is not");
+    fails_with(&folder, "train table.csv -o run --columns b,a", "data row 2, column 3: 7 is not");
+}
+
+#[test]
+fn options_without_effect_are_noted() {
+    let folder = Folder::furnished();
+    for (options, words) in [
+        ("--nesterov", "note: --nesterov has no effect with --optimizer adam"),
+        ("--method cd --chains 7", "note: --chains has no effect with --method cd"),
+        (
+            "--variance-rate 0.1",
+            "note: --variance-rate has no effect with --visible bernoulli and with --hidden bernoulli",
+        ),
+        ("--sparsity-cost 0.1", "note: --sparsity-cost has no effect without --sparsity"),
+    ] {
+        let run = folder.run(&format!("train data.npy -o run --updates 1 {options}"));
+        assert!(run.code == 0 && run.err.contains(words), "{options}: {}", run.err);
+        fs::remove_dir_all(folder.path("run")).unwrap();
+    }
+    let run = folder
+        .run("train data.npy -o run --updates 1 --optimizer sgd --nesterov --method pcd --chains 7 --sparsity 0.1");
+    assert!(run.code == 0 && !run.err.contains("no effect"), "{}", run.err);
 }
 
 #[test]

@@ -114,6 +114,9 @@ class Table:
         # Only CSR gives blocks of rows quickly; converting copies the nonzero entries.
         self._X = X.tocsr() if hasattr(X, "tocsr") else X
         self.shape = tuple(int(n) for n in X.shape)
+        # Rows that the library can look at without a copy.
+        plain = isinstance(X, np.ndarray) and X.flags.c_contiguous and X.flags.aligned
+        self.array = (X.view(np.uint8) if X.dtype == bool else X) if plain else None
 
     def read(self, first, last):
         """Return rows ``first`` to ``last`` as a float64 array."""

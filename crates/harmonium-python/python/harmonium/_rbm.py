@@ -310,7 +310,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         >>> rbm.n_updates_
         20
         """
-        first = not hasattr(self, "model_")
+        first = not self.__sklearn_is_fitted__()
         X = checked(self, X, first)
         table = Table(X)
         listener = Listener(False, self.callbacks)
@@ -405,7 +405,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         return state
 
     def _fitted(self):
-        if not hasattr(self, "model_"):
+        if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit, or RBM.load a file.")
 
     def _rows(self, X):
@@ -413,7 +413,8 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         return checked(self, X, False), self.seed_
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "model_")
+        # Without model_, which reads the model back from the trainer.
+        return getattr(self, "_model", None) is not None or getattr(self, "_trainer", None) is not None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

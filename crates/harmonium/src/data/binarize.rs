@@ -88,10 +88,23 @@ impl Binarizer {
         }
     }
 
+    /// Whether the rule leaves these values as they are, whatever is drawn.
+    pub fn keeps(&self, values: [f64; 2]) -> bool {
+        let keeps = |rule: Binarize, x: f64, draw: f64| rule.cell(x, || draw) == x;
+        let draws = [f64::MIN_POSITIVE, 1.0 - f64::EPSILON];
+        self.rule.is_none_or(|rule| draws.iter().all(|draw| values.iter().all(|x| keeps(rule, *x, *draw))))
+    }
+
     /// The rule that was chosen from the data, if there is one.
     pub fn decided_by_data(&self) -> Option<Binarize> {
         self.rule.filter(|_| self.by_data)
     }
+}
+
+/// Whether 0 and 1 are states of a unit, so that binarised data fit it.
+pub fn takes_bits(unit: &dyn Unit<f64>) -> bool {
+    let mut site = vec![0.0; unit.width()];
+    unit.n_states().is_some() && unit.encode(0.0, &mut site) && unit.encode(1.0, &mut site)
 }
 
 /// Whether a unit has the states 0 and 1 and accepts values between them as probabilities, so that data can be binarised for it.

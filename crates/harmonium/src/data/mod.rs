@@ -30,7 +30,7 @@ mod write;
 pub use alphabet::Alphabet;
 pub use binarize::Binarize;
 use binarize::Binarizer;
-pub(crate) use binarize::takes_probabilities;
+pub(crate) use binarize::{takes_bits, takes_probabilities};
 pub use builtin::{BUILTINS, Builtin, find as find_builtin};
 pub use entropy::RowCounts;
 pub use memory::Memory;
@@ -43,6 +43,7 @@ pub use write::{Blocks, TableHead, WRITERS, Writer, write_table};
 
 use crate::advice::Advice;
 use crate::error::{Error, Result, shown};
+use crate::states::Bits;
 use ndarray::Array2;
 use std::io::Read;
 use std::path::Path;
@@ -73,8 +74,19 @@ pub trait Source: Send {
         None
     }
 
+    /// The number of a column in the file, for messages; both are counted from 1.
+    fn file_column(&self, column: usize) -> usize {
+        column
+    }
+
     /// What a user should know about how the file was read.
     fn note(&self) -> Option<String> {
+        None
+    }
+
+    /// The same rows as `read` gives next, as bits, if all of their cells are one of `values` (the second is a set bit) and the
+    /// source can read them faster so. `None` reads nothing.
+    fn read_bits(&mut self, _n: usize, _values: [f64; 2]) -> Option<Bits> {
         None
     }
 

@@ -249,6 +249,11 @@ impl Source for ParquetTable {
         Some(&self.names)
     }
 
+    fn file_column(&self, column: usize) -> usize {
+        let mut fields = self.fields.iter().flat_map(|f| std::iter::repeat_n(f.leaf + 1, f.width()));
+        fields.nth(column.saturating_sub(1)).unwrap_or(column)
+    }
+
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
         if self.done == self.rows {
             return Ok(None);

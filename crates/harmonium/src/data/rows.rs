@@ -1,6 +1,6 @@
 //! Rows of a table as input of a model: (x − shift)/scale, binarised, in the columns of its visible units.
 
-use super::{Binarize, Binarizer, Preprocess, Source, takes_probabilities};
+use super::{Binarize, Binarizer, Preprocess, Source, takes_bits, takes_probabilities};
 use crate::advice::Advice;
 use crate::error::{Error, Result};
 use crate::lowered::LoweredLayer;
@@ -80,6 +80,11 @@ impl<'a> PreparedRows<'a> {
         if source.columns() != layer.sites() {
             return Err(Error::Columns { expected: layer.sites(), found: source.columns() });
         }
+        let wanted = binarize.filter(|rule| *rule != Binarize::None);
+        if wanted.is_some() && !takes_bits(layer.unit()) {
+            let problem = format!("needs units with the values 0 and 1, but the visible units are {}", layer.kind());
+            return Err(Error::Config { key: "data.binarize", problem });
+        }
         let binarizer = Binarizer::new(binarize, preprocess.binarize, layer.unit(), seed);
         Ok(PreparedRows { source, layer, preprocess, binarizer, missing: false, done: 0 })
     }
@@ -107,8 +112,7 @@ impl<'a> PreparedRows<'a> {
 
     /// The next block; `None` at the end. A value outside the domain of the units is an error that names row and column.
     pub fn read(&mut self) -> Result<Option<Block>> {
-        let n = (BLOCK_CELLS / self.layer.columns()).clamp(1, BLOCK_ROWS);
-        let Some(mut values) = self.source.read(n)? else { return Ok(None) };
+        let Some(mut values) = self.source.read(self.block_rows())? else { return Ok(None) };
         let first = self.done + 1;
         self.done += values.nrows() as u64;
         let raw = self.missing.then(|| values.clone());
@@ -119,8 +123,27 @@ impl<'a> PreparedRows<'a> {
         Ok(Some(Block { first, values, columns, known, raw }))
     }
 
-    /// Adds what to do about a value outside the domain.
-    fn advised(&self, error: Error) -> Error {
+    /// The next block as bits, if its cells are the two states of the units, nothing changes them, and the source reads them
+    /// so; otherwise `None`, and `read` gives the block.
+    pub fn read_bits(&mut self) -> Option<Bits> {
+        let values = self.layer.two_values().filter(|values| self.binarizer.keeps(*values))?;
+        if self.preprocess.shift.is_some() || self.preprocess.scale.is_some() {
+            return None;
+        }
+        let rows = self.source.read_bits(self.block_rows(), values)?;
+        self.done += rows.rows() as u64;
+        Some(rows)
+    }
+
+    fn block_rows(&self) -> usize {
+        (BLOCK_CELLS / self.layer.columns()).clamp(1, BLOCK_ROWS)
+    }
+
+    /// Counts the column of a value outside the domain as the file does, and adds what to do about it.
+    fn advised(&self, mut error: Error) -> Error {
+        if let Error::Domain { column, .. } = &mut error {
+            *column = self.source.file_column(*column);
+        }
         match error {
             Error::Domain { value, .. } if value.is_nan() => error.advise(&[Advice::MissingCells]),
             Error::Domain { value, .. } if value.is_finite() && takes_probabilities(self.layer.unit()) => {

@@ -10,7 +10,9 @@ pub(super) const MEASURE: Measure = Measure {
         family: "free energy",
         title: "",
         unit: "nats per row",
-        about: "Mean free energy F(v) of the rows. Absolute values are meaningless, because log p(v) = −F(v) − log Z.",
+        about: "Mean free energy F(v) of the rows, as training computes it. log Z changes as well, so its level means nothing: \
+                log p(v) = −F(v) − log Z. With centering it differs by a constant from F(v) of the stored model, whose \
+                offsets are zero.",
         better: Better::Neither,
         mean_of_rows: true,
     }],

@@ -25,8 +25,8 @@ const MEAN: (Quantity, Quantity) = {
         "difference of means",
         "standard deviations",
         "Root mean square difference between the column means of the data and of samples, in standard deviations of the data. \
-         Samples are the persistent chains during training and chains started from data in evaluate. A model that fits comes \
-         down to what noise alone would give with this many rows and samples.",
+         Samples are the persistent chains while training, and chains started from data in an evaluation. A model that fits \
+         comes down to what noise alone would give with this many rows and samples.",
     );
     (seen, chance("mean_difference_by_chance", seen))
 };

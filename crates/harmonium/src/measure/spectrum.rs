@@ -21,8 +21,8 @@ const fn singular(name: &'static str, title: &'static str) -> Quantity {
         family: "weight spectrum",
         title,
         unit: "singular values",
-        about: "The five largest singular values of the weights, in the scale of the natural parameters. Large singular values \
-                are learned patterns; noise stays near the bottom.",
+        about: "The five largest singular values of the weights (of Gaussian units: divided by their scales). Large singular \
+                values are learned patterns; noise stays near the bottom.",
         better: Better::Neither,
         mean_of_rows: false,
     }

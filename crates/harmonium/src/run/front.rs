@@ -75,6 +75,13 @@ pub enum Note {
         /// Number of states.
         states: u64,
     },
+    /// A setting was asked for that changes nothing in this run.
+    NoEffect {
+        /// Its key.
+        key: &'static str,
+        /// The keys and values of the settings because of which; without a value those that are not set.
+        because: Vec<(&'static str, Option<String>)>,
+    },
     /// A learning rate was given without a schedule, and is constant.
     ConstantRate,
     /// The run goes on from a checkpoint.

@@ -94,7 +94,13 @@ impl Reader<'_> {
         let rows = PreparedRows::new(source, wide, preprocess, preprocess.binarize, seed).map_err(located)?;
         let mut rows = rows.with_missing(options.missing);
         let (mut packed, mut noted) = (Dataset::new(narrow), false);
-        while let Some(block) = rows.read().map_err(located)? {
+        loop {
+            if let Some(bits) = rows.read_bits() {
+                packed.push_bits(narrow, bits);
+                self.front.progress(Stage::Rows, rows.done(), rows.rows());
+                continue;
+            }
+            let Some(block) = rows.read().map_err(located)? else { break };
             if let Some(rule) = rows.decided_by_data().filter(|_| !noted) {
                 noted = true;
                 self.front.note(&Note::Binarized { path: path.into(), rule });
@@ -134,7 +140,8 @@ impl Reader<'_> {
                         continue;
                     }
                     if !x.is_finite() {
-                        let problem = format!("data row {rows}, column {}: {x} is not a finite number", c + 1);
+                        let column = table.file_column(c + 1);
+                        let problem = format!("data row {rows}, column {column}: {x} is not a finite number");
                         return Err(Error::Data { path: name.into(), problem });
                     }
                     let before = x - mean[c];

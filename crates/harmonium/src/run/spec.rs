@@ -243,14 +243,20 @@ impl RowWeights {
 impl ModelSpec {
     /// The visible and the hidden kind.
     pub fn kinds(&self) -> Result<(Kind, Kind)> {
-        let options = |coupling: &Option<String>, states: Option<u64>| -> Options {
-            let coupling = coupling.clone().map(|c| ("coupling".to_string(), c));
-            coupling.into_iter().chain(states.map(|q| ("states".to_string(), q.to_string()))).collect()
+        let visible = Units {
+            keys: ["model.visible", "model.coupling", "model.states"],
+            name: &self.visible,
+            options: [("coupling", self.coupling.clone()), ("states", self.states.map(|q| q.to_string()))],
         };
-        let named = |key| move |e: Error| Error::Config { key, problem: e.to_string() };
-        let visible = Kind::new(&self.visible, &options(&self.coupling, self.states));
-        let hidden = Kind::new(&self.hidden, &options(&self.hidden_coupling, self.hidden_states));
-        Ok((visible.map_err(named("model.visible"))?, hidden.map_err(named("model.hidden"))?))
+        let hidden = Units {
+            keys: ["model.hidden", "model.hidden_coupling", "model.hidden_states"],
+            name: &self.hidden,
+            options: [
+                ("coupling", self.hidden_coupling.clone()),
+                ("states", self.hidden_states.map(|q| q.to_string())),
+            ],
+        };
+        Ok((visible.kind()?, hidden.kind()?))
     }
 
     /// Sets the kinds and their options.
@@ -260,6 +266,46 @@ impl ModelSpec {
         (self.visible, self.hidden) = (visible.name().into(), hidden.name().into());
         (self.coupling, self.hidden_coupling) = (get(visible, "coupling"), get(hidden, "coupling"));
         (self.states, self.hidden_states) = (states(visible), states(hidden));
+    }
+}
+
+/// The units of one layer: their kind's name and its options, with their keys.
+struct Units<'a> {
+    keys: [&'static str; 3],
+    name: &'a str,
+    options: [(&'static str, Option<String>); 2],
+}
+
+impl Units<'_> {
+    /// The kind; an option that is missing or belongs to other units is named by its key.
+    fn kind(&self) -> Result<Kind> {
+        let given = |without: &str| -> Options {
+            let some = self.options.iter().filter(|(name, _)| *name != without);
+            some.filter_map(|(name, value)| Some((name.to_string(), value.clone()?))).collect()
+        };
+        Kind::new(self.name, &given("")).map_err(|error| {
+            let fits = |name: &str| Kind::new(self.name, &given(name)).is_ok();
+            for (key, (name, value)) in self.keys[1..].iter().zip(&self.options) {
+                match value {
+                    Some(value) if fits(name) => return self.not_for(key, name, value),
+                    // Whatever its value would be.
+                    None if Kind::new(self.name, &[(name.to_string(), "2".to_string())].into()).is_ok() => {
+                        return Error::Config { key, problem: format!("is missing; {} units need it", self.name) };
+                    }
+                    _ => (),
+                }
+            }
+            Error::Config { key: self.keys[0], problem: error.to_string() }
+        })
+    }
+
+    /// The error for an option of other units.
+    fn not_for(&self, key: &'static str, name: &str, value: &str) -> Error {
+        let options: Options = [(name.to_string(), value.to_string())].into();
+        let kinds: Vec<&str> = Kind::LIST.iter().map(|k| k.0).filter(|k| Kind::new(k, &options).is_ok()).collect();
+        let layer = self.keys[0].trim_start_matches("model.");
+        let problem = format!("is for {} units, but the {layer} units are {}", kinds.join(" and "), self.name);
+        Error::Config { key, problem }
     }
 }
 

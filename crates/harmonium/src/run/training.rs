@@ -54,7 +54,9 @@ impl Request<'_> {
     pub fn open(&self, front: &dyn Front) -> Result<Opened> {
         let asked = self.asked()?;
         let Some(output) = &self.output else {
-            return Ok(Opened::Ready(Box::new(Run::prepare(None, &asked, self, front)?)));
+            let run = Run::prepare(None, &asked, self, front)?;
+            self.note_no_effect(&run.spec, front);
+            return Ok(Opened::Ready(Box::new(run)));
         };
         let (mut dir, content) = RunDir::open(output)?;
         let refused = |problem: &str, advice: &[Advice]| {
@@ -83,10 +85,30 @@ impl Request<'_> {
             return Ok(Opened::Ready(Box::new(Run::prepare(Some(dir), &asked, self, front)?)));
         }
         let run = Run::prepare(Some(dir), &asked, self, front)?;
+        self.note_no_effect(&run.spec, front);
         if lookup(&self.asked, "train.lr").is_some() && lookup(&self.asked, "train.schedule").is_none() {
             front.note(&Note::ConstantRate);
         }
         Ok(Opened::Ready(Box::new(run)))
+    }
+
+    /// Reports settings that were asked for, are not the default, and change nothing in this run.
+    fn note_no_effect(&self, spec: &Spec, front: &dyn Front) {
+        let Ok(all) = Table::try_from(spec) else { return };
+        for setting in settings::SETTINGS.iter().filter(|s| !s.only_with.is_empty()) {
+            let asked = lookup(&self.asked, setting.key);
+            if asked.is_none() || asked == Spec::default_of(setting.key).as_ref() {
+                continue;
+            }
+            let value = |key| lookup(&all, key).map(|v| v.as_str().map_or_else(|| v.to_string(), String::from));
+            let found: Vec<_> = setting.only_with.iter().map(|(key, _)| (*key, value(key))).collect();
+            let holds = |((_, values), (_, found)): (&settings::OnlyWith, &(&str, Option<String>))| {
+                found.as_deref().is_some_and(|found| values.is_empty() || values.contains(&found))
+            };
+            if !setting.only_with.iter().zip(&found).any(holds) {
+                front.note(&Note::NoEffect { key: setting.key, because: found });
+            }
+        }
     }
 
     /// Continues a finished run if more updates are asked for than it has done.

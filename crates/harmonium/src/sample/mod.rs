@@ -111,7 +111,7 @@ impl SampleOptions<'_> {
     fn check(&self) -> Result<()> {
         let fail = |key, problem: String| Err(Error::Config { key, problem });
         if self.n == 0 {
-            return fail("n", "is 0, but at least one row must be drawn".into());
+            return fail("n", "is 0, but must be at least 1 row".into());
         }
         if self.thin == 0 {
             return fail("thin", "is 0, but must be at least 1 sweep".into());

@@ -100,7 +100,10 @@ impl TextTable {
         let cell = super::shown(&String::from_utf8_lossy(cell));
         match found {
             Cell::Missing => self.refuse(format!("{place}: the value is missing")).advise(&[Advice::MissingCells]),
-            _ => self.refuse(format!("{place}: '{cell}' is not a number")),
+            _ => {
+                let advice = [Advice::LeaveOutColumn, Advice::ChooseColumns];
+                self.refuse(format!("{place}: '{cell}' is not a number")).advise(&advice)
+            }
         }
     }
 
@@ -120,6 +123,11 @@ impl Source for TextTable {
 
     fn names(&self) -> Option<&[String]> {
         self.names.as_deref()
+    }
+
+    fn file_column(&self, column: usize) -> usize {
+        let place = |places: &Vec<Option<u32>>| places.iter().position(|p| p.is_some_and(|p| p as usize + 1 == column));
+        self.places.as_ref().and_then(place).map_or(column, |c| c + 1)
     }
 
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
