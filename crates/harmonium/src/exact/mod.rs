@@ -6,6 +6,7 @@
 pub mod budget;
 mod cholesky;
 mod enumerate;
+mod factors;
 mod gaussian;
 
 pub use budget::MOST_STATES_LOG2;
