@@ -1,0 +1,48 @@
+//! log Z ≥ log Σ exp(−F(v)) over distinct visible states: what has been seen is there. No estimate below it can be right, and no
+//! mean log probability of discrete rows is positive.
+
+use crate::lowered::LoweredLayer;
+use crate::math::log_sum_exp;
+use crate::real::Real;
+use crate::states::States;
+use std::collections::BTreeMap;
+
+/// States that a run has seen.
+pub(crate) struct Seen<'a, T> {
+    /// Measured rows with their free energies.
+    pub rows: Vec<(&'a States<T>, &'a [f64])>,
+    /// The persistent chains.
+    pub persistent: Option<&'a States<T>>,
+}
+
+impl<'a, T: Real> Seen<'a, T> {
+    /// The `n` rows of lowest free energy, those of equal energy once.
+    pub fn deepest(&self, n: usize) -> Vec<(&'a States<T>, usize)> {
+        let each = |(states, energies): &(&'a States<T>, &'a [f64])| {
+            let states = *states;
+            energies.iter().enumerate().map(move |(r, f)| (*f, states, r)).collect::<Vec<_>>()
+        };
+        let mut all: Vec<(f64, &States<T>, usize)> = self.rows.iter().flat_map(each).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all.dedup_by(|a, b| a.0 == b.0);
+        all.into_iter().take(n).map(|(_, states, r)| (states, r)).collect()
+    }
+}
+
+/// The bound of these states with their free energies; none if the units are not finite.
+pub(super) fn log_z_at_least<T: Real>(layer: &LoweredLayer<T>, seen: &[(&States<T>, &[f64])]) -> Option<f64> {
+    layer.unit().n_states()?;
+    let mut distinct = BTreeMap::new();
+    // Between states (grey values) −F is below its largest value at a state.
+    let mut largest = f64::NEG_INFINITY;
+    for (states, energies) in seen {
+        let codes = states.codes();
+        for (r, f) in energies.iter().enumerate() {
+            match &codes {
+                Some(codes) => _ = distinct.insert(codes.row(r).to_vec(), -f),
+                None => largest = largest.max(-f),
+            }
+        }
+    }
+    Some(log_sum_exp(distinct.values().copied()).max(largest))
+}
