@@ -86,6 +86,11 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
+    /// Whether the likelihood is measured during the run: early stopping needs it.
+    pub(super) fn measures_likelihood(&self) -> bool {
+        self.likelihood || self.early_stop.is_some()
+    }
+
     /// Updates between two estimates of the likelihood: a multiple of those between measurements, not fewer than a hundred, and
     /// about thirty estimates in a run at most, so that each of them is worth its work.
     pub(super) fn likelihood_every(&self) -> u64 {

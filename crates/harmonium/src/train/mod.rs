@@ -82,7 +82,7 @@ impl<T: Real> Trainer<T> {
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
         let work = Work::new(&rbm, &lowered);
         let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(lowered)?);
-        let tracker = match config.likelihood && !monitor.is_exact() && monitor.reports_likelihood() {
+        let tracker = match config.measures_likelihood() && !monitor.is_exact() && monitor.reports_likelihood() {
             true => Some(LogZTracker::new(&rbm, config.rows_between_likelihoods(), key)?),
             false => None,
         };

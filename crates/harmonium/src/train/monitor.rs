@@ -30,7 +30,7 @@ const TERMS: f64 = 1e5;
 const EXACT_PART: f64 = 0.1;
 const EXACT_PART_STOPPING: f64 = 0.5;
 /// Cost of a term of an enumeration, in weights visited by an update.
-const WEIGHTS_PER_TERM: f64 = 5.0;
+const WEIGHTS_PER_TERM: f64 = 4.0;
 /// Exact likelihoods of a run at least; otherwise it is estimated more often.
 const FEWEST_EXACT: f64 = 20.0;
 /// Chains that are watched for their autocorrelation, and sweeps that they are watched for.
@@ -82,7 +82,7 @@ impl<T: Real> Monitor<T> {
             reported: true,
             valid_rows: valid.as_ref().map_or(0, Dataset::len),
             valid: valid.filter(|v| !v.is_empty()).as_ref().map(sample),
-            exact_every: exact_every(config, lowered).filter(|_| config.likelihood),
+            exact_every: exact_every(config, lowered).filter(|_| config.measures_likelihood()),
             terms: (TERMS_PER_WEIGHT * lowered.weights().len() as f64).max(TERMS)
                 * if config.early_stop.is_some() { 4.0 } else { 1.0 },
             watch_every: watch_every(config),
@@ -270,4 +270,24 @@ fn measures(cx: &Context, log_z: Option<(f64, Option<f64>)>) -> Measures {
     measures.log_likelihood = log_z.map(|z| cx.log_jacobian - measures.free_energy - z.0);
     measures.log_likelihood_std_err = log_z.and_then(|z| z.1);
     measures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Rbm;
+    use crate::units::Kind;
+
+    /// Beside 200 updates of 100 rows and 100 chains: every measurement up to 2¹⁶ states of 100 columns, then fewer, then none.
+    /// Early stopping depends on it and pays more.
+    #[test]
+    fn exact_likelihoods_are_measured_as_often_as_they_are_cheap() {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let every = |hidden: usize, early_stop: Option<u64>| {
+            let rbm: Rbm<f32> = Rbm::new(kind.clone(), 100, kind.clone(), hidden).unwrap();
+            exact_every(&TrainConfig { early_stop, ..TrainConfig::default() }, &rbm.lower())
+        };
+        assert_eq!([16, 17, 23].map(|m| every(m, None)), [Some(200), Some(600), None]);
+        assert_eq!([16, 18, 23].map(|m| every(m, Some(10))), [Some(200), Some(200), None]);
+    }
 }

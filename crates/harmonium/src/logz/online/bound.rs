@@ -16,8 +16,8 @@ pub(crate) struct Seen<'a, T> {
 }
 
 impl<'a, T: Real> Seen<'a, T> {
-    /// The `n` rows of lowest free energy, those of equal energy once.
-    pub fn deepest(&self, n: usize) -> Vec<(&'a States<T>, usize)> {
+    /// The `n` rows of lowest free energy, and `n` others at equal distances in the order of energies; rows of equal energy once.
+    pub fn deepest_and_others(&self, n: usize) -> Vec<(&'a States<T>, usize)> {
         let each = |(states, energies): &(&'a States<T>, &'a [f64])| {
             let states = *states;
             energies.iter().enumerate().map(move |(r, f)| (*f, states, r)).collect::<Vec<_>>()
@@ -25,7 +25,9 @@ impl<'a, T: Real> Seen<'a, T> {
         let mut all: Vec<(f64, &States<T>, usize)> = self.rows.iter().flat_map(each).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
         all.dedup_by(|a, b| a.0 == b.0);
-        all.into_iter().take(n).map(|(_, states, r)| (states, r)).collect()
+        let others = all.len().saturating_sub(n);
+        let spread = (0..n.min(others)).map(|k| n + k * others / n.min(others));
+        (0..n.min(all.len())).chain(spread).map(|k| (all[k].1, all[k].2)).collect()
     }
 }
 
@@ -45,4 +47,29 @@ pub(super) fn log_z_at_least<T: Real>(layer: &LoweredLayer<T>, seen: &[(&States<
         }
     }
     Some(log_sum_exp(distinct.values().copied()).max(largest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Rbm;
+    use crate::units::Kind;
+    use ndarray::array;
+
+    #[test]
+    fn distinct_states_count_once_and_deep_rows_come_first() {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let rbm: Rbm<f64> = Rbm::new(kind.clone(), 2, kind, 3).unwrap();
+        let lowered = rbm.lower();
+        let layer = lowered.visible();
+        let one = States::of(layer, array![[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]].view());
+        let two = States::of(layer, array![[1.0, 1.0]].view());
+        let (energies, other) = ([-1.0, -2.0, -1.0], [-5.0]);
+        let seen = Seen { rows: vec![(&one, &energies[..]), (&two, &other[..])], persistent: None };
+        let bound = log_z_at_least(layer, &seen.rows).unwrap();
+        assert!((bound - (1f64.exp() + 2f64.exp() + 5f64.exp()).ln()).abs() < 1e-12);
+        let rows: Vec<(bool, usize)> =
+            seen.deepest_and_others(1).into_iter().map(|(s, r)| (std::ptr::eq(s, &two), r)).collect();
+        assert_eq!(rows, [(true, 0), (false, 1)]);
+    }
 }

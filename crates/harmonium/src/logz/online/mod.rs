@@ -49,8 +49,12 @@ const STEPS: (f64, f64) = (5.0, 1000.0);
 const SPREAD: f64 = 0.25;
 const HOPELESS: f64 = 2.0;
 /// Fewest and most temperatures of an anchor, and its chains.
-const TEMPERATURES: (usize, usize) = (200, 800);
+const TEMPERATURES: (usize, usize) = (50, 800);
 const ANNEALED: usize = 32;
+/// Temperatures for which a tracker that is lost does not wait any longer.
+const ENOUGH: usize = 80;
+/// Pilot chains of an anchor: paths are short, and the modes are searched anyway.
+const PILOTS: Pilots = Pilots { chains: ANNEALED, steps: 30, rounds: 1, cautious: false };
 /// Target gap between the mean log weights of both directions of an anchor, in nats.
 const ANCHOR_GAP: f64 = 4.0;
 /// The fraction of the gap that counts as error: with a large gap few paths decide, and all may have missed the same mode.
@@ -61,11 +65,16 @@ const SETTLE: u64 = 10;
 const LARGE: f64 = 0.3;
 /// Error of an anchor from which on its chains are not used, because they cover too few modes.
 const LOOSE: f64 = 2.0;
-/// Deepest rows, and persistent chains, from which modes are searched, and rows that are remembered for it at most.
-const STARTS: usize = 16;
+/// Deepest rows, and other rows, and persistent chains from which modes are searched, and rows that are remembered for it at
+/// most.
+const STARTS: usize = 20;
 const REMEMBERED: usize = 2 * modes::MOST;
 /// Fewest and most temperatures from a mode to the model.
 const NEAR: (f64, f64) = (20.0, 200.0);
+/// What an error is multiplied by, and its smallest value in nats: an error from a dozen paths is often too small, and errors of
+/// successive points are not independent.
+const CAUTION: f64 = 1.25;
+const LEAST_ERROR: f64 = 0.1;
 /// The fraction of the difference between two estimates that counts as error: two errors then cover either.
 const DIFFERENCE: f64 = 0.5;
 /// Independent samples that the chains are worth when they are counted.
@@ -142,7 +151,7 @@ impl<T: Real> LogZTracker<T> {
     pub fn follow(&mut self, rbm: &Rbm<T>, seen: &Seen<T>, update: u64) -> Result<Option<Estimate>> {
         let (key, state) = (self.key.step(update), &mut self.state);
         state.credit += PART * self.rows;
-        let starts = ALL + 2 * STARTS + REMEMBERED;
+        let starts = ALL + 3 * STARTS + REMEMBERED;
         let check = modes::price(starts, NEAR.0 as usize);
         let affordable = (state.credit - check).min(PART * self.rows).max(0.0) / STEP_ROWS;
         let steps = (state.pace / SPREAD).clamp(STEPS.0, STEPS.1).min(affordable).floor();
@@ -152,9 +161,10 @@ impl<T: Real> LogZTracker<T> {
             // The pace decays, so that a line is tried again after a while.
             (state.lost, state.pace) = (true, 0.7 * state.pace);
         }
-        let price = anchor_rows(self.state.temperatures);
-        if (self.state.lost || self.estimate().std_err > LARGE) && self.state.credit >= price + check {
-            self.anchor(rbm, seen.persistent, key)?;
+        if (self.state.lost || self.estimate().std_err > LARGE)
+            && let Some(temperatures) = affordable_temperatures(self.state.credit - check, self.state.temperatures)
+        {
+            self.anchor(rbm, seen.persistent, temperatures, key)?;
         }
         if self.state.lost || self.state.credit < check {
             return Ok(None);
@@ -197,14 +207,14 @@ impl<T: Real> LogZTracker<T> {
             both.value = least;
         }
         self.adopt(&lowered, &found, both, inside, key);
-        Ok(Some(both))
+        Ok(Some(Estimate { std_err: (CAUTION * both.std_err).hypot(LEAST_ERROR), ..both }))
     }
 
     /// The states from which modes are searched: the tracker's chains first.
     fn starts(&self, lowered: &LoweredModel<T>, seen: &Seen<T>) -> States<T> {
         let mut from: Vec<(&States<T>, usize)> = (0..ALL).map(|r| (&self.state.chains, r)).collect();
         from.extend((0..self.state.near.rows()).map(|r| (&self.state.near, r)));
-        from.extend(seen.deepest(STARTS));
+        from.extend(seen.deepest_and_others(STARTS));
         from.extend(seen.persistent.iter().flat_map(|p| (0..p.rows().min(STARTS)).map(move |r| (*p, r))));
         gathered(lowered, &from)
     }
@@ -263,8 +273,13 @@ impl<T: Real> LogZTracker<T> {
 
     /// Anneals from independent units, and replaces the chains if that has the smaller error. The number of temperatures of the
     /// next anchor follows from the gap between both directions.
-    fn anchor(&mut self, rbm: &Rbm<T>, persistent: Option<&States<T>>, key: Key) -> Result<()> {
-        let temperatures = self.state.temperatures;
+    fn anchor(
+        &mut self,
+        rbm: &Rbm<T>,
+        persistent: Option<&States<T>>,
+        temperatures: usize,
+        key: Key,
+    ) -> Result<()> {
         let (state, found) = anchored(rbm, persistent, temperatures, key)?;
         let (credit, pace) = (self.state.credit - anchor_rows(temperatures), self.state.pace);
         let temperatures = state.temperatures;
@@ -344,7 +359,14 @@ fn gathered<T: Real>(lowered: &LoweredModel<T>, rows: &[(&States<T>, usize)]) ->
 /// Cost of an anchor in products of a row with the weights: for each chain and temperature one per direction and half for the
 /// rest, for both directions, pilots included.
 fn anchor_rows(temperatures: usize) -> f64 {
-    2.5 * (ANNEALED * (2 * temperatures + 200)) as f64
+    2.5 * (ANNEALED * (2 * temperatures + 3 * PILOTS.steps)) as f64
+}
+
+/// Temperatures of an anchor that `credit` pays for: those wanted, or fewer, but not fewer than enough.
+fn affordable_temperatures(credit: f64, wanted: usize) -> Option<usize> {
+    let most = (credit - anchor_rows(0)) / (anchor_rows(1) - anchor_rows(0));
+    let most = if most > 0.0 { most as usize } else { 0 };
+    (most >= wanted.min(ENOUGH)).then(|| wanted.min(most))
 }
 
 /// Chains annealed to a model, and its log Z.
@@ -355,13 +377,13 @@ fn anchored<T: Real>(
     key: Key,
 ) -> Result<(Online<T>, Estimate)> {
     let on_sweeps = |_| ();
-    let mut path = Path::new(Box::new(Cpu::new(rbm.lower())?), 2, Pilots::FEW, key, &on_sweeps);
+    let mut path = Path::new(Box::new(Cpu::new(rbm.lower())?), 2, PILOTS, key, &on_sweeps);
     let found = match persistent.filter(|p| p.rows() > 0) {
         None => there_and_back(&mut path, ANNEALED, temperatures, key),
         Some(rows) => {
             let one = there_and_back(&mut path, ANNEALED / 2, temperatures, key);
             let key = key.of(Purpose::Near);
-            path.lean(rows, Pilots { rounds: 1, ..Pilots::FEW }, key);
+            path.lean(rows, PILOTS, key);
             larger(one, there_and_back(&mut path, ANNEALED / 2, temperatures, key))
         }
     };
@@ -440,11 +462,9 @@ mod tests {
     use crate::model::Layer;
     use crate::units::Kind;
 
-    /// Two modes: 100 fair coins, and most of them 1 with ten hidden units on, of e⁵ times the mass. Annealing without fields finds
-    /// the coins alone; with persistent chains in the other mode the anchor finds both.
-    #[test]
-    fn anchors_find_mass_at_the_persistent_chains_and_elsewhere() {
-        let (n, m, w, more): (usize, usize, f64, f64) = (100, 10, 4.0, 5.0);
+    /// 100 fair coins, and most of them 1 with ten hidden units on, of e^more times the mass; and log Z.
+    fn two_modes(more: f64) -> (Rbm<f64>, f64) {
+        let (n, m, w): (usize, usize, f64) = (100, 10, 4.0);
         let kind = Kind::new("bernoulli", &Default::default()).unwrap();
         let both = n as f64 * (0.5 * (1.0 + w.exp())).ln();
         let hidden = ndarray::Array2::from_elem((1, m), (more - both) / m as f64);
@@ -455,7 +475,15 @@ mod tests {
         )
         .unwrap();
         let exact = Exact::new(&rbm).unwrap().log_z();
-        let ones = States::of(rbm.lower().visible(), ndarray::Array2::ones((16, n)).view());
+        (rbm, exact)
+    }
+
+    /// Two modes: 100 fair coins, and most of them 1 with ten hidden units on, of e⁵ times the mass. Annealing without fields finds
+    /// the coins alone; with persistent chains in the other mode the anchor finds both.
+    #[test]
+    fn anchors_find_mass_at_the_persistent_chains_and_elsewhere() {
+        let (rbm, exact) = two_modes(5.0);
+        let ones = States::of(rbm.lower().visible(), ndarray::Array2::ones((16, 100)).view());
         for seed in 0..5 {
             let key = Key::root(seed);
             let (state, found) = anchored(&rbm, Some(&ones), 400, key).unwrap();
@@ -464,5 +492,40 @@ mod tests {
             let (alone, _) = anchored(&rbm, None, 400, key).unwrap();
             assert!(alone.log_z[0] < exact - 4.0, "the other mode was found without the chains, so this tests nothing");
         }
+    }
+
+    /// The same two modes. The tracker has the coins alone, and one row that was seen lies in the other mode: the estimate has
+    /// both, and chains are moved to where the mass is.
+    #[test]
+    fn a_row_in_a_mode_without_chains_is_enough_to_find_its_mass() {
+        let (rbm, exact) = two_modes(5.0);
+        let lowered = rbm.lower();
+        let rows = States::of(lowered.visible(), ndarray::Array2::ones((1, 100)).view());
+        let mut tracker = LogZTracker::new(&rbm, 1e6, Key::root(3)).unwrap();
+        assert!(tracker.estimate().value < exact - 4.0);
+        let energies = tracker.backend.free_energy(&rows).to_vec();
+        let seen = Seen { rows: vec![(&rows, &energies[..])], persistent: None };
+        let found = tracker.follow(&rbm, &seen, 100).unwrap();
+        if let Some(z) = found {
+            assert!((z.value - exact).abs() <= 2.0 * z.std_err, "{z:?}, exact {exact}");
+        }
+        let ones = |s: &States<f64>| s.values(lowered.visible()).rows().into_iter().filter(|r| r.sum() > 80.0).count();
+        assert!(ones(&tracker.state.chains) > ALL / 2);
+        // From then on the chains have it.
+        let z = tracker.follow(&rbm, &seen, 200).unwrap().unwrap();
+        assert!((z.value - exact).abs() <= 2.0 * z.std_err && z.std_err < 1.0, "{z:?}, exact {exact}");
+    }
+
+    /// A tracker whose number is below what was seen reports nothing.
+    #[test]
+    fn an_estimate_below_what_was_seen_is_not_reported() {
+        let (rbm, exact) = two_modes(0.0);
+        let lowered = rbm.lower();
+        let rows = States::of(lowered.visible(), ndarray::Array2::ones((1, 100)).view());
+        let mut tracker = LogZTracker::new(&rbm, 1e6, Key::root(3)).unwrap();
+        let energies = [-(exact + 20.0)];
+        let seen = Seen { rows: vec![(&rows, &energies[..])], persistent: None };
+        assert_eq!(tracker.follow(&rbm, &seen, 100).unwrap(), None);
+        assert!(tracker.state.lost);
     }
 }

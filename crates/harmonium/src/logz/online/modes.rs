@@ -17,8 +17,10 @@ use crate::states::States;
 use ndarray::{Array1, Array2, ArrayView1, Axis, concatenate};
 
 /// Most modes whose mass is estimated, and paths for each.
-pub(super) const MOST: usize = 6;
-pub(super) const PATHS: usize = 16;
+pub(super) const MOST: usize = 8;
+pub(super) const PATHS: usize = 12;
+/// Cost of one temperature for all paths of a mode: 2.5 each, and as much again, because batches this small are slow.
+const ANNEALING: f64 = 2.0 * 2.5 * PATHS as f64;
 /// Mean-field rounds at most, and the change of a mean at which they end.
 const ROUNDS: usize = 30;
 const USUAL_ROUNDS: f64 = 8.0;
@@ -65,7 +67,7 @@ pub(super) enum Row {
 /// Cost in products of a row with the weights, with as many mean-field rounds as usual. Dense products count twice.
 pub(super) fn price(starts: usize, temperatures: usize) -> f64 {
     let paths = (MOST * PATHS) as f64;
-    2.5 * paths * temperatures as f64 + 4.0 * USUAL_ROUNDS * (starts as f64 + paths)
+    MOST as f64 * ANNEALING * temperatures as f64 + 4.0 * USUAL_ROUNDS * (starts as f64 + paths)
 }
 
 /// The modes that lead from `starts`, the first `tracked` of which are samples, and the mass of their basins.
@@ -83,7 +85,7 @@ pub(super) fn masses<T: Real>(
     let mut path = Path::between(base(lowered, &modes[0]), backend, 2, &on_sweeps);
     let betas = path.schedule(temperatures);
     let (mut columns, mut weights) = (Vec::new(), Vec::new());
-    let mut work = points.work + 2.5 * (modes.len() * PATHS * temperatures) as f64;
+    let mut work = points.work + ANNEALING * (modes.len() * temperatures) as f64;
     for (k, mode) in modes.iter().enumerate() {
         let key = key.of(Purpose::Near).step(k as u64);
         path.set_units(base(lowered, mode));
