@@ -148,7 +148,8 @@ fn main() -> Result<()> {
             for (setting, lr, gibbs_steps) in [("old", 0.005, 1), ("slow", 0.001, 5)] {
                 let name = format!("{} {setting} {seed}", set.name);
                 let wanted = only.as_ref().is_none_or(|only| name.starts_with(only.as_str()));
-                let missing = !set.files[0].starts_with("builtin:") && !Path::new(&path(&folder, set.files[0])).exists();
+                let missing =
+                    !set.files[0].starts_with("builtin:") && !Path::new(&path(&folder, set.files[0])).exists();
                 if !wanted || missing || done.lines().any(|l| l.starts_with(&format!("{name},"))) {
                     continue;
                 }
@@ -247,7 +248,7 @@ fn live(case: &Case, folder: &str) -> Result<String> {
 
 /// Names of the criteria that are compared with the exact likelihood of the test rows; a larger number is better.
 const CRITERIA: [&str; 5] =
-    ["likelihood", "pseudo-likelihood", "reconstruction", "gap of free energies", "moments of chains"];
+    ["likelihood", "pseudo-likelihood", "reconstruction", "gap of free energies", "covariances of chains"];
 
 /// One line: the case, the update that was kept, exact test likelihood of it, of the best update and of the last, and what each
 /// criterion would have lost against the best.
@@ -281,7 +282,7 @@ fn stop(case: &Case, folder: &str) -> Result<String> {
                 valid.pseudo_log_likelihood.unwrap_or(f64::NAN),
                 -valid.reconstruction_error,
                 -more("free_energy_gap"),
-                -more("moment_error"),
+                -more("covariance_difference"),
             ];
             points.push((measured.update, test_likelihood(trainer.rbm())?, criteria));
         }

@@ -269,7 +269,8 @@ impl<T: Real> Trainer<T> {
         let persistent = self.chains();
         let Some(tracker) = &mut self.tracker else { return Ok(None) };
         let seen = Seen { rows: self.monitor.complete(looked), persistent: persistent.as_ref() };
-        Ok(tracker.follow(&self.rbm, &seen, self.update)?.filter(|e| e.std_err <= LARGEST_ERROR))
+        let last = self.update >= self.config.updates;
+        Ok(tracker.follow(&self.rbm, &seen, self.update, last)?.filter(|e| e.std_err <= LARGEST_ERROR))
     }
 
     /// Remembers the model if the held-out rows have never been more likely. Without a likelihood nothing is judged: other

@@ -32,7 +32,7 @@ const EXACT_PART_STOPPING: f64 = 0.5;
 /// Cost of a term of an enumeration, in weights visited by an update.
 const WEIGHTS_PER_TERM: f64 = 4.0;
 /// Exact likelihoods of a run at least; otherwise it is estimated more often.
-const FEWEST_EXACT: f64 = 20.0;
+const FEWEST_EXACT: f64 = 15.0;
 /// Chains that are watched for their autocorrelation, and sweeps that they are watched for.
 const WATCHED: usize = 32;
 const SWEEPS: u64 = 64;

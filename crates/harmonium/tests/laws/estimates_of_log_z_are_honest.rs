@@ -155,7 +155,7 @@ fn run_of_20(config: TrainConfig) -> Trainer<f32> {
     Trainer::new(config, rbm, data, None).unwrap()
 }
 
-/// What is reported is within 4 of its own errors and 0.3 nats of the exact likelihood at the end, after it has grown.
+/// What is reported is within 3 of its own errors and half a nat of the exact likelihood at the end, after it has grown.
 #[test]
 fn the_likelihood_reported_while_training_is_that_of_the_model() {
     for seed in 0..3 {
@@ -168,7 +168,7 @@ fn the_likelihood_reported_while_training_is_that_of_the_model() {
         let exact = -last.free_energy - Exact::new(trainer.rbm()).unwrap().log_z();
         let (ours, error) = (last.log_likelihood.unwrap(), last.log_likelihood_std_err.unwrap());
         assert!(ours > baseline + 0.1, "something was learned: {ours} against {baseline}");
-        assert!((ours - exact).abs() <= (4.0 * error).min(0.3), "{ours} ± {error}, exact {exact}");
+        assert!((ours - exact).abs() <= (3.0 * error).min(0.5), "{ours} ± {error}, exact {exact}");
     }
 }
 
@@ -199,7 +199,7 @@ fn the_likelihood_of_a_run_that_does_not_mix_is_right_or_not_reported() {
     let plain: Rbm<f32> = Rbm::new(kind("bernoulli"), 9, kind("bernoulli"), 16).unwrap();
     let data = Dataset::from_values(plain.lower().visible(), rows.view()).unwrap();
     let rbm = initial_model(&kind("bernoulli"), &kind("bernoulli"), 16, &data, true, 0).unwrap();
-    let config = TrainConfig { updates: 4000, report_every: 200, ..TrainConfig::default() };
+    let config = TrainConfig { updates: 8000, report_every: 400, ..TrainConfig::default() };
     let mut trainer = Trainer::new(config, rbm, data, None).unwrap();
     trainer.estimate_likelihood().unwrap();
     let mut reported = 0;
