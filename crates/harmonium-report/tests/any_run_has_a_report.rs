@@ -364,7 +364,7 @@ fn recoveries_and_early_stopping_are_marked_and_described() {
     let mut case = case("bernoulli", 4, "bernoulli", 3, 5);
     let reason = "the gradient was <not> finite".to_string();
     case.events.push(Event::Recovered { update: 320, back_to: 300, reason, rate_factor: 0.5 });
-    case.events.push(Event::Finished { update: 1950, reason: Reason::EarlyStop, kept: 900 });
+    case.events.push(Event::Finished { update: 1950, reason: Reason::EarlyStop, kept: 900, kept_by: None });
     case.check();
     let page = case.with(html);
     assert!(page.contains("Update 320: the gradient was &lt;not&gt; finite; training went back to update 300"));

@@ -57,7 +57,20 @@ pub enum Event {
         reason: Reason,
         /// The update whose model was kept.
         kept: u64,
+        /// By what it was chosen, with early stopping; none if it is the last because no likelihood could be measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept_by: Option<KeptBy>,
     },
+}
+
+/// Why early stopping kept a model: no other measured model makes the held-out rows more likely.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptBy {
+    /// Mean log likelihood of the held-out rows in nats per row.
+    pub valid_log_likelihood: f64,
+    /// Its standard error, if it is an estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub std_err: Option<f64>,
 }
 
 /// Why a run ended.

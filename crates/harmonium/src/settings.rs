@@ -299,7 +299,7 @@ pub const SETTINGS: &[Setting] = &[
         .python("centering"),
     row("train.offset_rate", "", Group::Learning, Takes::Number(Range::BelowOne), "How fast the offsets follow the means"),
     row("train.early_stop", "early-stop", Group::Learning, Takes::WholeOr(1, MANY, "10"), "Stop after N measurements without improvement on held-out rows")
-        .python("early_stopping").usual("off; N is 10 if left out").more("The best model is kept. Needs held-out rows."),
+        .python("early_stopping").usual("off; N is 10 if left out").more("The likelihood of the held-out rows decides, and the best model is kept."),
     row("train.penalty.l1", "l1", Group::Penalties, Takes::Number(Range::NotNegative), "L1 penalty: weight of the sum of |W|"),
     row("train.penalty.l2", "l2", Group::Penalties, Takes::Number(Range::NotNegative), "Weight decay: weight of half the sum of W²"),
     row("train.penalty.max_norm", "max-norm", Group::Penalties, Takes::Number(Range::Positive), "Largest norm of a hidden unit's weights")

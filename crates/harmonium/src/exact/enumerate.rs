@@ -1,9 +1,10 @@
 //! log Z = log Σ_x exp(−F(x)) over every state x of the cheaper layer.
 //!
 //! States are visited in blocks that differ in the first few sites only. The contribution of those sites to the input of the
-//! other layer is tabulated once, so that a state costs one addition and one Γ per column. Blocks are grouped in shards of fixed
+//! other layer is tabulated once, so that a state costs one addition and one Γ per column, or less: see [`factors`]. Blocks are grouped in shards of fixed
 //! size: threads process shards, sums are taken in shard order, and the bits do not depend on the number of threads.
 
+use super::factors::{self, Factors};
 use super::{MOST_STATES_LOG2, Progress};
 use crate::error::{Error, Result};
 use crate::lowered::{LoweredModel, Pass};
@@ -165,10 +166,13 @@ struct Walk<'a> {
     /// ⟨η, T⟩ of those, and what they add to the inputs of the other layer.
     low_weight: Vec<f64>,
     low_input: Array2<f64>,
+    /// The other layer as a product of factors, if it is finite.
+    factors: Option<Factors>,
     blocks: u64,
 }
 
 struct Scratch {
+    factors: factors::Scratch,
     base: Vec<f64>,
     input: Vec<f64>,
     log_weights: Vec<f64>,
@@ -188,13 +192,15 @@ impl<'a> Walk<'a> {
         }
         let low_weight = low.rows().into_iter().map(|x| log_weight(pass, 0, &x.to_vec())).collect();
         let low_input = low.dot(&pass.weights.slice(s![..low.ncols(), ..])).as_standard_layout().into_owned();
+        let factors = Factors::new(pass.to.unit(), pass.to.eta(), &low_input);
         let blocks = (q as u64).pow((sites - low_sites) as u32);
-        Walk { pass, low, low_weight, low_input, blocks }
+        Walk { pass, low, low_weight, low_input, factors, blocks }
     }
 
     fn scratch(&self) -> Scratch {
         let m = self.pass.to.columns();
-        Scratch { base: vec![0.0; m], input: vec![0.0; m], log_weights: vec![0.0; self.low.nrows()] }
+        let factors = factors::Scratch::default();
+        Scratch { factors, base: vec![0.0; m], input: vec![0.0; m], log_weights: vec![0.0; self.low.nrows()] }
     }
 
     /// All blocks in at most `most` contiguous ranges of fixed extent.
@@ -220,14 +226,21 @@ impl<'a> Walk<'a> {
                 scratch.base.iter_mut().zip(row).for_each(|(b, w)| *b += x * w);
             }
         }
+        for (out, low_weight) in scratch.log_weights.iter_mut().zip(&self.low_weight) {
+            *out = low_weight + high_weight;
+        }
+        let factors = self.factors.as_ref();
+        if factors.is_some_and(|f| f.add_log_norms(&scratch.base, &mut scratch.factors, &mut scratch.log_weights)) {
+            return &scratch.log_weights;
+        }
         let (unit, eta) = (self.pass.to.unit(), self.pass.to.eta());
         let width = scratch.input.len();
         let lows = self.low_input.as_slice().unwrap_or_default().chunks_exact(width);
-        for ((out, low_weight), low) in scratch.log_weights.iter_mut().zip(&self.low_weight).zip(lows) {
+        for (out, low) in scratch.log_weights.iter_mut().zip(lows) {
             for ((input, base), low) in scratch.input.iter_mut().zip(&scratch.base).zip(low) {
                 *input = base + low;
             }
-            *out = low_weight + high_weight + unit.log_norm(eta, &scratch.input);
+            *out += unit.log_norm(eta, &scratch.input);
         }
         &scratch.log_weights
     }

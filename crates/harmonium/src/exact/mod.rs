@@ -6,6 +6,7 @@
 pub mod budget;
 mod cholesky;
 mod enumerate;
+mod factors;
 mod gaussian;
 mod rounding;
 

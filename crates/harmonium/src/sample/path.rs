@@ -187,6 +187,11 @@ impl<'a, T: Real> Path<'a, T> {
         self.restore_base(self.base_of(eta))
     }
 
+    /// Sets the base to independent units with these natural parameters, visible and hidden.
+    pub fn set_units(&mut self, eta: [Array2<T>; 2]) {
+        self.restore_base(self.base_of(eta));
+    }
+
     fn base_of(&self, eta: [Array2<T>; 2]) -> Base<T> {
         let layers = [self.backend.lowered().visible(), self.backend.lowered().hidden()];
         let log_z = layers.iter().zip(&eta).take(self.layers).map(|(s, eta)| log_norm(s, eta)).sum();

@@ -39,6 +39,9 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64,
     if let Some(best) = &state.best {
         metadata.insert("best.update".into(), text(&best.update));
         metadata.insert("best.score".into(), text(&best.score.to_bits()));
+        if let Some(error) = best.std_err {
+            metadata.insert("best.std_err".into(), text(&error.to_bits()));
+        }
     }
     if let Some(online) = &state.online {
         metadata.insert("online.lost".into(), text(&u64::from(online.lost)));
@@ -69,6 +72,7 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64,
         chains_tensor(&mut out, "online", &online.chains);
         out.numbers("online.log_z", &[online.log_z.len()], online.log_z.iter().copied());
         bytes_tensor(&mut out, "online.model", &ModelFile::new(&online.rbm).to_bytes());
+        chains_tensor(&mut out, "online.near", &online.near);
     }
     for (name, gradient) in optimizer.iter().zip(&state.optimizer) {
         for (part, m) in ["1", "2", "3"].iter().zip(gradient.parts()) {
@@ -124,6 +128,10 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
         false => None,
         true => Some(Best {
             score: f64::from_bits(number("best.score")?),
+            std_err: match metadata.contains_key("best.std_err") {
+                true => Some(f64::from_bits(number("best.std_err")?)),
+                false => None,
+            },
             update: number("best.update")?,
             rbm: lowered(&tensors, "best", like)?,
         }),
@@ -159,6 +167,7 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
             Err(_) => None,
             Ok(rows) => Some(Online {
                 chains: chains(&rows, like.visible())?,
+                near: chains(&tensor(&tensors, "online.near")?, like.visible())?,
                 rbm: lowered(&tensors, "online.model", like)?,
                 log_z: finite(&tensors, "online.log_z")?,
                 shared: f64::from_bits(number("online.shared")?),

@@ -86,17 +86,28 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// Updates between two estimates of the likelihood: as between measurements, but not fewer than a hundred.
-    pub(super) fn likelihood_every(&self) -> u64 {
-        self.report_every.saturating_mul(100u64.div_ceil(self.report_every))
+    /// Whether the likelihood is measured during the run: early stopping needs it.
+    pub(super) fn measures_likelihood(&self) -> bool {
+        self.likelihood || self.early_stop.is_some()
     }
 
-    /// Products of a row with the weights that the updates in between are about: two for a row of the batch, three for a chain
-    /// that makes one sweep, and as much as 200 rows for the passes over the weights themselves.
-    pub(super) fn rows_between_likelihoods(&self) -> f64 {
+    /// Updates between two estimates of the likelihood: a multiple of those between measurements, not fewer than a hundred, and
+    /// about thirty estimates in a run at most, so that each of them is worth its work.
+    pub(super) fn likelihood_every(&self) -> u64 {
+        let least = 100.max(self.updates / 30);
+        self.report_every.saturating_mul(least.div_ceil(self.report_every))
+    }
+
+    /// Products of a row with the weights that an update is about: two for a row of the batch, three for a chain that makes one
+    /// sweep, and as much as 200 rows for the passes over the weights themselves.
+    pub(super) fn rows_per_update(&self) -> f64 {
         let chain = (2 * self.gibbs_steps + 1) as f64;
-        let update = 2.0 * self.batch_size as f64 + chain * self.chains as f64 + 200.0;
-        update * self.likelihood_every() as f64
+        2.0 * self.batch_size as f64 + chain * self.chains as f64 + 200.0
+    }
+
+    /// The same for the updates between two estimates.
+    pub(super) fn rows_between_likelihoods(&self) -> f64 {
+        self.rows_per_update() * self.likelihood_every() as f64
     }
 
     /// Updates that pass once through `rows` rows.

@@ -21,15 +21,16 @@ use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::estimate::{self, Estimator};
-use crate::events::{Event, Flow, Observer, Progress, Reason};
+use crate::events::{Event, Flow, KeptBy, Observer, Progress, Reason};
+use crate::exact::Exact;
 use crate::logz::Estimate;
-use crate::logz::online::LogZTracker;
+use crate::logz::online::{LogZTracker, Seen};
 use crate::model::{Gradient, Rbm};
 use crate::optimize::{self, Optimizer};
 use crate::real::Real;
 use crate::rng::{Key, Purpose, shuffled};
 use crate::states::States;
-use monitor::Monitor;
+use monitor::{LookedAt, Monitor};
 use ndarray::Array1;
 use state::{Best, State};
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ use update::{Trouble, Work};
 /// Updates between snapshots of the state.
 pub const SNAPSHOT_EVERY: u64 = 50;
 /// Largest standard error of an estimated likelihood that is reported, in nats.
-const LARGEST_ERROR: f64 = 8.0;
+const LARGEST_ERROR: f64 = 3.0;
 /// Failed updates that are mended before a run gives up.
 pub const MOST_FAILURES: u32 = 8;
 
@@ -84,7 +85,7 @@ impl<T: Real> Trainer<T> {
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
         let work = Work::new(&rbm, &lowered);
         let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(lowered)?);
-        let tracker = match config.likelihood && !monitor.is_exact() && monitor.reports_likelihood() {
+        let tracker = match config.measures_likelihood() && !monitor.is_exact() && monitor.reports_likelihood() {
             true => Some(LogZTracker::new(&rbm, config.rows_between_likelihoods(), key)?),
             false => None,
         };
@@ -198,8 +199,8 @@ impl<T: Real> Trainer<T> {
                 flow = observer.on(&Event::Progress(progress));
             }
         };
-        let kept = self.keep_best(reason);
-        observer.on(&Event::Finished { update: self.update, reason, kept });
+        let (kept, kept_by) = self.keep_best(reason);
+        observer.on(&Event::Finished { update: self.update, reason, kept, kept_by });
         Ok(reason)
     }
 
@@ -243,11 +244,24 @@ impl<T: Real> Trainer<T> {
         }
     }
 
+    /// Estimates the likelihood also where it could be exact, so that a study can compare both.
+    pub fn estimate_likelihood(&mut self) -> Result<()> {
+        self.monitor.never_exact();
+        self.tracker = Some(LogZTracker::new(&self.rbm, self.config.rows_between_likelihoods(), self.key)?);
+        Ok(())
+    }
+
     fn measure(&mut self) -> Result<Progress> {
         let per_epoch = self.config.updates_per_epoch(self.data.len());
+        let looked = self.monitor.look(self.backend.as_mut(), self.update)?;
+        let log_z = match self.monitor.is_exact_at(self.update).then(|| Exact::new(&self.rbm)) {
+            Some(Ok(exact)) => Some((exact.log_z(), None)),
+            Some(Err(Error::NotNormalisable(_))) => None,
+            Some(Err(error)) => return Err(error),
+            None => self.follow(&looked)?.map(|z| (z.value, Some(z.std_err))),
+        };
         let chains = self.estimator.chains();
-        let online = self.follow()?;
-        let mut progress = self.monitor.measure(&self.rbm, self.backend.as_mut(), self.update, chains, online)?;
+        let mut progress = self.monitor.measure(&looked, self.backend.as_mut(), self.update, chains, log_z);
         progress.update = self.update;
         progress.epoch = self.update as f64 / per_epoch as f64;
         progress.learning_rate = self.learning_rate();
@@ -256,22 +270,26 @@ impl<T: Real> Trainer<T> {
     }
 
     /// log Z of the model as it is, if it is estimated along the run and not too often.
-    fn follow(&mut self) -> Result<Option<Estimate>> {
+    fn follow(&mut self, looked: &LookedAt) -> Result<Option<Estimate>> {
         let every = self.config.likelihood_every();
         if !self.update.is_multiple_of(every) && self.update < self.config.updates {
             return Ok(None);
         }
         let persistent = self.chains();
         let Some(tracker) = &mut self.tracker else { return Ok(None) };
-        Ok(tracker.follow(&self.rbm, persistent.as_ref(), self.update)?.filter(|e| e.std_err <= LARGEST_ERROR))
+        let seen = Seen { rows: self.monitor.complete(looked), persistent: persistent.as_ref() };
+        let last = self.update >= self.config.updates;
+        Ok(tracker.follow(&self.rbm, &seen, self.update, last)?.filter(|e| e.std_err <= LARGEST_ERROR))
     }
 
-    /// Remembers the model if the held-out rows have never been better.
+    /// Remembers the model if the held-out rows have never been more likely. Without a likelihood nothing is judged: other
+    /// measures rank models differently.
     fn judge(&mut self, progress: &Progress) {
         let Some(valid) = &progress.valid else { return };
-        let score = monitor::score(valid);
+        let Some(score) = valid.log_likelihood else { return };
         if self.best.as_ref().is_none_or(|b| score > b.score) {
-            self.best = Some(Best { score, update: self.update, rbm: self.rbm.clone() });
+            let std_err = valid.log_likelihood_std_err;
+            self.best = Some(Best { score, std_err, update: self.update, rbm: self.rbm.clone() });
             self.waited = 0;
         } else {
             self.waited += 1;
@@ -282,15 +300,15 @@ impl<T: Real> Trainer<T> {
         self.config.early_stop.is_some_and(|patience| self.waited >= patience)
     }
 
-    /// With early stopping the best model is the result; returns the update it is from.
-    fn keep_best(&mut self, reason: Reason) -> u64 {
+    /// With early stopping the best model is the result; returns the update it is from, and by what it was chosen.
+    fn keep_best(&mut self, reason: Reason) -> (u64, Option<KeptBy>) {
         match &self.best {
             Some(best) if self.config.early_stop.is_some() && reason != Reason::Interrupted => {
                 self.rbm = best.rbm.clone();
                 self.backend.follow(&mut self.rbm, None);
-                best.update
+                (best.update, Some(KeptBy { valid_log_likelihood: best.score, std_err: best.std_err }))
             }
-            _ => self.update,
+            _ => (self.update, None),
         }
     }
 

@@ -8,15 +8,14 @@ use crate::backend::{Backend, Slot};
 use crate::conditional::{Row, cost, filled};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::events::{Measures, Progress};
 use crate::exact::{Exact, budget};
-use crate::logz::Estimate;
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::measure::{Chains, Context, MeasuredRows, Needs, Value, measure};
-use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
+use crate::states::States;
 use crate::threads;
 
 /// Rows at most, of each kind, whose free energies are taken.
@@ -27,6 +26,13 @@ const FULL: usize = 200;
 /// as many where early stopping depends on them.
 const TERMS_PER_WEIGHT: f64 = 1.5;
 const TERMS: f64 = 1e5;
+/// The part of the work of the updates that enumeration may add, and where early stopping depends on it.
+const EXACT_PART: f64 = 0.1;
+const EXACT_PART_STOPPING: f64 = 0.5;
+/// Cost of a term of an enumeration, in weights visited by an update.
+const WEIGHTS_PER_TERM: f64 = 4.0;
+/// Exact likelihoods of a run at least; otherwise it is estimated more often.
+const FEWEST_EXACT: f64 = 15.0;
 /// Chains that are watched for their autocorrelation, and sweeps that they are watched for.
 const WATCHED: usize = 32;
 const SWEEPS: u64 = 64;
@@ -46,7 +52,8 @@ pub(super) struct Monitor<T> {
     baseline: f64,
     /// Added to every log density of training rows and held-out rows: what the data's own units make of it.
     log_jacobian: [f64; 2],
-    exact: bool,
+    /// Updates between two exact likelihoods, if enumeration is cheap beside them.
+    exact_every: Option<u64>,
     /// Whether the likelihood can be reported: of rows with missing cells only where these can be summed over.
     reported: bool,
     terms: f64,
@@ -75,7 +82,7 @@ impl<T: Real> Monitor<T> {
             reported: true,
             valid_rows: valid.as_ref().map_or(0, Dataset::len),
             valid: valid.filter(|v| !v.is_empty()).as_ref().map(sample),
-            exact: config.likelihood && budget::MONITOR.allows(Exact::cost(lowered)),
+            exact_every: exact_every(config, lowered).filter(|_| config.measures_likelihood()),
             terms: (TERMS_PER_WEIGHT * lowered.weights().len() as f64).max(TERMS)
                 * if config.early_stop.is_some() { 4.0 } else { 1.0 },
             watch_every: watch_every(config),
@@ -102,7 +109,17 @@ impl<T: Real> Monitor<T> {
 
     /// Whether the likelihood is measured exactly.
     pub fn is_exact(&self) -> bool {
-        self.exact
+        self.exact_every.is_some()
+    }
+
+    /// Whether it is after `update` updates.
+    pub fn is_exact_at(&self, update: u64) -> bool {
+        self.exact_every.is_some_and(|every| update.is_multiple_of(every) || update == self.last)
+    }
+
+    /// Never measures the likelihood exactly.
+    pub fn never_exact(&mut self) {
+        self.exact_every = None;
     }
 
     pub fn valid_rows(&self) -> usize {
@@ -114,29 +131,37 @@ impl<T: Real> Monitor<T> {
         self.baseline + self.log_jacobian[0]
     }
 
-    /// All measures after `update` updates; persistent chains are in the slot `chains`.
-    pub fn measure(
-        &self,
-        rbm: &Rbm<T>,
-        backend: &mut dyn Backend<T>,
-        update: u64,
-        chains: Option<Slot>,
-        online: Option<Estimate>,
-    ) -> Result<Progress> {
-        let log_z = match self.exact.then(|| Exact::new(rbm)) {
-            Some(Ok(exact)) => Some((exact.log_z(), None)),
-            Some(Err(Error::NotNormalisable(_))) => None,
-            Some(Err(error)) => return Err(error),
-            None => online.map(|z| (z.value, Some(z.std_err))),
-        };
-        let watch = update.is_multiple_of(self.watch_every) || update == self.last;
-        let chains = self.chains(backend, update, chains, watch);
+    /// What the model makes of the rows after `update` updates.
+    pub fn look(&self, backend: &mut dyn Backend<T>, update: u64) -> Result<LookedAt> {
         let lowered = backend.lowered().widen();
         let train = self.rows(backend, &lowered, &self.train, update)?;
         let valid = self.valid.as_ref().map(|v| self.rows(backend, &lowered, v, update)).transpose()?;
+        Ok(LookedAt { lowered, train, valid })
+    }
+
+    /// The measured rows that are complete, with their free energies.
+    pub fn complete<'a>(&'a self, looked: &'a LookedAt) -> Vec<(&'a States<T>, &'a [f64])> {
+        let pairs = [(Some(&self.train), Some(&looked.train)), (self.valid.as_ref(), looked.valid.as_ref())];
+        let complete = pairs.into_iter().filter_map(|(data, rows)| data.zip(rows));
+        let complete = complete.filter(|(data, _)| data.known().is_none());
+        complete.filter_map(|(data, rows)| Some((data.states(), rows.free_energies.as_slice()?))).collect()
+    }
+
+    /// All measures after `update` updates; persistent chains are in the slot `chains`, and log Z has a standard error unless it
+    /// is exact.
+    pub fn measure(
+        &self,
+        looked: &LookedAt,
+        backend: &mut dyn Backend<T>,
+        update: u64,
+        chains: Option<Slot>,
+        log_z: Option<(f64, Option<f64>)>,
+    ) -> Progress {
+        let watch = update.is_multiple_of(self.watch_every) || update == self.last;
+        let chains = self.chains(backend, update, chains, watch);
         let ([log_jacobian, of_valid], key, terms) = (self.log_jacobian, self.key, self.terms);
-        let (rows, held_out, chains) = (Some(&train), valid.as_ref(), chains.as_ref());
-        let cx = Context { lowered: &lowered, log_jacobian, rows, held_out, chains, key, terms };
+        let (rows, held_out, chains) = (Some(&looked.train), looked.valid.as_ref(), chains.as_ref());
+        let cx = Context { lowered: &looked.lowered, log_jacobian, rows, held_out, chains, key, terms };
         let log_z = log_z.filter(|_| self.reported);
         let mut progress = Progress { train: measures(&cx, log_z), ..Progress::default() };
         progress.valid = held_out
@@ -148,7 +173,7 @@ impl<T: Real> Monitor<T> {
         tell(&cx, once, &mut |name, value| {
             progress.more.insert(name.into(), value);
         });
-        Ok(progress)
+        progress
     }
 
     /// What the model makes of some rows. Unknown cells are filled with draws first, and where they can be summed over the
@@ -192,6 +217,27 @@ impl<T: Real> Monitor<T> {
     }
 }
 
+/// The model and what it makes of the rows.
+pub(super) struct LookedAt {
+    lowered: LoweredModel<f64>,
+    train: MeasuredRows,
+    valid: Option<MeasuredRows>,
+}
+
+/// Updates between two exact likelihoods: every measurement where that is cheap anyway, else as many as keep enumeration at a
+/// small part of the work of the updates; none if that would be too seldom.
+fn exact_every<T: Real>(config: &TrainConfig, lowered: &LoweredModel<T>) -> Option<u64> {
+    let cost = Exact::cost(lowered)?;
+    if budget::MONITOR.allows(Some(cost)) {
+        return Some(config.report_every);
+    }
+    let part = if config.early_stop.is_some() { EXACT_PART_STOPPING } else { EXACT_PART };
+    let work = config.rows_per_update() * lowered.weights().len() as f64;
+    let updates = cost * WEIGHTS_PER_TERM / (part * work);
+    let every = (updates / config.report_every as f64).ceil() * config.report_every as f64;
+    (every * FEWEST_EXACT <= config.updates as f64).then_some(every as u64)
+}
+
 /// Whether the unknown cells of rows, if there are any, can be summed over in little time.
 fn can_be_summed<T: Real>(lowered: &LoweredModel<T>, data: &Dataset<T>) -> bool {
     let Some(known) = data.known() else { return true };
@@ -226,11 +272,22 @@ fn measures(cx: &Context, log_z: Option<(f64, Option<f64>)>) -> Measures {
     measures
 }
 
-/// What early stopping maximises: the likelihood if it is exact, else the pseudo-likelihood, else −reconstruction error.
-pub(super) fn score(valid: &Measures) -> f64 {
-    valid
-        .log_likelihood
-        .filter(|_| valid.log_likelihood_std_err.is_none())
-        .or(valid.pseudo_log_likelihood)
-        .unwrap_or(-valid.reconstruction_error)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Rbm;
+    use crate::units::Kind;
+
+    /// Beside 200 updates of 100 rows and 100 chains: every measurement up to 2¹⁶ states of 100 columns, then fewer, then none.
+    /// Early stopping depends on it and pays more.
+    #[test]
+    fn exact_likelihoods_are_measured_as_often_as_they_are_cheap() {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let every = |hidden: usize, early_stop: Option<u64>| {
+            let rbm: Rbm<f32> = Rbm::new(kind.clone(), 100, kind.clone(), hidden).unwrap();
+            exact_every(&TrainConfig { early_stop, ..TrainConfig::default() }, &rbm.lower())
+        };
+        assert_eq!([16, 17, 23].map(|m| every(m, None)), [Some(200), Some(600), None]);
+        assert_eq!([16, 18, 23].map(|m| every(m, Some(10))), [Some(200), Some(200), None]);
+    }
 }

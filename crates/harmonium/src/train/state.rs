@@ -41,7 +41,9 @@ pub(super) struct Chains<T> {
 /// The best model so far by the held-out rows.
 #[derive(Clone)]
 pub(super) struct Best<T> {
+    /// Mean log likelihood of the held-out rows, and its standard error if it is an estimate.
     pub score: f64,
+    pub std_err: Option<f64>,
     pub update: u64,
     pub rbm: Rbm<T>,
 }

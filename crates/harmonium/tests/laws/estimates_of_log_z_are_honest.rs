@@ -155,7 +155,7 @@ fn run_of_20(config: TrainConfig) -> Trainer<f32> {
     Trainer::new(config, rbm, data, None).unwrap()
 }
 
-/// What is reported is within 4 of its own errors and 0.3 nats of the exact likelihood at the end, after it has grown.
+/// What is reported is within 3 of its own errors and half a nat of the exact likelihood at the end, after it has grown.
 #[test]
 fn the_likelihood_reported_while_training_is_that_of_the_model() {
     for seed in 0..3 {
@@ -168,8 +168,53 @@ fn the_likelihood_reported_while_training_is_that_of_the_model() {
         let exact = -last.free_energy - Exact::new(trainer.rbm()).unwrap().log_z();
         let (ours, error) = (last.log_likelihood.unwrap(), last.log_likelihood_std_err.unwrap());
         assert!(ours > baseline + 0.1, "something was learned: {ours} against {baseline}");
-        assert!((ours - exact).abs() <= (4.0 * error).min(0.3), "{ours} ± {error}, exact {exact}");
+        assert!((ours - exact).abs() <= (3.0 * error).min(0.5), "{ours} ± {error}, exact {exact}");
     }
+}
+
+/// Stops at every measurement.
+struct StopAtEach(Option<Progress>);
+
+impl Observer for StopAtEach {
+    fn on(&mut self, event: &Event) -> Flow {
+        if let Event::Progress(p) = event {
+            self.0 = Some(p.clone());
+            return Flow::Stop;
+        }
+        Flow::Continue
+    }
+}
+
+/// Bars and stripes with a rate at which persistent chains do not follow the model, so that its likelihood jumps by nats: what is
+/// reported is right within three errors, and half of the points have a number.
+#[test]
+fn the_likelihood_of_a_run_that_does_not_mix_is_right_or_not_reported() {
+    if !wanted(&["bernoulli"]) {
+        return;
+    }
+    let pattern = |rows: bool, bits: usize| move |k: usize| ((bits >> if rows { k / 3 } else { k % 3 }) & 1) as f32;
+    let all = (0..16).map(|k| pattern(k < 8, k % 8)).map(|p| (0..9).map(p).collect::<Vec<f32>>());
+    let all: Vec<f32> = all.flatten().collect();
+    let rows = Array2::from_shape_vec((16, 9), all).unwrap();
+    let plain: Rbm<f32> = Rbm::new(kind("bernoulli"), 9, kind("bernoulli"), 16).unwrap();
+    let data = Dataset::from_values(plain.lower().visible(), rows.view()).unwrap();
+    let rbm = initial_model(&kind("bernoulli"), &kind("bernoulli"), 16, &data, true, 0).unwrap();
+    let config = TrainConfig { updates: 8000, report_every: 400, ..TrainConfig::default() };
+    let mut trainer = Trainer::new(config, rbm, data, None).unwrap();
+    trainer.estimate_likelihood().unwrap();
+    let mut reported = 0;
+    loop {
+        let mut stop = StopAtEach(None);
+        trainer.run(&mut stop).unwrap();
+        let Some(measured) = stop.0 else { break };
+        let (Some(ours), Some(error)) = (measured.train.log_likelihood, measured.train.log_likelihood_std_err) else {
+            continue;
+        };
+        let exact = -measured.train.free_energy - Exact::new(trainer.rbm()).unwrap().log_z();
+        assert!(ours <= 0.0 && (ours - exact).abs() <= 3.0 * error, "{ours} ± {error}, exact {exact}");
+        reported += 1;
+    }
+    assert!(reported >= 10, "{reported} of 20");
 }
 
 /// Stops at the first poll after some updates.

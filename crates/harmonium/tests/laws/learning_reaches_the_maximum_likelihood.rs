@@ -1,7 +1,7 @@
 //! The exact estimator climbs to the maximum of the likelihood, and trouble on the way is mended or reported.
 
 use crate::common::wanted;
-use harmonium::events::{Event, Flow, Observer};
+use harmonium::events::{Event, Flow, KeptBy, Observer};
 use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::rng::{Key, normal};
 use harmonium::units::{Kind, Options};
@@ -195,12 +195,12 @@ fn early_stopping_keeps_the_best_model() {
     let rbm = initial_model(&bernoulli(), &bernoulli(), 12, &data, true, 1).unwrap();
     let config = TrainConfig { report_every: 20, early_stop: Some(5), ..exact_config(2000, 0.02, 1) };
     let mut t = Trainer::new(config, rbm, data, Some(valid.clone())).unwrap();
-    struct Log(Vec<(u64, f64)>, Option<u64>);
+    struct Log(Vec<(u64, f64)>, Option<(u64, Option<KeptBy>)>);
     impl Observer for Log {
         fn on(&mut self, event: &Event) -> Flow {
             match event {
                 Event::Progress(p) => self.0.push((p.update, p.valid.as_ref().unwrap().log_likelihood.unwrap())),
-                Event::Finished { kept, .. } => self.1 = Some(*kept),
+                Event::Finished { kept, kept_by, .. } => self.1 = Some((*kept, *kept_by)),
                 _ => {}
             }
             Flow::Continue
@@ -209,7 +209,7 @@ fn early_stopping_keeps_the_best_model() {
     let mut log = Log(Vec::new(), None);
     assert_eq!(t.run(&mut log).unwrap(), harmonium::events::Reason::EarlyStop);
     let best = log.0.iter().fold((0, f64::NEG_INFINITY), |b, x| if x.1 > b.1 { *x } else { b });
-    assert_eq!(log.1, Some(best.0));
+    assert_eq!(log.1, Some((best.0, Some(KeptBy { valid_log_likelihood: best.1, std_err: None }))));
     let values = valid.states().values(&side).mapv(f64::from);
     let kept: Array1<f64> = Exact::new(t.rbm()).unwrap().log_likelihood(values.view()).unwrap();
     assert!((kept.mean().unwrap() - best.1).abs() < 1e-4, "{} against {}", kept.mean().unwrap(), best.1);
