@@ -192,6 +192,11 @@ pub struct LogZArgs {
     /// An estimate that is stopped depends on the speed of the computer.
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub time: Option<f64>,
+    /// Stop an estimate after this much counted work
+    ///
+    /// The JSON field `work` of an estimate, given here, repeats it to the bit.
+    #[arg(long, value_name = "WEIGHTS", value_parser = positive)]
+    pub work: Option<f64>,
 }
 
 /// A number above zero.

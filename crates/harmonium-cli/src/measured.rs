@@ -12,6 +12,8 @@ use serde_json::{Map, Value as Json};
 /// Most rows that are kept, and most numbers in them.
 const ROWS: usize = 1000;
 const NUMBERS: usize = 20_000_000;
+/// Deepest rows that are kept: a model that has memorised rows has most of its mass there.
+const DEEPEST: usize = 256;
 /// Exponentials that a measure may take: below a second.
 const TERMS: f64 = 3e8;
 /// Most chains, most sweeps, and most multiplications: a few seconds.
@@ -19,10 +21,12 @@ const CHAINS: usize = 200;
 const SWEEPS: f64 = 400.0;
 const PRODUCTS: f64 = 1e11;
 
-/// Free energies of all rows, and some of the rows, each equally likely to be kept.
+/// Free energies of all rows, some of the rows, each equally likely to be kept, and the deepest ones.
 pub struct Sample {
     pub energies: Vec<f64>,
     rows: Vec<Vec<f64>>,
+    /// Distinct rows with the smallest free energies, the deepest first.
+    deepest: Vec<(f64, Vec<f64>)>,
     most: usize,
     seen: u64,
     key: Key,
@@ -32,13 +36,23 @@ impl Sample {
     pub fn new(model: &Model, seed: u64) -> Sample {
         let most = (NUMBERS / model.lowered.visible().columns()).clamp(10, ROWS);
         let key = Key::root(seed).of(Purpose::Monitor);
-        Sample { energies: Vec::new(), rows: Vec::new(), most, seen: 0, key }
+        Sample { energies: Vec::new(), rows: Vec::new(), deepest: Vec::new(), most, seen: 0, key }
     }
 
     /// Row number r is kept with probability most/r, in place of any that was (Vitter, *Random sampling with a reservoir*,
     /// 1985, algorithm R).
     pub fn add(&mut self, columns: &Array2<f64>, energies: impl IntoIterator<Item = f64>) {
+        let before = self.energies.len();
         self.energies.extend(energies);
+        for (row, energy) in columns.rows().into_iter().zip(&self.energies[before..]) {
+            if self.deepest.len() < DEEPEST || self.deepest.last().is_some_and(|d| energy < &d.0) {
+                let place = self.deepest.partition_point(|d| d.0 < *energy);
+                if self.deepest.get(place).is_none_or(|d| d.1 != row.to_vec()) {
+                    self.deepest.insert(place, (*energy, row.to_vec()));
+                    self.deepest.truncate(DEEPEST);
+                }
+            }
+        }
         for row in columns.rows() {
             self.seen += 1;
             let place = (self.key.uniforms::<f64>(self.seen, 0)[0] * self.seen as f64) as usize;
@@ -53,6 +67,12 @@ impl Sample {
     /// The rows that were kept, as rows of columns.
     pub fn columns(&self, model: &Model) -> Array2<f64> {
         Array2::from_shape_fn((self.rows.len(), model.lowered.visible().columns()), |(r, c)| self.rows[r][c])
+    }
+
+    /// Rows that help an estimate of log Z: those that were kept and the deepest, as rows of columns.
+    pub fn for_log_z(&self, model: &Model) -> Array2<f64> {
+        let rows: Vec<&Vec<f64>> = self.rows.iter().chain(self.deepest.iter().map(|d| &d.1)).collect();
+        Array2::from_shape_fn((rows.len(), model.lowered.visible().columns()), |(r, c)| rows[r][c])
     }
 
     fn data(&self, model: &Model) -> Dataset<f64> {

@@ -1,6 +1,7 @@
 //! MODEL opened for work: a model file or a run directory.
 
 use crate::args::LogZArgs;
+use crate::output::with_error;
 use crate::progress::Meter;
 use crate::run_model;
 use anyhow::{Context, Result};
@@ -33,9 +34,19 @@ impl Model {
     /// log Z by the method called `method`, with a progress bar; `rows` of columns help an estimate.
     pub fn log_z(&self, method: &str, options: &LogZArgs, rows: Option<&Array2<f64>>, seed: u64) -> Result<LogZ> {
         let meter = Meter::new("log Z");
-        let LogZArgs { tolerance, chains, temperatures, time } = *options;
-        let settings =
-            logz::LogZOptions { seed, chains, temperatures, tolerance, time, data: rows, ..Default::default() };
+        let LogZArgs { tolerance, chains, temperatures, time, work } = *options;
+        let on_round = |value: f64, std_err: f64| meter.so_far(with_error(value, std_err));
+        let settings = logz::LogZOptions {
+            seed,
+            chains,
+            temperatures,
+            tolerance,
+            time,
+            budget: work.unwrap_or(logz::BUDGET),
+            data: rows,
+            on_round: Some(&on_round),
+            ..Default::default()
+        };
         let log_z = logz::log_z(&self.file.rbm, method, settings, &|done, all| meter.tell(done, Some(all)));
         log_z.with_context(|| self.path.display().to_string())
     }

@@ -3,7 +3,7 @@
 use crate::output::{quiet, say};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -27,12 +27,13 @@ pub struct Meter {
     bar: OnceLock<ProgressBar>,
     /// Seconds after which the next line is due.
     next_line: AtomicU64,
+    so_far: Mutex<String>,
 }
 
 impl Meter {
     pub fn new(what: &'static str) -> Meter {
         let (bar, next_line) = (OnceLock::new(), AtomicU64::new(LINE_EVERY));
-        Meter { what, begin: Instant::now(), bars: bars(), bar, next_line }
+        Meter { what, begin: Instant::now(), bars: bars(), bar, next_line, so_far: Mutex::default() }
     }
 
     /// `done` of `all` (if known) is done; from any thread. `all` may grow.
@@ -49,6 +50,14 @@ impl Meter {
         }
     }
 
+    /// A result so far, shown beside the progress.
+    pub fn so_far(&self, text: String) {
+        if let Some(bar) = self.bar.get() {
+            bar.set_message(format!("{} {text}", self.what));
+        }
+        *self.so_far.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+
     /// Prints a line if one is due; of several threads one prints it.
     fn line(&self, seconds: u64, done: u64, all: Option<u64>) {
         let due = self.next_line.load(Ordering::Relaxed);
@@ -56,7 +65,9 @@ impl Meter {
         if seconds >= due && self.next_line.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             let percent = |all: u64| format!("{} %", (100 * done / all.max(1)).min(99));
             let share = all.map_or(format!("{done} done"), percent);
-            say(self.what, &format!("{share} after {seconds} s"));
+            let so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
+            let so_far = if so_far.is_empty() { String::new() } else { format!("{so_far} so far, ") };
+            say(self.what, &format!("{so_far}{share} after {seconds} s"));
         }
     }
 

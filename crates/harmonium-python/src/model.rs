@@ -123,7 +123,7 @@ impl Model {
 
 /// log Z of a model, computed once for every question.
 #[pyfunction]
-#[pyo3(signature = (model, method, tolerance, chains, temperatures, budget, seed, data, threads))]
+#[pyo3(signature = (model, method, tolerance, chains, temperatures, budget, time, seed, data, threads))]
 #[allow(clippy::too_many_arguments)] // As Python asks it, all by name.
 pub fn log_z<'py>(
     py: Python<'py>,
@@ -133,11 +133,12 @@ pub fn log_z<'py>(
     chains: Option<usize>,
     temperatures: Option<usize>,
     budget: Option<f64>,
+    time: Option<f64>,
     seed: u64,
     data: Option<ArrayTable>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let asked = format!("{method} {tolerance} {chains:?} {temperatures:?} {budget:?} {seed}");
+    let asked = format!("{method} {tolerance} {chains:?} {temperatures:?} {budget:?} {time:?} {seed}");
     let known = || model.solved.lock().unwrap_or_else(PoisonError::into_inner);
     let before = if data.is_none() { known().get(&asked).cloned() } else { None };
     let found = match before {
@@ -151,6 +152,7 @@ pub fn log_z<'py>(
                 temperatures,
                 tolerance,
                 budget,
+                time,
                 data: rows.as_ref(),
                 ..Default::default()
             };
@@ -194,5 +196,16 @@ fn as_dict<'py>(py: Python<'py>, found: &LogZ) -> PyResult<Bound<'py, PyDict>> {
     ] {
         all.set_item(name, text)?;
     }
+    let evidence = found.evidence.iter().map(|e| {
+        let one = PyDict::new(py);
+        one.set_item("name", e.name)?;
+        one.set_item("holds", e.holds)?;
+        one.set_item("value", e.value)?;
+        one.set_item("limit", e.limit)?;
+        one.set_item("words", &e.words)?;
+        Ok(one)
+    });
+    all.set_item("evidence", evidence.collect::<PyResult<Vec<_>>>()?)?;
+    all.set_item("work", found.work)?;
     Ok(all)
 }

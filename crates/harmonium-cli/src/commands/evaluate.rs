@@ -150,7 +150,7 @@ impl Evaluate {
         };
         let train = self.train.as_deref().map(|data| pass(data, Taken::All)).transpose()?;
         let measured = measured(&model, &found.sample, train.as_ref().map(|t| &t.sample), global.seed())?;
-        let sample = found.sample.columns(&model);
+        let sample = found.sample.for_log_z(&model);
         let log_z = model.log_z(&self.log_z, &self.estimate, Some(&sample), global.seed())?;
         let [weights, held_out_weights] = rows.weights.clone();
         let is_empirical = log_z.method == "exact" && found.missing.cells == 0 && weights.is_none();

@@ -8,20 +8,21 @@ use crate::output::CommandOutput;
 use crate::stream::Stream;
 use anyhow::Result;
 use clap::Args;
-use harmonium::logz::Estimate;
+use harmonium::logz::{Estimate, Evidence, Part};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Compute log Z, or estimate it with an error bar
 ///
-/// An estimate comes with a verdict. certain: annealing up and down agree, and the interval is narrow. wide: they agree, but
-/// the interval is wider than --tolerance. disagree: do not trust the number; the chains do not mix.
+/// An estimate comes with a verdict and the evidence for it. certain: the interval is narrow, and two searches for modes and
+/// several independent bases agree. likely: the interval is narrow, but some of that evidence is missing. imprecise: the
+/// interval is wider than --tolerance. disagree: estimates contradict each other; do not use the number.
 #[derive(Args)]
 #[command(
     name = "log-z",
     after_help = "Examples:
   harmonium log-z model.safetensors --method exact
-  harmonium log-z model.safetensors --method bar --tolerance 0.2 --json"
+  harmonium log-z model.safetensors --data data.npy --tolerance 0.2 --json"
 )]
 pub struct LogZ {
     #[arg(help = MODEL_HELP)]
@@ -29,7 +30,7 @@ pub struct LogZ {
     /// How to compute log Z
     #[arg(long, default_value = "auto", value_parser = log_z_methods())]
     method: String,
-    #[arg(long, value_name = "DATA", help = "Rows like the training data, to improve an estimate")]
+    #[arg(long, value_name = "DATA", help = "Training rows: they show modes that no search may find")]
     data: Option<String>,
     #[command(flatten)]
     estimate: LogZArgs,
@@ -45,17 +46,19 @@ impl LogZ {
                 let mut stream = Stream::open(&model, data, &self.options, global)?;
                 let mut sample = Sample::new(&model, global.seed());
                 while let Some(block) = stream.read()? {
-                    sample.add(&block.columns, []);
+                    sample.add(&block.columns, model.lowered.up().free_energy(block.columns.view()));
                 }
-                Some(sample.columns(&model))
+                Some(sample.for_log_z(&model))
             }
             None => None,
         };
         let z = model.log_z(&self.method, &self.estimate, rows.as_ref(), global.seed())?;
-        Ok(CommandOutput::new(model.path.display().to_string())
+        let evidence = |e: &Evidence| format!("{} {}", if e.holds { "yes" } else { "NO " }, e.words);
+        let report = CommandOutput::new(model.path.display().to_string())
             .line("log Z", z.to_string())
             .line("method", format!("{}: {}", z.method, z.how))
-            .maybe("verdict", advice::explanation(&z))
+            .maybe("verdict", advice::explanation(&z));
+        Ok(z.evidence.iter().fold(report, |report, e| report.line("evidence", evidence(e)))
             .field("value", z.value)
             .field("std_err", z.std_err)
             .field("lower", z.lower)
@@ -66,8 +69,21 @@ impl LogZ {
             .field("method", z.method)
             .field("how", z.how)
             .field("verdict", z.verdict.name())
+            .field("evidence", z.evidence.iter().map(evidence_json).collect::<Value>())
+            .field("parts", z.parts.iter().map(part_json).collect::<Value>())
+            .field("work", z.work.map_or(Value::Null, Value::from))
             .field("advice", advice::sentence(&z.reason, &z.advice)))
     }
+}
+
+fn evidence_json(e: &Evidence) -> Value {
+    json!({"name": e.name, "holds": e.holds, "value": e.value, "limit": e.limit, "words": e.words})
+}
+
+fn part_json(part: &Part) -> Value {
+    let estimates: Value = part.estimates.iter().map(|e| direction(Some(*e))).collect();
+    let Part { log_mass, std_err, share, is_rest, .. } = part;
+    json!({"log_mass": log_mass, "std_err": std_err, "share": share, "is_rest": is_rest, "estimates": estimates})
 }
 
 fn direction(estimate: Option<Estimate>) -> Value {

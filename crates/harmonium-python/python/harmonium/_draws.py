@@ -24,35 +24,41 @@ class LogZ(NamedTuple):
     verdict: str
     how: str
     advice: str
+    evidence: list
+    work: float | None
 
 
 class DrawsMixin:
     """log Z, samples, imputation and offsets of a model."""
 
     def log_z(
-        self, method="auto", *, tolerance=0.5, n_chains=None, temperatures=None, budget=None, data=None, random_state=0
+        self, method="auto", *, tolerance=0.5, n_chains=None, temperatures=None, budget=None, time=None, data=None, random_state=0
     ):
         """Compute log Z in nats; the result is cached.
 
         Parameters
         ----------
-        method : {"auto", "exact", "bar", "ais", "reverse-ais", "tempering"}, default="auto"
-            "auto" enumerates the states if that is affordable and otherwise anneals in both directions ("bar").
+        method : {"auto", "exact", "modes", "bar", "ais", "reverse-ais", "tempering"}, default="auto"
+            "auto" enumerates the states if that is affordable and otherwise sums over modes ("modes").
         tolerance : float, default=0.5
             Stop when the confidence interval is this narrow, in nats.
         n_chains, temperatures : int, default=None
             Number of chains and of temperatures. None: as many as the tolerance needs.
         budget : float, default=None
-            Start no new round after this much work, in weights visited. None: one to two minutes on two cores.
+            Start no new round after this much work, in weights visited. None: one to two minutes on two cores. The field
+            ``work`` of a result, given here, repeats it to the bit.
+        time : float, default=None
+            Start no new work after this many seconds.
         data : array, default=None
-            Rows like the training data, which make an estimate more precise.
+            Training rows. They show modes that no search may find, and a bound that no estimate may violate.
         random_state : int, default=0
             Random seed.
 
         Returns
         -------
         LogZ
-            With the fields value, std_err, lower, upper, ess, method, verdict, how and advice.
+            With the fields value, std_err, lower, upper, ess, method, verdict ("exact", "certain",
+            "likely", "imprecise" or "disagree"), how, advice, evidence (what was checked) and work.
 
         Examples
         --------
@@ -71,6 +77,7 @@ class DrawsMixin:
                 n_chains,
                 temperatures,
                 budget,
+                time,
                 seed_of(random_state),
                 rows,
                 self.n_threads,

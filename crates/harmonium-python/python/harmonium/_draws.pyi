@@ -15,6 +15,8 @@ class LogZ(NamedTuple):
     verdict: str
     how: str
     advice: str
+    evidence: list[dict[str, Any]]
+    work: float | None
 
 class DrawsMixin:
     def log_z(
@@ -25,6 +27,7 @@ class DrawsMixin:
         n_chains: int | None = None,
         temperatures: int | None = None,
         budget: float | None = None,
+        time: float | None = None,
         data: Any = None,
         random_state: _Random = 0,
     ) -> LogZ: ...

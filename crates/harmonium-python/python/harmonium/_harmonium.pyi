@@ -105,6 +105,7 @@ def log_z(
     chains: int | None,
     temperatures: int | None,
     budget: float | None,
+    time: float | None,
     seed: int,
     data: _Table | None,
     threads: int | None,

@@ -1,6 +1,7 @@
 //! How well a model fits: mean log likelihood and pseudo-likelihood of all rows, beside a baseline of independent columns.
 
 use super::front::{Front, Stage};
+use crate::backend::{Backend, Cpu};
 use crate::conditional::{self, Conditional};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
@@ -17,6 +18,7 @@ use rayon::prelude::*;
 
 /// Rows that help an estimate of log Z, and the work it may take after a run, per second that it may take on two cores.
 const ROWS: usize = 1000;
+const DEEPEST: usize = 256;
 const WORK_PER_SECOND: f64 = 1e11;
 /// Seconds at least that the estimate after a run may take.
 const SECONDS: f64 = 10.0;
@@ -142,11 +144,21 @@ impl Time {
 
 /// log Z of a model, exact where that is affordable.
 pub fn log_z(rbm: &Rbm<f32>, train: &Dataset<f32>, seed: u64, time: Time, front: &dyn Front) -> Result<LogZ> {
-    let some_rows = train.select(&evenly(train.len(), ROWS));
+    let some_rows = train.select(&deepest_and_others(rbm, train)?);
     let rows = some_rows.states().columns(rbm.lower().visible().unit(), 0, some_rows.len()).mapv(f64::from);
     let (budget, time) = (time.work(), Some(time.seconds()));
     let settings = logz::LogZOptions { seed, data: Some(&rows), budget, time, ..Default::default() };
     logz::log_z(&rbm.cast::<f64>(), "auto", settings, &|done, all| front.progress(Stage::LogZ, done, Some(all)))
+}
+
+/// Numbers of the deepest rows, and of others spread over the data. A model that has memorised rows has most of its mass there.
+fn deepest_and_others(rbm: &Rbm<f32>, train: &Dataset<f32>) -> Result<Vec<usize>> {
+    let energies = Cpu::new(rbm.lower())?.free_energy(train.states());
+    let mut order: Vec<usize> = (0..train.len()).collect();
+    order.sort_by(|a, b| energies[*a].total_cmp(&energies[*b]));
+    order.truncate(DEEPEST);
+    order.extend(evenly(train.len(), ROWS));
+    Ok(order)
 }
 
 /// Numbers of at most `most` rows, spread evenly over the data: the first ones of a sorted file are all alike.
