@@ -58,7 +58,9 @@ impl LogZ {
             .line("log Z", z.to_string())
             .line("method", format!("{}: {}", z.method, z.how))
             .maybe("verdict", advice::explanation(&z));
-        Ok(z.evidence.iter().fold(report, |report, e| report.line("evidence", evidence(e)))
+        Ok(z.evidence
+            .iter()
+            .fold(report, |report, e| report.line("evidence", evidence(e)))
             .field("value", z.value)
             .field("std_err", z.std_err)
             .field("lower", z.lower)

@@ -46,7 +46,7 @@ fn log_z_can_be_estimated_with_an_interval_and_a_verdict() {
     let line = "log-z model.safetensors --method bar --data data.npy --chains 32";
     let json = folder.json(line);
     let number = |name: &str| json[name].as_f64().unwrap();
-    assert_eq!((&json["method"], &json["verdict"]), (&"bar".into(), &"certain".into()), "{json}");
+    assert_eq!((&json["method"], &json["verdict"]), (&"bar".into(), &"likely".into()), "{json}");
     assert!(number("lower") <= number("value") && number("value") <= number("upper") && number("ess") > 5.0);
     assert!((number("value") - exact).abs() <= 4.0 * number("std_err"), "{json}, exact {exact}");
     for direction in ["forward", "backward"] {
@@ -56,9 +56,16 @@ fn log_z_can_be_estimated_with_an_interval_and_a_verdict() {
     assert_eq!(folder.json(&format!("{line} --threads 1")), json);
     assert!(folder.run(line).out.contains(" ± "));
     let ais = folder.json("log-z model.safetensors --method ais --temperatures 50");
-    assert!(ais["verdict"] == "likely" && ais["advice"].as_str().unwrap().contains("--method bar"), "{ais}");
-    let score = folder.json("evaluate model.safetensors data.npy --log-z bar --tolerance 0.2");
+    assert!(ais["verdict"] == "likely" && ais["advice"].as_str().unwrap().contains("--method auto"), "{ais}");
+    let score = folder.json("evaluate model.safetensors data.npy --log-z modes --tolerance 0.2");
     assert!(score["log_z_std_err"].as_f64().unwrap() <= 0.05 && score["verdict"] == "certain", "{score}");
+    let modes = folder.json("log-z model.safetensors --method modes --data data.npy");
+    assert!((modes["value"].as_f64().unwrap() - exact).abs() <= 4.0 * modes["std_err"].as_f64().unwrap(), "{modes}");
+    assert!(modes["evidence"].as_array().unwrap().len() > 5 && modes["parts"][0]["share"].as_f64().unwrap() > 0.0);
+    let work = modes["work"].as_f64().unwrap();
+    assert_eq!(folder.json(&format!("log-z model.safetensors --method modes --data data.npy --work {work}")), modes);
+    let text = folder.run("log-z model.safetensors --method modes").out;
+    assert!(text.contains("evidence") && text.contains("modes found from the weights"), "{text}");
     for (line, code) in [("--tolerance 0", 2), ("--tolerance nan", 2), ("--chains 1 --method bar", 1)] {
         let run = folder.run(&format!("log-z model.safetensors {line}"));
         assert!(run.code == code && run.err.contains(&line[2..8]), "{line}: {}", run.err);

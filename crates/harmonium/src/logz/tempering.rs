@@ -41,8 +41,9 @@ impl Sampler for Tempering {
                         100.0 * swap_trials.swaps
                     ),
                     verdict: if narrow { Verdict::Likely } else { Verdict::Imprecise },
-                    reason: "the error comes from differences between ladders; modes that no ladder reached are not in it"
-                        .into(),
+                    reason:
+                        "the error comes from differences between ladders; modes that no ladder reached are not in it"
+                            .into(),
                     advice: vec![Advice::AllMethods],
                     ..LogZ::plain("tempering", value + swap_trials.log_z0, std_err)
                 });

@@ -51,7 +51,10 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
             "flat",
             flat.value - total.value,
             ERRORS * flat.std_err.hypot(total.std_err),
-            format!("annealing from a base without fields finds {:.3} ± {:.3} nats, and no more", flat.value, flat.std_err),
+            format!(
+                "annealing from a base without fields finds {:.3} ± {:.3} nats, and no more",
+                flat.value, flat.std_err
+            ),
         ),
         Evidence {
             holds: ess >= CHAINS || rest < REST,
@@ -61,7 +64,12 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
         at_most("sampling", sampling, MISSED, format!("modes found by sampling leave out {sampling:.2} nats")),
         at_most("single", single, SINGLE, format!("{:.0} % of the mass rests on one estimate", 100.0 * single)),
         at_most("agreement", differ, DIFFER, format!("estimates of one part differ by {differ:.2} nats of the whole")),
-        at_most("new_modes", new, NEW, format!("{:.0} % of the last search ended in modes not seen before", 100.0 * new)),
+        at_most(
+            "new_modes",
+            new,
+            NEW,
+            format!("{:.0} % of the last search ended in modes not seen before", 100.0 * new),
+        ),
     ];
     let failed = |name: &str| evidence.iter().any(|e| e.name == name && !e.holds);
     let by_data = survey.rows.is_some() && data <= MISSED;

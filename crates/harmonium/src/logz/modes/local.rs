@@ -200,7 +200,10 @@ impl<T: Real> Survey<'_, T> {
         if set.is_some() {
             return vec![BaseKind::Product(modes[0]), BaseKind::Fitted(*modes.get(1).unwrap_or(&modes[0]))];
         }
-        let rest = combine(&self.last_whole().iter().map(|run| run.mass(|end| self.stable_set(end).is_none())).collect::<Vec<_>>(), &[]);
+        let rest = combine(
+            &self.last_whole().iter().map(|run| run.mass(|end| self.stable_set(end).is_none())).collect::<Vec<_>>(),
+            &[],
+        );
         if rest.value < self.at_least() - SMALL / 2.0 {
             return Vec::new();
         }
@@ -242,7 +245,8 @@ impl<T: Real> Survey<'_, T> {
         }
         self.path.measure_speeds(PILOTS, key);
         self.spent += (PILOTS.chains * PILOTS.steps) as f64;
-        let temperatures = ((4.0 * self.path.length.powi(2)) as usize).clamp(FEWEST_TEMPERATURES, MOST_TEMPERATURES / 9);
+        let temperatures =
+            ((4.0 * self.path.length.powi(2)) as usize).clamp(FEWEST_TEMPERATURES, MOST_TEMPERATURES / 9);
         let (base, run) = (self.path.saved(), Run { weights: Vec::new(), ends: Vec::new() });
         self.local.push(Local { set, run, kind, base, temperatures });
     }
@@ -285,7 +289,8 @@ impl<T: Real> Survey<'_, T> {
             let flat: Vec<_> = self.last_whole().iter().map(|run| run.mass(inside)).collect();
             let others = (0..self.local.len()).filter(|j| *j != k && self.local[*j].set == set);
             let others = combine(&flat, &others.map(|j| self.local[j].run.mass(inside)).collect::<Vec<_>>());
-            let low = others.value - mass.value > 2.0 * others.std_err.hypot(mass.std_err) && others.value > whole - 4.0;
+            let low =
+                others.value - mass.value > 2.0 * others.std_err.hypot(mass.std_err) && others.value > whole - 4.0;
             let part = mass.std_err * (mass.value - whole).min(0.0).exp();
             let enough = mass.ess > 0.0 && part < PART_ERROR && !low;
             let first = self.local[k].run.weights.is_empty();

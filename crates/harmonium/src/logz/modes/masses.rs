@@ -12,7 +12,8 @@ pub struct Run {
 impl Run {
     /// The log mass of the basins that `inside` accepts.
     pub fn mass(&self, inside: impl Fn(Option<usize>) -> bool) -> Estimate {
-        let kept: Vec<f64> = self.weights.iter().zip(&self.ends).filter(|(_, end)| inside(**end)).map(|w| *w.0).collect();
+        let kept: Vec<f64> =
+            self.weights.iter().zip(&self.ends).filter(|(_, end)| inside(**end)).map(|w| *w.0).collect();
         log_mean_exp_of_part(&kept, self.weights.len())
     }
 }

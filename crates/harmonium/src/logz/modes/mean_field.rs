@@ -82,9 +82,15 @@ pub fn product_at<T: Real>(lowered: &LoweredModel<T>, visible: &Array1<T>, hidde
 pub fn scales<T: Real>(layer: &LoweredLayer<T>) -> Vec<f64> {
     let (unit, width) = (layer.unit(), layer.unit().width());
     let Some(states) = unit.n_states() else {
-        return layer.eta().row(layer.eta().nrows() - 1).iter().map(|c| (-2.0 * c.f64()).max(1e-300).sqrt().recip()).collect();
+        return layer
+            .eta()
+            .row(layer.eta().nrows() - 1)
+            .iter()
+            .map(|c| (-2.0 * c.f64()).max(1e-300).sqrt().recip())
+            .collect();
     };
-    let (mut low, mut high, mut x) = (vec![f64::INFINITY; width], vec![f64::NEG_INFINITY; width], vec![T::zero(); width]);
+    let (mut low, mut high, mut x) =
+        (vec![f64::INFINITY; width], vec![f64::NEG_INFINITY; width], vec![T::zero(); width]);
     for k in 0..states {
         unit.state(k, &mut x);
         for ((low, high), x) in low.iter_mut().zip(&mut high).zip(&x) {

@@ -229,8 +229,7 @@ impl<'a, T: Real> Survey<'a, T> {
     /// The sum of all stable sets, and of the rest.
     fn total(&self) -> Total {
         let measured: BTreeSet<usize> = self.local.iter().filter_map(|l| l.set).collect();
-        let sets: Vec<(usize, Combined)> =
-            measured.into_iter().map(|set| (set, self.combined(Some(set)))).collect();
+        let sets: Vec<(usize, Combined)> = measured.into_iter().map(|set| (set, self.combined(Some(set)))).collect();
         let rest = self.combined(None);
         let parts = || sets.iter().map(|s| s.1).chain([rest]).filter(|p| p.value > f64::NEG_INFINITY);
         let value = log_sum_exp(parts().map(|p| p.value));
