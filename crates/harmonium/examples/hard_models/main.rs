@@ -71,18 +71,6 @@ impl Study {
         if let Err(error) = &found {
             eprintln!("{case}: {error}");
         }
-        if let Some(z) = found.as_ref().ok().filter(|_| std::env::var("HM_DETAILS").is_ok()) {
-            eprintln!("{}", z.how);
-            for p in z.parts.iter().filter(|p| p.share > 0.003) {
-                eprintln!("part {:.4} ± {:.4} share {:.4} rest {}", p.log_mass, p.std_err, p.share, p.is_rest);
-                for e in &p.estimates {
-                    eprintln!("     {:.4} ± {:.4} ess {:.1}", e.value, e.std_err, e.ess);
-                }
-            }
-            for e in &z.evidence {
-                eprintln!("  {} {} {:.3} {:.3} {}", e.holds, e.name, e.value, e.limit, e.words);
-            }
-        }
         let sizes = (task.rbm.visible().sites(), task.rbm.hidden().sites());
         let row = Row::new(case, sizes, task.truth, found.as_ref().ok(), seconds);
         println!("{row}");

@@ -4,6 +4,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `exact`, `modes`, `ais`, `reverse`, `bar`, `tempering` | the methods |
+//! | `mean_field` | the mode that a state flows to |
 //! | `bounds` | what states that were seen say about log Z |
 //! | `collapsed` | chains of a small layer, with the other summed out |
 //! | `search` | modes that annealing does not reach |
@@ -21,6 +22,7 @@ mod bidirectional;
 mod bounds;
 mod collapsed;
 mod exact;
+mod mean_field;
 mod modes;
 pub(crate) mod online;
 mod reverse;

@@ -31,8 +31,6 @@ impl Pilots {
     pub const MANY: Pilots = Pilots { chains: 200, steps: 100, rounds: 3, cautious: false };
     /// Enough where paths are short.
     pub const SOME: Pilots = Pilots { chains: 64, steps: 50, rounds: 2, cautious: false };
-    /// Enough for a schedule.
-    pub const FEW: Pilots = Pilots { chains: 32, steps: 50, rounds: 2, cautious: false };
     /// Enough for a first ladder.
     pub const FAIR: Pilots = Pilots { cautious: true, ..Pilots::SOME };
 }
@@ -185,11 +183,6 @@ impl<'a, T: Real> Path<'a, T> {
         };
         let eta = [fit(lowered.visible(), visible), fit(lowered.hidden(), hidden)];
         self.restore_base(self.base_of(eta))
-    }
-
-    /// Sets the base to independent units with these natural parameters, visible and hidden.
-    pub fn set_units(&mut self, eta: [Array2<T>; 2]) {
-        self.restore_base(self.base_of(eta));
     }
 
     fn base_of(&self, eta: [Array2<T>; 2]) -> Base<T> {

@@ -1,6 +1,6 @@
 //! The list of modes, and the basin that a state belongs to: the mode that the state flows to, or the rest.
 
-use super::mean_field::{FixedPoints, scales, settle};
+use super::super::mean_field::{FixedPoints, Follow, scales, settle};
 use crate::lowered::LoweredModel;
 use crate::real::Real;
 use ndarray::{Array1, ArrayView1, ArrayView2};
@@ -84,7 +84,7 @@ impl<T: Real> Modes<T> {
 
     /// The mode of each of these states, if it is among those found.
     pub fn of_states(&self, lowered: &LoweredModel<T>, states: ArrayView2<T>) -> Vec<Option<usize>> {
-        let points = settle(lowered, states);
+        let points = settle(lowered, states, Follow::FAR);
         points.visible.rows().into_iter().map(|row| self.find(row)).collect()
     }
 }

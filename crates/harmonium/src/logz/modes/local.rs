@@ -1,7 +1,7 @@
 //! What happens near one mode: a first look at its mass, where chains from it go, and annealing from its own base.
 
+use super::super::mean_field::product_at;
 use super::masses::{Run, combine};
-use super::mean_field::product_at;
 use super::survey::Survey;
 use crate::backend::{Slot, Sweeps};
 use crate::math::log_sum_exp;

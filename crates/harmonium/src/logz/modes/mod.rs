@@ -3,7 +3,6 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `mean_field` | the fixed point that a state flows to |
 //! | `search` | starts from the weights and by sampling |
 //! | `basins` | the list of modes, and sets of modes that sampling connects |
 //! | `masses` | the mass of a set from annealed weights |
@@ -15,7 +14,6 @@ mod basins;
 mod evidence;
 mod local;
 mod masses;
-mod mean_field;
 mod search;
 mod survey;
 

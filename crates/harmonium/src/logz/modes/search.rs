@@ -4,7 +4,7 @@
 //! clusters of columns. B starts at ends of annealed chains, at random states, and at chains cooled below the model's own
 //! temperature, where narrow deep modes dominate.
 
-use super::mean_field::settle;
+use super::super::mean_field::{Follow, settle};
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::measure::leading_modes;
@@ -149,7 +149,7 @@ fn farthest<T: Real>(layer: &LoweredLayer<T>, direction: ArrayView1<f64>) -> Arr
 pub fn from_sampling<T: Real>(backend: &mut dyn Backend<T>, ends: ArrayView2<T>, key: Key) -> (Array2<T>, u64) {
     let random = random_states(backend.lowered(), key);
     let first = concatenate(Axis(0), &[ends, random.view()]).unwrap_or_default();
-    let settled = settle(backend.lowered(), random.view());
+    let settled = settle(backend.lowered(), random.view(), Follow::FAR);
     // A state after a descent is where a quench ends; cooling starts from the state itself.
     let (mut all, mut made) = (vec![first.clone(), settled.visible], 0);
     let layer = backend.lowered().visible();

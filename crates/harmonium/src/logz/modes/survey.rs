@@ -1,13 +1,13 @@
 //! One model surveyed: annealed from a base without fields, searched for modes, the modes' masses measured, with growing effort
 //! until the evidence is complete.
 
+use super::super::mean_field::{Follow, settle};
 use super::super::weights::Estimate;
 use super::super::{Limits, LogZ, Part, Setup, Verdict};
 use super::basins::{Modes, Sets, Source};
 use super::evidence;
 use super::local::Local;
 use super::masses::{Combined, Run, combine};
-use super::mean_field::settle;
 use super::search;
 use crate::backend::Slot;
 use crate::error::Result;
@@ -147,7 +147,7 @@ impl<'a, T: Real> Survey<'a, T> {
         self.path.restore(&self.flat);
         let key = self.key.of(Purpose::Forward).step(round);
         let (weights, ends) = self.anneal(self.chains(), self.temperatures, key);
-        let points = settle(&self.lowered, ends.view());
+        let points = settle(&self.lowered, ends.view(), Follow::FAR);
         let ends_in = self.modes.add(&points, Source::Sampling).into_iter().map(Some).collect();
         self.whole.push(Run { weights, ends: ends_in });
         ends
@@ -169,10 +169,10 @@ impl<'a, T: Real> Survey<'a, T> {
         let key = self.key.of(Purpose::Far).step(round);
         if round == 0 {
             let starts = search::from_weights(&self.lowered, key);
-            let points = settle(&self.lowered, starts.view());
+            let points = settle(&self.lowered, starts.view(), Follow::FAR);
             self.modes.add(&points, Source::Weights);
             if let Some(rows) = &self.rows {
-                let points = settle(&self.lowered, rows.view());
+                let points = settle(&self.lowered, rows.view(), Follow::FAR);
                 self.modes.add(&points, Source::Data);
             }
         }
@@ -182,7 +182,7 @@ impl<'a, T: Real> Survey<'a, T> {
         let (starts, sweeps) = search::from_sampling(self.path.backend.as_mut(), some, key);
         self.path.report_sweeps(sweeps as usize);
         self.spent += sweeps as f64;
-        let points = settle(&self.lowered, starts.view());
+        let points = settle(&self.lowered, starts.view(), Follow::FAR);
         let found = self.modes.add(&points, Source::Sampling);
         self.new_modes = (found.iter().filter(|mode| **mode >= known).count(), found.len());
         self.sets.grow(self.modes.all.len());

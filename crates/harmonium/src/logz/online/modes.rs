@@ -1,14 +1,14 @@
 //! Modes of a model and the mass of their basins: a state belongs to the mean-field fixed point that it flows to.
 //!
-//! h̄ = ⟨h | v̄⟩, v̄ = ⟨v | h̄⟩, again and again, never lowers the mean-field bound on log Z and ends at a mode. Annealing from the
-//! independent units of a mode to the model, with only those paths counted that end in its basin, is an unbiased estimate of
-//! the mass of the basin. So basins add up, and nothing is counted twice. (Paths from a base that knows nothing of a deep mode
-//! do not find it, whatever their spread says.)
+//! Annealing from the independent units of a mode to the model, with only those paths counted that end in its basin, is an
+//! unbiased estimate of the mass of the basin. So basins add up, and nothing is counted twice. (Paths from a base that knows
+//! nothing of a deep mode do not find it, whatever their spread says.)
 
-use super::super::weights::{Estimate, log_mean_exp};
+use super::super::mean_field::{self, FixedPoints, Follow};
+use super::super::weights::{Estimate, log_mean_exp_of_part};
 use crate::backend::Cpu;
 use crate::error::Result;
-use crate::lowered::{LoweredLayer, LoweredModel};
+use crate::lowered::LoweredModel;
 use crate::math::log_sum_exp;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
@@ -21,10 +21,9 @@ pub(super) const MOST: usize = 8;
 pub(super) const PATHS: usize = 12;
 /// Cost of one temperature for all paths of a mode: 2.5 each, and as much again, because batches this small are slow.
 const ANNEALING: f64 = 2.0 * 2.5 * PATHS as f64;
-/// Mean-field rounds at most, and the change of a mean at which they end.
-const ROUNDS: usize = 30;
-const USUAL_ROUNDS: f64 = 8.0;
-const STILL: f64 = 1e-3;
+/// How far states are followed, and the steps that it usually takes.
+const FOLLOW: Follow = Follow { steps: 30, arrived: 1e-3 };
+const USUAL_STEPS: f64 = 8.0;
 /// Two fixed points are the same if no mean differs by more.
 const SAME: f64 = 0.25;
 /// Modes whose mean-field bound is that far below the best, in nats, are left to the rest. Bounds of broad modes are up to 30
@@ -64,10 +63,10 @@ pub(super) enum Row {
     End(usize),
 }
 
-/// Cost in products of a row with the weights, with as many mean-field rounds as usual. Dense products count twice.
+/// Cost in products of a row with the weights, with as many mean-field steps as usual. Dense products count twice.
 pub(super) fn price(starts: usize, temperatures: usize) -> f64 {
     let paths = (MOST * PATHS) as f64;
-    MOST as f64 * ANNEALING * temperatures as f64 + 4.0 * USUAL_ROUNDS * (starts as f64 + paths)
+    MOST as f64 * ANNEALING * temperatures as f64 + 4.0 * USUAL_STEPS * (starts as f64 + paths)
 }
 
 /// The modes that lead from `starts`, the first `tracked` of which are samples, and the mass of their basins.
@@ -85,10 +84,10 @@ pub(super) fn masses<T: Real>(
     let mut path = Path::between(base(lowered, &modes[0]), backend, 2, &on_sweeps);
     let betas = path.schedule(temperatures);
     let (mut columns, mut weights) = (Vec::new(), Vec::new());
-    let mut work = points.work + ANNEALING * (modes.len() * temperatures) as f64;
+    let mut spent = work(&points) + ANNEALING * (modes.len() * temperatures) as f64;
     for (k, mode) in modes.iter().enumerate() {
         let key = key.of(Purpose::Near).step(k as u64);
-        path.set_units(base(lowered, mode));
+        path.rebase_evenly(base(lowered, mode));
         path.start(0, PATHS, key);
         let sums = path.anneal(0, &betas, key, |_, _, _| ());
         weights.extend(sums.iter().map(|w| w + path.log_z0()));
@@ -98,7 +97,7 @@ pub(super) fn masses<T: Real>(
     let columns = concatenate(Axis(0), &views).unwrap_or_default();
     let ends = States::of(lowered.visible(), columns.view());
     let of_ends = settle(lowered, &ends);
-    work += of_ends.work;
+    spent += work(&of_ends);
     let mut left = Vec::new();
     for (r, weight) in weights.iter_mut().enumerate() {
         if label(lowered, &modes, &of_ends, r) != Some(r / PATHS) {
@@ -113,7 +112,7 @@ pub(super) fn masses<T: Real>(
     let inside = labels.iter().take(tracked).map(Option::is_some).collect();
     let bound = modes.iter().map(|m| m.bound).fold(f64::NEG_INFINITY, f64::max);
     weights.iter_mut().for_each(|w| *w -= (PATHS as f64).ln());
-    Ok(Masses { log_z, bound, ends, weights, inside, work, remembered })
+    Ok(Masses { log_z, bound, ends, weights, inside, work: spent, remembered })
 }
 
 /// log Σ over modes of the mean of e^w over their paths, with the error of the whole.
@@ -126,46 +125,30 @@ fn sum(weights: &[f64]) -> Estimate {
     Estimate { value, std_err: squares.sqrt(), ess }
 }
 
-/// The mean of e^w of one mode: that of the paths that stayed, times the fraction that did.
+/// The mean of e^w of one mode, if at least two paths stayed in its basin.
 fn of_one(weights: &[f64]) -> Estimate {
     let stayed: Vec<f64> = weights.iter().copied().filter(|w| *w > f64::NEG_INFINITY).collect();
     if stayed.len() < 2 {
         return Estimate { value: f64::NEG_INFINITY, std_err: f64::INFINITY, ess: 0.0 };
     }
-    let (mean, part) = (log_mean_exp(&stayed), stayed.len() as f64 / weights.len() as f64);
-    let by_part = ((1.0 - part) / stayed.len() as f64).sqrt();
-    Estimate { value: mean.value + part.ln(), std_err: mean.std_err.hypot(by_part), ess: mean.ess }
+    log_mean_exp_of_part(&stayed, weights.len())
 }
 
-/// Means of both layers at the fixed points that rows flow to.
-struct Points<T> {
-    visible: Array2<T>,
-    hidden: Array2<T>,
-    work: f64,
+/// The fixed points of rows.
+fn settle<T: Real>(lowered: &LoweredModel<T>, rows: &States<T>) -> FixedPoints<T> {
+    mean_field::settle(lowered, rows.columns(lowered.visible().unit(), 0, rows.rows()).view(), FOLLOW)
 }
 
-fn settle<T: Real>(lowered: &LoweredModel<T>, rows: &States<T>) -> Points<T> {
-    let mut visible = rows.columns(lowered.visible().unit(), 0, rows.rows());
-    let mut hidden = lowered.up().means(visible.view());
-    let mut work = 0.0;
-    for _ in 0..ROUNDS {
-        work += 4.0 * rows.rows() as f64;
-        visible = lowered.down().means(hidden.view());
-        let next = lowered.up().means(visible.view());
-        let change = next.iter().zip(&hidden).map(|(a, b)| (*a - *b).f64().abs()).fold(0.0, f64::max);
-        hidden = next;
-        if change < STILL {
-            break;
-        }
-    }
-    Points { visible, hidden, work }
+/// Cost of following rows, in products of a row with the weights.
+fn work<T>(points: &FixedPoints<T>) -> f64 {
+    4.0 * points.steps as f64
 }
 
 /// The modes whose mass is worth estimating, the first row that leads to each, and the mode of every row. Modes that hold
 /// many of the `tracked` samples come first, then those with the best bounds.
 fn listed<T: Real>(
     lowered: &LoweredModel<T>,
-    points: &Points<T>,
+    points: &FixedPoints<T>,
     tracked: usize,
 ) -> (Vec<Mode<T>>, Vec<usize>, Vec<Option<usize>>) {
     let mut all: Vec<(Mode<T>, usize, usize)> = Vec::new();
@@ -174,7 +157,7 @@ fn listed<T: Real>(
         let same = all.iter_mut().find(|m| is_same(lowered, &m.0, points, r));
         match same {
             Some(mode) => mode.2 += one,
-            None => all.push((mode(lowered, points, r), r, one)),
+            None => all.push((mode(points, r), r, one)),
         }
     }
     let best = all.iter().map(|m| m.0.bound).fold(f64::NEG_INFINITY, f64::max);
@@ -191,11 +174,11 @@ fn listed<T: Real>(
     (modes, all.iter().map(|m| m.1).collect(), labels)
 }
 
-fn label<T: Real>(lowered: &LoweredModel<T>, modes: &[Mode<T>], points: &Points<T>, r: usize) -> Option<usize> {
+fn label<T: Real>(lowered: &LoweredModel<T>, modes: &[Mode<T>], points: &FixedPoints<T>, r: usize) -> Option<usize> {
     modes.iter().position(|m| is_same(lowered, m, points, r))
 }
 
-fn is_same<T: Real>(lowered: &LoweredModel<T>, mode: &Mode<T>, points: &Points<T>, r: usize) -> bool {
+fn is_same<T: Real>(lowered: &LoweredModel<T>, mode: &Mode<T>, points: &FixedPoints<T>, r: usize) -> bool {
     let close = |a: ArrayView1<T>, b: ArrayView1<T>| a.iter().zip(b).all(|(a, b)| (*a - *b).f64().abs() <= SAME);
     // Means of units without bounds have no common scale.
     match lowered.hidden().unit().n_states() {
@@ -204,31 +187,11 @@ fn is_same<T: Real>(lowered: &LoweredModel<T>, mode: &Mode<T>, points: &Points<T
     }
 }
 
-/// With its bound log Z ≥ Γ_v(η, W̃h̄) + Γ_h(η, v̄W̃) − v̄W̃h̄ − constant, for h̄ = ⟨h | v̄⟩ and any v̄: the mean-field bound of units at
-/// the inputs W̃h̄ and v̄W̃.
-fn mode<T: Real>(lowered: &LoweredModel<T>, points: &Points<T>, r: usize) -> Mode<T> {
-    let (visible, hidden) = (points.visible.row(r).to_owned(), points.hidden.row(r).to_owned());
-    let [to_visible, to_hidden] = inputs(lowered, &visible, &hidden);
-    let norm = |layer: &LoweredLayer<T>, input: &Array1<T>| {
-        let (eta, input) = (layer.eta().mapv(T::f64), input.mapv(T::f64));
-        layer.kind().unit::<f64>().log_norm(eta.view(), &input.to_vec())
-    };
-    let coupled: f64 = hidden.iter().zip(&to_hidden).map(|(h, i)| h.f64() * i.f64()).sum();
-    let norms = norm(lowered.visible(), &to_visible) + norm(lowered.hidden(), &to_hidden);
-    Mode { visible, hidden, bound: norms - coupled - lowered.constant() }
+fn mode<T: Real>(points: &FixedPoints<T>, r: usize) -> Mode<T> {
+    Mode { visible: points.visible.row(r).to_owned(), hidden: points.hidden.row(r).to_owned(), bound: points.bounds[r] }
 }
 
-fn inputs<T: Real>(lowered: &LoweredModel<T>, visible: &Array1<T>, hidden: &Array1<T>) -> [Array1<T>; 2] {
-    [lowered.weights().dot(hidden), visible.dot(&lowered.weights())]
-}
-
-/// The independent units of a mode: the natural parameters of the model plus the inputs at the mode.
+/// The independent units of a mode.
 fn base<T: Real>(lowered: &LoweredModel<T>, mode: &Mode<T>) -> [Array2<T>; 2] {
-    let inputs = inputs(lowered, &mode.visible, &mode.hidden);
-    let mut etas = [lowered.visible().eta().to_owned(), lowered.hidden().eta().to_owned()];
-    for (eta, input) in etas.iter_mut().zip(&inputs) {
-        let mut fields = eta.row_mut(0);
-        fields += input;
-    }
-    etas
+    mean_field::product_at(lowered, &mode.visible, &mode.hidden)
 }

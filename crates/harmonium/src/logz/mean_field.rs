@@ -6,10 +6,20 @@ use crate::real::Real;
 use crate::threads;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 
-/// Steps at most. A state that needs more has no mode of its own nearby, and its basin is where the last step leads.
-const MOST_STEPS: usize = 300;
-/// Means that move by less than this have arrived.
-const ARRIVED: f64 = 1e-4;
+/// How far states are followed.
+#[derive(Clone, Copy)]
+pub struct Follow {
+    /// Steps at most. A state that needs more has no mode of its own nearby, and its basin is where the last step leads.
+    pub steps: usize,
+    /// Means that move by less than this have arrived.
+    pub arrived: f64,
+}
+
+impl Follow {
+    /// To the fixed point itself.
+    pub const FAR: Follow = Follow { steps: 300, arrived: 1e-4 };
+}
+
 /// Rows that move together. Fixed, so that results do not depend on the number of threads.
 const CHUNK: usize = 8;
 
@@ -18,15 +28,22 @@ pub struct FixedPoints<T> {
     pub visible: Array2<T>,
     pub hidden: Array2<T>,
     pub bounds: Vec<f64>,
+    /// Steps that were made, summed over the rows.
+    pub steps: usize,
 }
 
 /// Follows rows of visible columns, states or means, to their fixed points.
-pub fn settle<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>) -> FixedPoints<T> {
+pub fn settle<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>, follow: Follow) -> FixedPoints<T> {
     let parallel = starts.len() * lowered.hidden().columns() >= threads::MANY;
-    let parts = threads::map(parallel, starts.axis_chunks_iter(Axis(0), CHUNK), |x| settle_chunk(lowered, x));
+    let parts = threads::map(parallel, starts.axis_chunks_iter(Axis(0), CHUNK), |x| settle_chunk(lowered, x, follow));
     if parts.is_empty() {
         let none = |layer: &LoweredLayer<T>| Array2::zeros((0, layer.columns()));
-        return FixedPoints { visible: none(lowered.visible()), hidden: none(lowered.hidden()), bounds: Vec::new() };
+        return FixedPoints {
+            visible: none(lowered.visible()),
+            hidden: none(lowered.hidden()),
+            bounds: Vec::new(),
+            steps: 0,
+        };
     }
     let join = |part: fn(&FixedPoints<T>) -> ArrayView2<T>| -> Array2<T> {
         // Chunks have the same columns.
@@ -36,16 +53,19 @@ pub fn settle<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>) -> Fixe
         visible: join(|p| p.visible.view()),
         hidden: join(|p| p.hidden.view()),
         bounds: parts.iter().flat_map(|p| p.bounds.iter().copied()).collect(),
+        steps: parts.iter().map(|p| p.steps).sum(),
     }
 }
 
-fn settle_chunk<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>) -> FixedPoints<T> {
+fn settle_chunk<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>, follow: Follow) -> FixedPoints<T> {
     let (up, down) = (lowered.up(), lowered.down());
     let (mut visible, mut hidden) = (starts.to_owned(), up.means(starts));
-    for _ in 0..MOST_STEPS {
+    let mut steps = 0;
+    for _ in 0..follow.steps {
+        steps += starts.nrows();
         let next = down.means(hidden.view());
         let moved = next.iter().zip(&visible).map(|(a, b)| (*a - *b).abs().f64() / (1.0 + a.abs().f64()));
-        let arrived = moved.fold(0.0, f64::max) < ARRIVED;
+        let arrived = moved.fold(0.0, f64::max) < follow.arrived;
         visible = next;
         hidden = up.means(visible.view());
         if arrived {
@@ -60,7 +80,7 @@ fn settle_chunk<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>) -> Fi
         log_norm(lowered.visible(), to_visible) + log_norm(lowered.hidden(), to_hidden) - product - lowered.constant()
     };
     let bounds = (0..starts.nrows()).map(bound).collect();
-    FixedPoints { hidden: up.means(visible.view()), visible, bounds }
+    FixedPoints { hidden: up.means(visible.view()), visible, bounds, steps }
 }
 
 fn log_norm<T: Real>(layer: &LoweredLayer<T>, input: ArrayView1<T>) -> f64 {
