@@ -21,7 +21,7 @@ impl Follow {
 }
 
 /// Rows that move together. Fixed, so that results do not depend on the number of threads.
-const CHUNK: usize = 8;
+const CHUNK: usize = 16;
 
 /// Means of both layers, one fixed point per row, and the lower bound of log Z that each gives.
 pub struct FixedPoints<T> {

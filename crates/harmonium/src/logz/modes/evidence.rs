@@ -36,7 +36,7 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
     let rest = total.share(&total.rest);
     let [weights, sampling, data] =
         [Source::Weights, Source::Sampling, Source::Data].map(|source| missed_by(survey, total, source));
-    let single: f64 = parts().filter(|p| p.agree < 2).map(|p| total.share(p)).sum();
+    let single = parts().filter(|p| p.agree < 2).map(|p| total.share(p)).sum::<f64>().abs();
     let differ = parts().map(|p| total.share(p) * p.against).fold(0.0, f64::max);
     let new = survey.new_modes.0 as f64 / survey.new_modes.1.max(1) as f64;
     let evidence = vec![
@@ -52,18 +52,18 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
             flat.value - total.value,
             ERRORS * flat.std_err.hypot(total.std_err),
             format!(
-                "annealing from a base without fields finds {:.3} ± {:.3} nats, and no more",
+                "annealing from a base without fields finds {:.3} nats with an error of {:.3}",
                 flat.value, flat.std_err
             ),
         ),
         Evidence {
             holds: ess >= CHAINS || rest < REST,
-            ..at_least("flat_ess", ess, CHAINS, format!("{ess:.0} of its chains count (effective sample size)"))
+            ..at_least("flat_ess", ess, CHAINS, format!("its effective sample size is {ess:.0}"))
         },
         at_most("weights", weights, MISSED, format!("modes found from the weights leave out {weights:.2} nats")),
         at_most("sampling", sampling, MISSED, format!("modes found by sampling leave out {sampling:.2} nats")),
         at_most("single", single, SINGLE, format!("{:.0} % of the mass rests on one estimate", 100.0 * single)),
-        at_most("agreement", differ, DIFFER, format!("estimates of one part differ by {differ:.2} nats of the whole")),
+        at_most("agreement", differ, DIFFER, format!("estimates of the same part differ by {differ:.2} nats")),
         at_most(
             "new_modes",
             new,
@@ -107,7 +107,8 @@ pub fn explain(verdict: Verdict, evidence: &[Evidence], with_data: bool) -> (Str
     if verdict == Verdict::Certain {
         return (String::new(), Vec::new());
     }
-    let failed: Vec<&str> = evidence.iter().filter(|e| !e.holds).map(|e| e.words.as_str()).collect();
+    let failed: Vec<String> =
+        evidence.iter().filter(|e| !e.holds).map(|e| format!("{} (limit {:.3})", e.words, e.limit)).collect();
     let mut advice = Vec::new();
     if !with_data {
         advice.push(Advice::GiveData);

@@ -43,6 +43,8 @@ const MIXED: usize = 200;
 /// Temperatures of a run at most, and runs with growing effort in one round.
 const MOST_TEMPERATURES: usize = 20_000;
 const REFINED: u64 = 3;
+/// An estimate of the rest this many nats below others is not refined.
+const HOPELESS: f64 = 2.0;
 /// Target error of each part, in nats of the whole.
 const PART_ERROR: f64 = 0.03;
 
@@ -209,7 +211,7 @@ impl<T: Real> Survey<'_, T> {
         }
         let far = self.far_apart(modes);
         let fitted = far.first().map(|k| BaseKind::Fitted(*k));
-        far.iter().map(|k| BaseKind::Product(*k)).chain(fitted).chain([BaseKind::Mixture]).collect()
+        [BaseKind::Mixture].into_iter().chain(fitted).chain(far.iter().map(|k| BaseKind::Product(*k))).collect()
     }
 
     /// Some of these modes, far from each other, the first one first.
@@ -292,7 +294,9 @@ impl<T: Real> Survey<'_, T> {
             let low =
                 others.value - mass.value > 2.0 * others.std_err.hypot(mass.std_err) && others.value > whole - 4.0;
             let part = mass.std_err * (mass.value - whole).min(0.0).exp();
-            let enough = mass.ess > 0.0 && part < PART_ERROR && !low;
+            // From a mode inside of the rest the way to all of it may be too far.
+            let hopeless = set.is_none() && others.value - mass.value > HOPELESS;
+            let enough = mass.ess > 0.0 && (part < PART_ERROR && !low || hopeless);
             let first = self.local[k].run.weights.is_empty();
             let next = self.local[k].temperatures * if first { 1 } else { 3 };
             if enough || next > MOST_TEMPERATURES || self.is_over() {

@@ -31,8 +31,9 @@ const LEAST_TOTAL: f64 = 0.03;
 /// chance: an unbiased estimate exceeds the truth by c nats with probability e^−c at most.
 const ALONE: f64 = 4.0;
 const BY_CHANCE: f64 = 7.0;
-/// Effective number of chains from which on an estimate can contradict another: fewer have missed most of the set by chance.
-const FEW: f64 = 8.0;
+/// Effective number of chains from which on an estimate can contradict another: with fewer, its own spread explains what it
+/// misses.
+const FEW: f64 = 25.0;
 /// An estimate this many errors away from the average is a reason for more effort.
 const SURPRISING: f64 = 2.0;
 /// Estimates that differ by more than this many errors are not averaged.

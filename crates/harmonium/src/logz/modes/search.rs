@@ -19,7 +19,6 @@ const VECTORS: usize = 16;
 const COMBINED: usize = 5;
 /// Columns and rows of W̃, and pairs of columns, at most.
 const COLUMNS: usize = 256;
-const PAIRS: usize = 256;
 /// A column belongs to a cluster if its cosine with the first one exceeds this.
 const ALIKE: f64 = 0.5;
 /// Random starts of B.
@@ -27,6 +26,9 @@ const RANDOM: usize = 64;
 /// Inverse temperatures below the model's, and sweeps at each.
 const COOLER: [f64; 5] = [1.25, 1.6, 2.2, 3.5, 6.0];
 const SWEEPS: u64 = 12;
+
+/// Weights times starts at most, for a search of some seconds.
+const PRODUCTS: usize = 150_000_000;
 
 /// Starts of search A, as rows of visible means.
 pub fn from_weights<T: Real>(lowered: &LoweredModel<T>, key: Key) -> Array2<T> {
@@ -43,19 +45,21 @@ pub fn from_weights<T: Real>(lowered: &LoweredModel<T>, key: Key) -> Array2<T> {
         starts.along(sum.fold(Array1::zeros(wide.nrows()), |all, (i, v)| all + sign(i) * &v));
     }
     let n = wide.ncols();
+    // Each column gives six starts, each row four, and each pair two.
+    let most = (PRODUCTS / wide.len().max(1)).clamp(240, 12 * COLUMNS) / 12;
     let some = |n: usize, most: usize| (0..n.min(most)).map(move |k| k * n / n.min(most));
-    for j in some(n, COLUMNS) {
+    for j in some(n, most) {
         starts.along(wide.column(j).to_owned());
         starts.along(-&wide.column(j));
         starts.with_cluster(j);
     }
-    for i in some(wide.nrows(), COLUMNS) {
+    for i in some(wide.nrows(), most) {
         // The hidden direction that a visible unit prefers, seen from the visible layer.
         let direction = wide.dot(&wide.row(i));
         starts.along(direction.clone());
         starts.along(-direction);
     }
-    for k in 0..PAIRS.min(n * (n - 1) / 2) {
+    for k in 0..most.min(n * (n - 1) / 2) {
         let u = key.of(Purpose::Far).uniforms::<f64>(k as u64, 0);
         let [i, j] = u.map(|u| ((u * n as f64) as usize).min(n - 1));
         let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
