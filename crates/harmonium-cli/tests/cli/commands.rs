@@ -140,7 +140,7 @@ fn several_models_are_compared_on_the_same_rows() {
         all_close(&written, &log_p);
     }
     let text = folder.run("evaluate model.safetensors other.safetensors data.npy").out;
-    assert_eq!(text.lines().count(), 3, "{text}");
+    assert_eq!(text.lines().count(), 4, "{text}");
 }
 
 /// p(x) = p(z)/Π scale for z = (x − shift)/scale.
