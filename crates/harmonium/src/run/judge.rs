@@ -421,7 +421,8 @@ mod tests {
         let fit = |value, baseline| Some(Fit { value, std_err: 0.2, baseline });
         let wide_gap = Evidence { valid: fit(-19.5, -24.0), ..good() };
         let collapse = Collapse { by: 23.0, std_err: 1.4, updates: (2400, 4800), regained: true };
-        let table: Vec<(&str, Evidence, Outcome, Option<Cause>, Option<Remedy>)> = vec![
+        type Case = (&'static str, Evidence, Outcome, Option<Cause>, Option<Remedy>);
+        let table: Vec<Case> = vec![
             (
                 "a rate a thousand times too high",
                 // The noise of such a run may look like a rise.

@@ -84,7 +84,7 @@ impl<T: Real> Starts<'_, T> {
         }
         if hidden.unit().n_states().is_some() {
             let direction = direction.dot(self.wide);
-            self.from_hidden(farthest(hidden, direction.view()));
+            self.add_hidden(farthest(hidden, direction.view()));
         }
     }
 
@@ -111,10 +111,10 @@ impl<T: Real> Starts<'_, T> {
                 row.slice_mut(s![columns.clone()]).assign(&extreme.slice(s![columns]));
             }
         }
-        self.from_hidden(row);
+        self.add_hidden(row);
     }
 
-    fn from_hidden(&mut self, hidden: Array1<T>) {
+    fn add_hidden(&mut self, hidden: Array1<T>) {
         self.rows.push(self.lowered.down().means(hidden.insert_axis(Axis(0)).view()).remove_axis(Axis(0)));
     }
 
