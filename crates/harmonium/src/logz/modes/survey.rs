@@ -233,8 +233,9 @@ impl<'a, T: Real> Survey<'a, T> {
         let rest = self.combined(None);
         let parts = || sets.iter().map(|s| s.1).chain([rest]).filter(|p| p.value > f64::NEG_INFINITY);
         let value = log_sum_exp(parts().map(|p| p.value));
-        let variance: f64 = parts().map(|p| ((p.value - value).exp() * p.std_err).powi(2)).sum();
-        Total { value, std_err: variance.sqrt(), sets, rest }
+        // Estimates err by missing mass, all on the same side, so their errors add and do not average out.
+        let std_err = parts().map(|p| (p.value - value).exp() * p.std_err).sum();
+        Total { value, std_err, sets, rest }
     }
 
     fn conclude(&self, total: &Total, verdict: Verdict, evidence: Vec<super::super::Evidence>) -> LogZ {
