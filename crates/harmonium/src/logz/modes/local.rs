@@ -35,8 +35,8 @@ const CONNECTED: f64 = 0.2;
 const STABLE: f64 = 0.5;
 /// Bases from which the rest is annealed, besides the flat one.
 const REST_BASES: usize = 4;
-/// Temperatures of a run at least: chains that pass through fewer stay where they start, and miss parts of the basin while their
-/// weights hardly differ.
+/// Temperatures of a run at least. Runs near a mode can miss part of its basin while their weights hardly differ; more
+/// temperatures help a little.
 const FEWEST_TEMPERATURES: usize = 400;
 /// Rows to which the base of all modes is fitted.
 const MIXED: usize = 200;
