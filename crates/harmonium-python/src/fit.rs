@@ -9,7 +9,7 @@ use harmonium::data::{Memory, Preprocess, ReadOptions, Source};
 use harmonium::events::{Event, Flow, Observer};
 use harmonium::file::{ColumnNotes, ModelFile};
 use harmonium::run::{
-    Conclusion, Drawn, Encoder, Front, MEMORY, Note, Opened, Prepared, Reader, Remedy, Request, Run, Spec, Stage,
+    Length, Conclusion, Drawn, Encoder, Front, MEMORY, Note, Opened, Prepared, Reader, Remedy, Request, Run, Spec, Stage,
     Tables, Verdict, complete_method, prepare, put,
 };
 use harmonium::train::adopted_model;
@@ -96,18 +96,18 @@ impl Front for Listener<'_> {
 }
 
 /// The settings that were asked for, by their keys, as a table.
-fn asked_table(json: &str) -> PyResult<(Table, Option<f64>)> {
+fn asked_table(json: &str) -> PyResult<(Table, Option<Length>)> {
     let asked: Map<String, Value> = parsed(json)?;
-    let (mut table, mut epochs) = (Table::new(), None);
+    let (mut table, mut length) = (Table::new(), None);
     for (key, value) in asked {
-        if key == "epochs" {
-            epochs = value.as_f64();
+        if Length::KEYS.contains(&key.as_str()) {
+            length = value.as_f64().and_then(|x| Length::of(&key, x));
             continue;
         }
         let value = toml::Value::try_from(&value).map_err(|e| PyValueError::new_err(format!("{key}: {e}")))?;
         put(&mut table, &key, value);
     }
-    Ok((table, epochs))
+    Ok((table, length))
 }
 
 /// Names the arrays in the settings.
@@ -193,13 +193,13 @@ pub fn fit(
     callback: Py<PyAny>,
     threads: Option<usize>,
 ) -> PyResult<Fitted> {
-    let ((mut asked, epochs), weights) = (asked_table(asked)?, vector(weights));
+    let ((mut asked, length), weights) = (asked_table(asked)?, vector(weights));
     name_arrays(&mut asked, valid.is_some(), weights.is_some());
     work::run(py, threads, f64::INFINITY, |stop| {
         let arrays = Arrays { x: &table, valid: valid.as_ref(), weights: weights.as_ref().and_then(|w| w.as_slice()) };
         let front = Listener::new(stop);
         let has_directory = output.is_some();
-        let request = Request { asked, epochs, config: None, output, resume, demo: false, tables: &arrays };
+        let request = Request { asked, length, config: None, output, resume, demo: false, tables: &arrays };
         let failed = |e: Error| table.exception(e);
         let mut run = match request.open(&front).map_err(failed)? {
             Opened::Ready(run) => run,

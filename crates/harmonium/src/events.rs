@@ -81,6 +81,8 @@ pub enum Reason {
     Done,
     /// The held-out rows no longer became more likely.
     EarlyStop,
+    /// The time was over.
+    Time,
     /// An observer stopped the run; it can be resumed.
     Interrupted,
 }

@@ -275,18 +275,23 @@ pub const SETTINGS: &[Setting] = &[
     row("train.method", "method", Group::Learning, Takes::Choice(methods), "How the negative phase is estimated")
         .usual("pcd; exact for very small models"),
     row("train.gibbs_steps", "gibbs-steps", Group::Learning, Takes::Whole(1, MANY), "Gibbs sweeps per update")
-        .python("gibbs_steps").only_with(&[("train.method", &["pcd", "cd", "pt"])]),
+        .python("gibbs_steps").only_with(&[("train.method", &["pcd", "cd", "pt", "wpcd"])]),
     row("train.chains", "chains", Group::Learning, Takes::Whole(1, MOST_UNITS), "Number of persistent chains")
-        .python("n_chains").only_with(&[("train.method", &["pcd", "pt"])]),
+        .python("n_chains").only_with(&[("train.method", &["pcd", "pt", "wpcd"])]),
     row("train.temperatures", "temperatures", Group::Learning, Takes::Whole(2, 1000), "Number of temperatures of parallel tempering")
         .python("n_temperatures").only_with(&[("train.method", &["pt"])]),
     row("train.batch_size", "batch-size", Group::Learning, Takes::Whole(1, MOST_UNITS), "Rows per update").python("batch_size"),
     row("epochs", "epochs", Group::Learning, Takes::Number(Range::NotNegative), "Passes through the data, instead of updates")
         .usual("10 epochs or 10,000 updates, whichever is more"),
+    row("time", "time", Group::Learning, Takes::Number(Range::Positive), "Seconds to train for, instead of updates")
+        .usual("none").more("Before the run, trial updates are timed; the number of updates that fit is recorded and repeats the run."),
     row("train.updates", "updates", Group::Learning, Takes::Whole(0, MANY), "Number of updates").python("updates")
         .usual("10 epochs or 10,000 updates, whichever is more"),
     row("train.lr", "lr", Group::Learning, Takes::Number(Range::Positive), "Learning rate").python("learning_rate")
         .more("With sgd it multiplies the gradient of the mean log likelihood; with adam it is about the size of a step. It stays constant if it is given without a schedule."),
+    row("train.max_drift", "max-drift", Group::Learning, Takes::Number(Range::Positive), "Limit of the model's change per update, in nats")
+        .python("max_drift").usual("none").only_with(&[("train.method", &["pt", "wpcd"])])
+        .more("The learning rate is lowered while the KL divergence between the models before and after an update exceeds this."),
     row("train.schedule", "schedule", Group::Learning, Takes::Choice(schedules), "How the learning rate falls")
         .usual("cosine; constant if a learning rate is given"),
     row("train.optimizer.name", "optimizer", Group::Learning, Takes::Choice(optimizer_names), "Optimizer"),

@@ -30,9 +30,9 @@ pub struct TrainRequest {
 
 /// Does what is asked for, from the beginning or from a checkpoint.
 pub fn run(asked: TrainRequest) -> Result<CommandOutput> {
-    let TrainRequest { settings: SettingArgs { asked, epochs }, config, output, resume, demo } = asked;
+    let TrainRequest { settings: SettingArgs { asked, length }, config, output, resume, demo } = asked;
     let (terminal, command) = (Terminal::default(), resume_command(&output));
-    let request = Request { asked, epochs, config, output: Some(output), resume, demo, tables: &Files };
+    let request = Request { asked, length, config, output: Some(output), resume, demo, tables: &Files };
     let opened = request.open(&terminal).map_err(|e| with_command(e, &command))?;
     terminal.clear();
     match opened {

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use harmonium::Error;
-use harmonium::run::{Spec, put};
+use harmonium::run::{Length, Spec, put};
 use harmonium::settings::{Group, SETTINGS, Setting, Takes};
 use toml::{Table, Value};
 
@@ -14,8 +14,8 @@ use toml::{Table, Value};
 pub struct SettingArgs {
     /// By their keys in config.toml.
     pub asked: Table,
-    /// `--epochs`, which is no key of config.toml.
-    pub epochs: Option<f64>,
+    /// `--epochs` or `--time`, which are no keys of config.toml.
+    pub length: Option<Length>,
 }
 
 impl SettingArgs {
@@ -37,7 +37,8 @@ impl SettingArgs {
 /// Options that the model of `--init` decides.
 fn conflicts(key: &str) -> Vec<&'static str> {
     match key {
-        "epochs" => vec!["train.updates"],
+        "epochs" => vec!["train.updates", "time"],
+        "time" => vec!["train.updates"],
         "data.valid" => vec!["data.valid_fraction"],
         "model.init" => {
             let decided = |s: &&Setting| s.group == Group::Model && s.key != "model.init";
@@ -69,7 +70,9 @@ impl FromArgMatches for SettingArgs {
                 _ => matches.get_one::<Value>(setting.key).cloned(),
             };
             match value {
-                Some(value) if setting.key == "epochs" => typed.epochs = value.as_float(),
+                Some(value) if Length::KEYS.contains(&setting.key) => {
+                    typed.length = value.as_float().and_then(|x| Length::of(setting.key, x));
+                }
                 Some(value) => typed.set(setting.key, value),
                 None => (),
             }
@@ -145,7 +148,7 @@ fn parser(setting: &'static Setting) -> impl Fn(&str) -> Result<Value, String> +
 }
 
 fn check(setting: &Setting, value: &Value) -> Result<(), String> {
-    if setting.key == "epochs" {
+    if Length::KEYS.contains(&setting.key) {
         return setting.check(value.as_float().unwrap_or(f64::NAN)).map_err(|e| problem(setting, &e));
     }
     if let Value::Integer(n) = value {
@@ -204,7 +207,7 @@ mod tests {
             };
             let typed = if flag == "DATA" { value.to_string() } else { format!("--{flag} {value}") };
             let args = parse(&typed).unwrap_or_else(|e| panic!("{e}"));
-            let found = harmonium::run::lookup(&args.asked, setting.key).is_some() || args.epochs == Some(0.25);
+            let found = harmonium::run::lookup(&args.asked, setting.key).is_some() || args.length.is_some();
             assert!(found, "{typed}: {:?}", args.asked);
         }
     }

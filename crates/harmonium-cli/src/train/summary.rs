@@ -33,6 +33,7 @@ fn title(run: &Conclusion) -> String {
     let seconds = run.facts.seconds.map_or(String::new(), |s| format!(" in {s:.1} s"));
     let end = match run.reason {
         Reason::EarlyStop => format!(", stopped early; the model of update {} was kept", thousands(run.kept)),
+        Reason::Time => format!(" of {}, when the time was over", thousands(run.facts.spec.train.updates)),
         Reason::Interrupted => format!(" of {}", thousands(run.facts.spec.train.updates)),
         Reason::Done => String::new(),
     };

@@ -1,9 +1,11 @@
 //! The two phases of the gradient, ⟨·⟩_data and ⟨·⟩_p. **To add an estimator: write its file, add its line to [`estimators`].**
 
 mod cd;
+mod drift;
 mod exact;
 mod pcd;
 mod pt;
+mod weighted;
 
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::error::{Error, Result};
@@ -64,6 +66,11 @@ impl<T: Real> Context<'_, T> {
         out.keep_data();
     }
 
+    /// log p*(v) of every row of a slot; the next sweep of these rows starts from the same product.
+    fn log_marginals(&mut self, slot: Slot) -> Vec<f64> {
+        self.backend.log_marginals(slot, &[None], None).into_iter().collect()
+    }
+
     /// The negative phase: averages over the rows of a slot, subtracted from the positive phase.
     fn model(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, out: &mut Phases<T>) {
         match self.rbm.origins() {
@@ -100,6 +107,11 @@ pub(crate) trait Estimator<T: Real>: Send {
         self.chains()
     }
 
+    /// Factor of the learning rate, where the estimator limits it.
+    fn rate(&self) -> f64 {
+        1.0
+    }
+
     /// The number of these rows for a number of chains.
     fn rows(&self, chains: usize) -> usize {
         chains
@@ -123,6 +135,8 @@ pub(crate) struct EstimatorOptions {
     pub gibbs_steps: u64,
     /// Temperatures of every ladder for parallel tempering.
     pub temperatures: usize,
+    /// Largest drift of the model per update in nats, see [`drift`].
+    pub max_drift: Option<f64>,
 }
 
 /// Name, description and maker of an estimator.
@@ -135,7 +149,7 @@ pub struct Entry<T> {
 }
 
 /// The list.
-pub fn estimators<T: Real>() -> [Entry<T>; 4] {
+pub fn estimators<T: Real>() -> [Entry<T>; 5] {
     [
         Entry {
             name: "pcd",
@@ -147,6 +161,11 @@ pub fn estimators<T: Real>() -> [Entry<T>; 4] {
             name: "pt",
             about: "parallel tempering: persistent ladders of chains that swap states",
             make: pt::make,
+        },
+        Entry {
+            name: "wpcd",
+            about: "pcd with chains that carry importance weights and are resampled",
+            make: weighted::make,
         },
         Entry { name: "exact", about: "exact gradient by enumeration, for small models", make: exact::make },
     ]

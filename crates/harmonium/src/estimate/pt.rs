@@ -6,6 +6,7 @@
 //! The independent units have the mean statistics of the data, tracked by running means. From time to time the temperatures
 //! move to where swaps would be rejected equally often.
 
+use super::drift::Drift;
 use super::{Context, Estimator, EstimatorOptions, Phases};
 use crate::backend::{Backend, Slot};
 use crate::error::{Error, Result};
@@ -30,11 +31,13 @@ struct Pt<T> {
     ladders: Ladders<T>,
     /// Running means of T(v) and T(h) over the data; none before the first batch.
     means: Option<[Array2<f64>; 2]>,
+    drift: Drift,
 }
 
 pub(super) fn make<T: Real>(settings: EstimatorOptions) -> Box<dyn Estimator<T>> {
     let (rungs, steps) = (settings.temperatures.max(2), settings.gibbs_steps);
-    Box::new(Pt::<T> { steps, rungs, ladders: Ladders::of_rows(LADDERS, &even(rungs), 0), means: None })
+    let drift = Drift::new(settings.max_drift);
+    Box::new(Pt::<T> { steps, rungs, ladders: Ladders::of_rows(LADDERS, &even(rungs), 0), means: None, drift })
 }
 
 /// Inverse temperatures from 0 to 1.
@@ -65,10 +68,18 @@ impl<T: Real> Pt<T> {
 impl<T: Real> Estimator<T> for Pt<T> {
     fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
         cx.data(None, Take::MeansFirst, out);
+        if self.drift.is_watched() {
+            let now = cx.log_marginals(CHAINS);
+            self.drift.adapt(&now);
+        }
         self.follow(cx.backend, &out.data);
         self.ladders.step(cx.backend, self.steps, cx.key, cx.update, |_| ());
         self.show(cx.backend);
         cx.model(CHAINS, None, None, out);
+        if self.drift.is_watched() {
+            let log_p = cx.log_marginals(CHAINS);
+            self.drift.remember(log_p);
+        }
         if (cx.update + 1).is_multiple_of(MOVE_EVERY) {
             let betas = self.ladders.even_betas(self.rungs);
             self.ladders.move_to(&betas);
@@ -88,9 +99,13 @@ impl<T: Real> Estimator<T> for Pt<T> {
         chains * self.rungs
     }
 
+    fn rate(&self) -> f64 {
+        self.drift.rate()
+    }
+
     fn numbers(&self) -> Vec<f64> {
         let means = self.means.iter().flatten().flatten().copied();
-        self.ladders.numbers().into_iter().chain(means).collect()
+        self.ladders.numbers().into_iter().chain(means).chain(self.drift.numbers()).collect()
     }
 
     fn start(&mut self, backend: &mut dyn Backend<T>, numbers: Option<&[f64]>) -> Result<()> {
@@ -105,24 +120,28 @@ impl<T: Real> Estimator<T> for Pt<T> {
             }
             let (first, rest) = numbers.split_at(own);
             self.ladders = Ladders::of_numbers(LADDERS, self.rungs, ladders, first).ok_or_else(invalid)?;
-            self.means = means(backend.lowered(), rest).ok_or_else(invalid)?;
+            // Without means there is only the factor of the rate.
+            let n = mean_count(backend.lowered());
+            let (first, drift) = rest.split_at(if rest.len() < n { 0 } else { n });
+            self.means = means(backend.lowered(), first);
+            if !self.drift.restore(drift, ladders) {
+                return Err(invalid());
+            }
         }
         self.show(backend);
         Ok(())
     }
 }
 
-/// Running means from their numbers, which may be absent. The outer `None` means that they do not fit.
-#[allow(clippy::option_option)]
-fn means<T: Real>(lowered: &LoweredModel<T>, numbers: &[f64]) -> Option<Option<[Array2<f64>; 2]>> {
-    if numbers.is_empty() {
-        return Some(None);
-    }
+/// How many numbers the running means are.
+fn mean_count<T: Real>(lowered: &LoweredModel<T>) -> usize {
+    [lowered.visible(), lowered.hidden()].map(|layer| layer.unit().n_stats() * layer.columns()).iter().sum()
+}
+
+/// Running means from their numbers; none if there are no numbers.
+fn means<T: Real>(lowered: &LoweredModel<T>, numbers: &[f64]) -> Option<[Array2<f64>; 2]> {
     let [v, h] = [lowered.visible(), lowered.hidden()].map(|layer| (layer.unit().n_stats(), layer.columns()));
-    if numbers.len() != v.0 * v.1 + h.0 * h.1 {
-        return None;
-    }
-    let (first, rest) = numbers.split_at(v.0 * v.1);
+    let (first, rest) = numbers.split_at_checked(v.0 * v.1)?;
     let table = |shape, numbers: &[f64]| Array2::from_shape_vec(shape, numbers.to_vec()).ok();
-    Some(Some([table(v, first)?, table(h, rest)?]))
+    Some([table(v, first)?, table(h, rest)?])
 }

@@ -2,7 +2,7 @@
 
 use super::config_file;
 use super::curves::Curves;
-use super::directory::{CONFIG, EVENTS, MODEL, RunDir, SUMMARY};
+use super::directory::{CONFIG, EVENTS, MODEL, RunDir};
 use super::fit::{self, Errors, Fitness, RowsFit, Time};
 use super::front::{Front, Note, Tables};
 use super::input;
@@ -342,8 +342,7 @@ impl Recorded {
 
     /// How long the run took, as it recorded at its end.
     pub fn seconds(&self) -> Option<f64> {
-        let text = std::fs::read_to_string(self.dir.file(SUMMARY)).ok()?;
-        serde_json::from_str::<Value>(&text).ok()?.get("seconds")?.as_f64()
+        self.dir.seconds()
     }
 
     /// Judges the run once more, with the data if they can be read, and hands it to `f`; see [`Conclusion::complete`] for the

@@ -1,6 +1,7 @@
 //! config.toml: the settings of a run as text, complete, with a comment for every key.
 
 use super::spec::{Spec, lookup};
+use super::training::Length;
 use crate::error::{Error, Result};
 use crate::settings;
 use std::fmt::Write as _;
@@ -38,7 +39,7 @@ fn comment(key: &str) -> Option<&'static str> {
 
 /// Every key that may stand in the file.
 fn keys() -> impl Iterator<Item = &'static str> {
-    settings::SETTINGS.iter().map(|s| s.key).filter(|k| *k != "epochs").chain(FACTS.iter().map(|f| f.0))
+    settings::SETTINGS.iter().map(|s| s.key).filter(|k| !Length::KEYS.contains(k)).chain(FACTS.iter().map(|f| f.0))
 }
 
 /// The text of config.toml.

@@ -88,9 +88,18 @@ impl RunDir {
 
     /// Whether a finished run was judged to the end: it may have been killed while its likelihood was estimated.
     pub fn is_judged(&self) -> bool {
-        let text = fs::read_to_string(self.file(SUMMARY)).unwrap_or_default();
-        let summary = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
+        let summary = self.summary();
         summary.is_object() && summary["pending"] != true
+    }
+
+    /// How long training took, as the run recorded at its end.
+    pub fn seconds(&self) -> Option<f64> {
+        self.summary()["seconds"].as_f64()
+    }
+
+    fn summary(&self) -> serde_json::Value {
+        let text = fs::read_to_string(self.file(SUMMARY)).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
     }
 
     /// Lets other processes write to the directory.

@@ -34,4 +34,4 @@ pub use judge::{APART, Cause, Evidence, Fit, Means, Outcome, Remedy, SURE, Verdi
 pub use mixing::{Mixing, RECORDED, some_rows};
 pub use prepare::{Prepared, complete_method, prepare};
 pub use spec::{DataSpec, Found, ModelSpec, RowWeights, SIMILAR, Spec, lookup, put};
-pub use training::{Drawn, Opened, Request, Run};
+pub use training::{Drawn, Length, Opened, Request, Run};

@@ -4,6 +4,7 @@ use super::directory::MODEL;
 use super::front::{Front, Note, Tables};
 use super::input::{self, Input, Reader};
 use super::spec::{ModelSpec, SIMILAR, Spec, lookup};
+use super::training::Length;
 use crate::data::{Alphabet, Preprocess, find_builtin};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, budget};
@@ -35,7 +36,7 @@ pub struct Prepared {
 pub fn prepare(
     spec: &mut Spec,
     asked: &Table,
-    epochs: Option<f64>,
+    length: Option<Length>,
     tables: &dyn Tables,
     front: &dyn Front,
 ) -> Result<Prepared> {
@@ -68,7 +69,7 @@ pub fn prepare(
         let weight = input.train.weights().iter().map(|w| f64::from(*w)).sum::<f64>();
         front.note(&Note::Weighted { identity: SIMILAR, rows: input.train.len(), weight });
     }
-    complete_training(&mut spec.train, asked, epochs, &input)?;
+    complete_training(&mut spec.train, asked, length, &input)?;
     let (config, n_hidden) = (&spec.train, spec.model.n_hidden);
     let rbm = match init {
         Some(file) => adopted_model(&file.rbm.cast(), &input.train, config.centering)?,
@@ -88,9 +89,9 @@ fn model_to_start_from(path: &str) -> Result<ModelFile> {
 }
 
 /// The number of updates, now that the rows are counted.
-fn complete_training(config: &mut TrainConfig, asked: &Table, epochs: Option<f64>, input: &Input) -> Result<()> {
+fn complete_training(config: &mut TrainConfig, asked: &Table, length: Option<Length>, input: &Input) -> Result<()> {
     let rows = input.train.len();
-    if let Some(epochs) = epochs {
+    if let Some(Length::Epochs(epochs)) = length {
         config.updates = (epochs * config.updates_per_epoch(rows) as f64).ceil() as u64;
     } else if lookup(asked, "train.updates").is_none() {
         config.updates = default_updates(rows, config.batch_size);

@@ -344,6 +344,20 @@ pub fn put(table: &mut Table, key: &str, value: Value) {
     }
 }
 
+/// Removes the value at `a.b.c`.
+pub fn remove(table: &mut Table, key: &str) {
+    match key.split_once('.') {
+        None => {
+            table.remove(key);
+        }
+        Some((first, rest)) => {
+            if let Some(Value::Table(below)) = table.get_mut(first) {
+                remove(below, rest);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,8 +374,9 @@ mod tests {
 
     #[test]
     fn every_number_of_the_table_is_checked_whatever_it_came_from() {
+        use crate::run::Length;
         use crate::settings::{SETTINGS, Takes};
-        for setting in SETTINGS.iter().filter(|s| s.key != "epochs") {
+        for setting in SETTINGS.iter().filter(|s| !Length::KEYS.contains(&s.key)) {
             let bad = match setting.takes {
                 Takes::Whole(least, _) | Takes::WholeOr(least, ..) => Value::Integer(least - 1),
                 Takes::Number(_) => Value::Float(f64::INFINITY),

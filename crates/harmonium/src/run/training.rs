@@ -6,7 +6,7 @@ use super::directory::{CHECKPOINT, CONFIG, Content, EVENTS, MODEL, REPORT, RunDi
 use super::front::{Difference, Front, Note, Tables};
 use super::log::{self, Log};
 use super::prepare::{Prepared, digest_of_rows, prepare};
-use super::spec::{Found, Spec, lookup, put};
+use super::spec::{Found, Spec, lookup, put, remove};
 use crate::advice::Advice;
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
@@ -27,8 +27,8 @@ const SPARSITY_COST: f64 = 0.1;
 pub struct Request<'a> {
     /// The settings that were asked for, by their keys.
     pub asked: Table,
-    /// Passes through the data, which become updates once the rows are counted.
-    pub epochs: Option<f64>,
+    /// How long to train, if not by a number of updates.
+    pub length: Option<Length>,
     /// A configuration to start from.
     pub config: Option<PathBuf>,
     /// The run directory; none keeps everything in memory.
@@ -39,6 +39,37 @@ pub struct Request<'a> {
     pub demo: bool,
     /// Where tables are opened.
     pub tables: &'a dyn Tables,
+}
+
+/// How long to train, where that is not a number of updates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Length {
+    /// Passes through the data, which become updates once the rows are counted.
+    Epochs(f64),
+    /// Seconds, which become updates once some have been timed.
+    Seconds(f64),
+}
+
+impl Length {
+    /// The settings that are lengths; they are no keys of config.toml.
+    pub const KEYS: [&'static str; 2] = ["epochs", "time"];
+
+    /// The length that a setting asks for; none if the setting is no length.
+    pub fn of(key: &str, value: f64) -> Option<Length> {
+        match key {
+            "epochs" => Some(Length::Epochs(value)),
+            "time" => Some(Length::Seconds(value)),
+            _ => None,
+        }
+    }
+
+    fn check(self) -> Result<()> {
+        let (key, value) = match self {
+            Length::Epochs(epochs) => ("epochs", epochs),
+            Length::Seconds(seconds) => ("time", seconds),
+        };
+        settings::find(key).map_or(Ok(()), |setting| setting.check(value))
+    }
 }
 
 /// What opening a run gives.
@@ -113,12 +144,16 @@ impl Request<'_> {
 
     /// Continues a finished run if more updates are asked for than it has done.
     fn extend(&self, dir: RunDir, asked: &Table, front: &dyn Front) -> Result<Opened> {
-        let recorded = self.resumed(asked, &dir)?;
+        let mut recorded = self.resumed(asked, &dir)?;
         let before = Spec::from_table(&config_file::read(&dir.file(CONFIG))?)?;
-        let (done, rows) = (before.train.updates, before.found.as_ref().map_or(0, |f| f.rows));
+        let (done, rows) = (before.train.stop_at.unwrap_or(before.train.updates), before.found.as_ref().map_or(0, |f| f.rows));
         let per_epoch = before.train.updates_per_epoch(rows as usize) as f64;
-        let wanted = match self.epochs {
-            Some(epochs) => (epochs * per_epoch).ceil() as u64,
+        let wanted = match self.length {
+            Some(Length::Epochs(epochs)) => (epochs * per_epoch).ceil() as u64,
+            // As many as fit at the speed of the run so far.
+            Some(Length::Seconds(limit)) => {
+                dir.seconds().filter(|s| *s > 0.0).map_or(done, |spent| (done as f64 * limit / spent) as u64)
+            }
             None => lookup(&recorded, "train.updates").and_then(Value::as_integer).map_or(done, |n| n.max(0) as u64),
         };
         if wanted <= done {
@@ -128,6 +163,8 @@ impl Request<'_> {
             let problem = "this finished run has no checkpoint to continue from".into();
             return Err(Error::Directory { path: dir.path().into(), problem }.advise(&[Advice::StartFromModel]));
         }
+        put(&mut recorded, "train.updates", (wanted as i64).into());
+        remove(&mut recorded, "train.stop_at");
         let run = Run::prepare(Some(dir), &recorded, self, front)?;
         if let Some(dir) = &run.dir {
             dir.reopen(done)?;
@@ -164,9 +201,7 @@ impl Request<'_> {
         // A given rate means that rate, not the start of a schedule made for another one; a given activity means some pull to it.
         imply(&mut asked, "train.lr", "train.schedule", "constant".into());
         imply(&mut asked, "train.penalty.sparsity", "train.penalty.sparsity_cost", SPARSITY_COST.into());
-        if let (Some(epochs), Some(setting)) = (self.epochs, settings::find("epochs")) {
-            setting.check(epochs)?;
-        }
+        self.length.map_or(Ok(()), Length::check)?;
         Spec::from_table(&asked)?;
         Ok(asked)
     }
@@ -256,9 +291,21 @@ impl Run {
     fn prepare(dir: Option<RunDir>, asked: &Table, request: &Request, front: &dyn Front) -> Result<Run> {
         let mut spec = Spec::from_table(asked)?;
         let Prepared { input, rbm, preprocess, notes, columns, digest } =
-            prepare(&mut spec, asked, request.epochs, request.tables, front)?;
+            prepare(&mut spec, asked, request.length, request.tables, front)?;
         let (valid, data) = (input.valid.clone(), Some(digest_of_rows(&input)));
-        let mut trainer = Trainer::new(spec.train.clone(), rbm, input.train, input.valid)?;
+        let fresh = dir.as_ref().is_none_or(|d| !d.file(CONFIG).exists());
+        let train = match request.length {
+            Some(Length::Seconds(limit)) if fresh => {
+                let mut trial = Trainer::new(spec.train.clone(), rbm.clone(), input.train, input.valid.clone())?;
+                spec.train.updates = trial.updates_within(limit)?;
+                trial.into_data()
+            }
+            _ => input.train,
+        };
+        let mut trainer = Trainer::new(spec.train.clone(), rbm, train, input.valid)?;
+        if let Some(Length::Seconds(limit)) = request.length {
+            trainer.end_after(limit);
+        }
         trainer.report_in_units_of(&preprocess);
         let found = Found {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -313,8 +360,18 @@ impl Run {
             other => other,
         };
         let reason = ended.map_err(stopped)?;
+        if reason == Reason::Time && self.spec.train.stop_at.is_none() {
+            self.record_end()?;
+        }
         log.map_or(Ok(()), Log::finish).map_err(stopped)?;
         Ok(reason)
+    }
+
+    /// Records the update at which the time was over, so that the configuration repeats the run.
+    fn record_end(&mut self) -> Result<()> {
+        self.spec.train.stop_at = Some(self.trainer.update());
+        self.config = config_file::text(&self.spec)?;
+        self.dir.as_ref().map_or(Ok(()), |dir| dir.write(CONFIG, self.config.as_bytes()))
     }
 
     /// Judges the trained model, without its likelihood if that takes long: see [`Conclusion::complete`].

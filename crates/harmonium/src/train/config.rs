@@ -24,8 +24,14 @@ pub struct TrainConfig {
     pub batch_size: usize,
     /// Updates in all.
     pub updates: u64,
+    /// Update at which a time limit ended the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_at: Option<u64>,
     /// Learning rate: multiplies the gradient of the mean log likelihood.
     pub lr: f64,
+    /// Largest drift of the model per update, in nats, to which the rate is limited; none for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_drift: Option<f64>,
     /// How it falls.
     pub schedule: Schedule,
     /// Factor of the learning rate for log-variances.
@@ -71,7 +77,9 @@ impl Default for TrainConfig {
             temperatures: 10,
             batch_size: 100,
             updates: 10_000,
+            stop_at: None,
             lr: 0.005,
+            max_drift: None,
             schedule: Schedule::Cosine,
             variance_rate: 0.3,
             centering: true,
@@ -140,6 +148,7 @@ impl TrainConfig {
             ("train.temperatures", whole(self.temperatures as u64)),
             ("train.batch_size", whole(self.batch_size as u64)),
             ("train.lr", Some(self.lr)),
+            ("train.max_drift", self.max_drift),
             ("train.optimizer.momentum", Some(self.optimizer.momentum)),
             ("train.variance_rate", Some(self.variance_rate)),
             ("train.offset_rate", Some(self.offset_rate)),

@@ -8,6 +8,7 @@ mod checkpoint;
 mod config;
 mod init;
 mod monitor;
+mod pace;
 mod state;
 mod update;
 
@@ -67,6 +68,8 @@ pub struct Trainer<T: Real> {
     checkpoint: Option<(PathBuf, u64)>,
     /// The state that a failed update goes back to.
     snapshot: Option<Box<State<T>>>,
+    /// Seconds of the whole run after which it ends.
+    time_limit: Option<f64>,
     /// When this process took up the run, and the seconds spent on it before.
     clock: (Instant, f64),
 }
@@ -80,7 +83,11 @@ impl<T: Real> Trainer<T> {
         let limits = log_variance_limits(&rbm, &data);
         let monitor = Monitor::new(&config, &lowered, &data, valid, key);
         let settings =
-            estimate::EstimatorOptions { gibbs_steps: config.gibbs_steps, temperatures: config.temperatures };
+            estimate::EstimatorOptions {
+                gibbs_steps: config.gibbs_steps,
+                temperatures: config.temperatures,
+                max_drift: config.max_drift,
+            };
         let mut estimator = estimate::new(&config.method, settings)?;
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
         let work = Work::new(&rbm, &lowered);
@@ -115,6 +122,7 @@ impl<T: Real> Trainer<T> {
             gradient_norm: 0.0,
             checkpoint: None,
             snapshot: None,
+            time_limit: None,
             clock: (Instant::now(), 0.0),
         })
     }
@@ -179,11 +187,7 @@ impl<T: Real> Trainer<T> {
                 self.save(observer)?;
                 break Reason::Interrupted;
             }
-            let reason = match self.update >= self.config.updates {
-                true => Some(Reason::Done),
-                false => self.patience_is_over().then_some(Reason::EarlyStop),
-            };
-            if let Some(reason) = reason {
+            if let Some(reason) = self.reason_to_end() {
                 // So that the run can be extended from here.
                 if saved != self.snapshot.as_ref().map(|s| s.update) {
                     self.save(observer)?;
@@ -293,6 +297,25 @@ impl<T: Real> Trainer<T> {
             self.waited = 0;
         } else {
             self.waited += 1;
+        }
+    }
+
+    fn reason_to_end(&self) -> Option<Reason> {
+        if self.update >= self.config.updates {
+            Some(Reason::Done)
+        } else if self.patience_is_over() {
+            Some(Reason::EarlyStop)
+        } else {
+            self.time_is_over().then_some(Reason::Time)
+        }
+    }
+
+    /// Whether a time limit ends the run here: only after a measurement, so that the last one is of the model that is kept.
+    fn time_is_over(&self) -> bool {
+        let is_late = || self.time_limit.is_some_and(|limit| self.seconds() >= limit);
+        match self.config.stop_at {
+            Some(update) => self.update >= update,
+            None => self.update > 0 && self.update.is_multiple_of(self.config.report_every) && is_late(),
         }
     }
 

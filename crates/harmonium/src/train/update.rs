@@ -138,7 +138,7 @@ impl<T: Real> Trainer<T> {
     /// The learning rate of this update.
     pub(super) fn learning_rate(&self) -> f64 {
         let t = self.update as f64 / self.config.updates.max(1) as f64;
-        self.config.lr * self.config.schedule.factor(t) * self.rate_factor
+        self.config.lr * self.config.schedule.factor(t) * self.rate_factor * self.estimator.rate()
     }
 
     /// The part of the permutation that this update takes: epochs are permutations of all rows, the last batch of an
