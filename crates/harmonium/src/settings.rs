@@ -6,6 +6,7 @@
 use crate::error::{Error, Result};
 use crate::estimate::estimators;
 use crate::optimize::{Schedule, optimizers};
+use crate::start::Start;
 use crate::units::Kind;
 use crate::units::gaussian::Coupling;
 
@@ -82,6 +83,8 @@ pub enum Takes {
     Switch(bool),
     /// Yes or no; the option takes `auto` (yes) or `none` (no).
     Auto,
+    /// Yes or no, by the data unless it is given; the option means yes, and the other option, named here, no.
+    YesOrNo(&'static str),
 }
 
 /// A range of numbers.
@@ -188,6 +191,10 @@ fn hidden_couplings() -> Choices {
     couplings().into_iter().filter(|c| c.0 != "goodfellow").collect()
 }
 
+fn starts() -> Choices {
+    Start::LIST.iter().map(|s| (s.1, s.2)).collect()
+}
+
 fn methods() -> Choices {
     estimators::<f32>().map(|e| (e.name, e.about)).to_vec()
 }
@@ -251,8 +258,8 @@ pub const SETTINGS: &[Setting] = &[
     row("data.binarize", "binarize", Group::Data, Takes::Text("HOW"), "How values between 0 and 1 become 0 or 1")
         .more("auto: as the model file says; otherwise, for Bernoulli units, threshold:0.5 if there is a value between 0 and 1. \
                none: values are probabilities of a 1. threshold:T: 1 above T. sample: 1 with the value as its probability."),
-    row("data.standardize", "standardize", Group::Data, Takes::Switch(true), "Give every column mean 0 and standard deviation 1")
-        .more("For continuous units. The model file stores it, and output is in the units of the data."),
+    row("data.standardize", "standardize", Group::Data, Takes::YesOrNo("no-standardize"), "Give every column mean 0 and standard deviation 1")
+        .usual("for continuous units").more("The model file stores it, and output is in the units of the data."),
     row("data.missing", "missing", Group::Data, Takes::Switch(true), "Treat empty, NaN, NA and ? cells as missing")
         .more("The likelihood sums over missing cells. Without this option they are an error."),
     row("data.image", "image", Group::Data, Takes::Text("HxW"), "Height and width of the rows as images, for the report")
@@ -269,6 +276,8 @@ pub const SETTINGS: &[Setting] = &[
         .python("hidden_states").usual("none"),
     row("model.n_hidden", "n-hidden", Group::Model, Takes::Whole(1, MOST_UNITS), "Number of hidden units").python("n_hidden")
         .usual("4 per column (1 if continuous), but 16 to 256"),
+    row("model.start", "start", Group::Model, Takes::Choice(starts), "Where learning begins")
+        .usual("factors if the visible units are continuous, else independent"),
     row("model.init", "init", Group::Model, Takes::Text("MODEL"), "Model file to start from").usual("none")
         .more("The model has its own kinds, sizes and preprocessing; options for these cannot be given beside it."),
     row("train.seed", "", Group::Run, Takes::Whole(0, MANY), "Seed of all random numbers").python("random_state"),

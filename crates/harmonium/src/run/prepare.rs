@@ -2,15 +2,20 @@
 
 use super::directory::MODEL;
 use super::front::{Front, Note, Tables};
-use super::input::{self, Input, Reader};
+use super::input::{self, Encoder, Input, Reader};
 use super::spec::{ModelSpec, SIMILAR, Spec, lookup};
 use crate::data::{Alphabet, Preprocess, find_builtin};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, budget};
+use crate::factor_analysis::default_factors;
 use crate::file::{ColumnNotes, ModelFile};
 use crate::model::Rbm;
+use crate::start::Start;
 use crate::states::States;
-use crate::train::{TrainConfig, adopted_model, default_hidden, default_updates, initial_model};
+use crate::train::{
+    TrainConfig, adopted_model, default_hidden, default_updates, factor_model, has_factors, initial_model,
+};
+use crate::units::Kind;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use toml::Table;
@@ -59,6 +64,9 @@ pub fn prepare(
         None => complete_model(spec, asked, columns, &reader)?,
     }
     let (visible, hidden) = spec.model.kinds()?;
+    if lookup(asked, "data.standardize").is_none() {
+        spec.data.standardize = init.is_none() && visible.unit::<f32>().n_states().is_none();
+    }
     let mut preprocess = match &init {
         Some(file) => file.preprocess.clone(),
         None => reader.standardization(spec, &visible)?,
@@ -68,11 +76,13 @@ pub fn prepare(
         let weight = input.train.weights().iter().map(|w| f64::from(*w)).sum::<f64>();
         front.note(&Note::Weighted { identity: SIMILAR, rows: input.train.len(), weight });
     }
+    if init.is_none() {
+        complete_start(&mut spec.model, asked, (&visible, &hidden), &input)?;
+    }
     complete_training(&mut spec.train, asked, epochs, &input)?;
-    let (config, n_hidden) = (&spec.train, spec.model.n_hidden);
     let rbm = match init {
-        Some(file) => adopted_model(&file.rbm.cast(), &input.train, config.centering)?,
-        None => initial_model(&visible, &hidden, n_hidden, &input.train, config.centering, config.seed)?,
+        Some(file) => adopted_model(&file.rbm.cast(), &input.train, spec.train.centering)?,
+        None => first_model(spec, (&visible, &hidden), &input)?,
     };
     complete_method(&mut spec.train, asked, &rbm);
     let digest = digest(&input, &rbm);
@@ -85,6 +95,36 @@ pub fn prepare(
 fn model_to_start_from(path: &str) -> Result<ModelFile> {
     let path = Path::new(path);
     ModelFile::read(if path.is_dir() { path.join(MODEL) } else { path.into() })
+}
+
+/// The first model of a run.
+fn first_model(spec: &Spec, (visible, hidden): (&Kind, &Kind), input: &Input) -> Result<Rbm<f32>> {
+    let (config, n_hidden, train) = (&spec.train, spec.model.n_hidden, &input.train);
+    match spec.model.start {
+        Start::Factors => factor_model(visible, hidden, n_hidden, train, config.centering),
+        Start::Independent => initial_model(visible, hidden, n_hidden, train, config.centering, config.seed),
+    }
+}
+
+/// Where learning begins, and with how many Gaussian hidden units, now that the rows are read.
+fn complete_start(
+    model: &mut ModelSpec,
+    asked: &Table,
+    (visible, hidden): (&Kind, &Kind),
+    input: &Input,
+) -> Result<()> {
+    let possible = has_factors(visible, &input.train) && hidden.unit::<f32>().quadratic();
+    let wanted = lookup(asked, "model.start").map(|_| model.start);
+    if wanted == Some(Start::Factors) && !possible {
+        let problem = "factors need continuous units without missing cells, and not too many columns".into();
+        return Err(Error::Config { key: "model.start", problem });
+    }
+    model.start = wanted.unwrap_or(if possible { Start::Factors } else { Start::Independent });
+    if model.start == Start::Factors && lookup(asked, "model.n_hidden").is_none() {
+        let encoder = Encoder::new(visible, input.train.states().sites())?;
+        model.n_hidden = default_factors(encoder.visible(), &input.train);
+    }
+    Ok(())
 }
 
 /// The number of updates, now that the rows are counted.

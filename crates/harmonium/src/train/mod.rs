@@ -6,6 +6,7 @@
 
 mod checkpoint;
 mod config;
+mod factor_start;
 mod init;
 mod monitor;
 mod state;
@@ -13,6 +14,7 @@ mod update;
 
 pub use checkpoint::model_of_checkpoint;
 pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden, default_updates};
+pub use factor_start::{factor_model, gaussian_model, has_factors};
 pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
 
 use crate::advice::Advice;
