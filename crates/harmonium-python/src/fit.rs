@@ -10,7 +10,7 @@ use harmonium::events::{Event, Flow, Observer};
 use harmonium::file::{ColumnNotes, ModelFile};
 use harmonium::run::{
     Conclusion, Drawn, Encoder, Front, MEMORY, Note, Opened, Prepared, Reader, Remedy, Request, Run, Spec, Stage,
-    Tables, Verdict, complete_method, prepare, put,
+    Tables, Verdict, complete_method, lookup, prepare, put,
 };
 use harmonium::train::adopted_model;
 use harmonium::{Dataset, Error, Result, Trainer, settings};
@@ -288,6 +288,14 @@ impl Batches {
 
 /// A trainer for batches like the first: a new model, or `init` trained further.
 fn batches(arrays: &Arrays, asked: &Table, init: Option<&Model>, front: &dyn Front) -> Result<Batches> {
+    // A batch shows too little of the columns to be measured by it, or to start at its maximum.
+    let mut asked = asked.clone();
+    for (key, value) in [("data.standardize", false.into()), ("model.start", "independent".into())] {
+        if lookup(&asked, key).is_none() {
+            put(&mut asked, key, value);
+        }
+    }
+    let asked = &asked;
     let mut spec = Spec::from_table(asked)?;
     let Some(init) = init else {
         let prepared = prepare(&mut spec, asked, None, arrays, front)?;

@@ -275,26 +275,28 @@ pub const SETTINGS: &[Setting] = &[
     row("model.hidden_states", "hidden-states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts hidden units")
         .python("hidden_states").usual("none"),
     row("model.n_hidden", "n-hidden", Group::Model, Takes::Whole(1, MOST_UNITS), "Number of hidden units").python("n_hidden")
-        .usual("4 per column (1 if continuous), but 16 to 256"),
+        .usual("4 per column, but 16 to 256; for continuous columns 16, beyond 64 columns 1 per column; Gaussian: by left-out rows"),
     row("model.start", "start", Group::Model, Takes::Choice(starts), "Where learning begins")
         .usual("factors if the visible units are continuous, else independent"),
     row("model.init", "init", Group::Model, Takes::Text("MODEL"), "Model file to start from").usual("none")
         .more("The model has its own kinds, sizes and preprocessing; options for these cannot be given beside it."),
     row("train.seed", "", Group::Run, Takes::Whole(0, MANY), "Seed of all random numbers").python("random_state"),
     row("train.method", "method", Group::Learning, Takes::Choice(methods), "How the negative phase is estimated")
-        .usual("pcd; exact for very small models"),
+        .usual("pcd; exact for very small models, and for up to 16 binary hidden units of continuous columns"),
     row("train.gibbs_steps", "gibbs-steps", Group::Learning, Takes::Whole(1, MANY), "Gibbs sweeps per update")
         .python("gibbs_steps").only_with(&[("train.method", &["pcd", "cd", "pt"])]),
     row("train.chains", "chains", Group::Learning, Takes::Whole(1, MOST_UNITS), "Number of persistent chains")
         .python("n_chains").only_with(&[("train.method", &["pcd", "pt"])]),
     row("train.temperatures", "temperatures", Group::Learning, Takes::Whole(2, 1000), "Number of temperatures of parallel tempering")
         .python("n_temperatures").only_with(&[("train.method", &["pt"])]),
-    row("train.batch_size", "batch-size", Group::Learning, Takes::Whole(1, MOST_UNITS), "Rows per update").python("batch_size"),
+    row("train.batch_size", "batch-size", Group::Learning, Takes::Whole(1, MOST_UNITS), "Rows per update").python("batch_size")
+        .usual("100; up to 2,000 from factors by an exact gradient"),
     row("epochs", "epochs", Group::Learning, Takes::Number(Range::NotNegative), "Passes through the data, instead of updates")
         .usual("10 epochs or 10,000 updates, whichever is more"),
     row("train.updates", "updates", Group::Learning, Takes::Whole(0, MANY), "Number of updates").python("updates")
-        .usual("10 epochs or 10,000 updates, whichever is more"),
+        .usual("as epochs; 3,000 from factors by an exact gradient; none if both layers are Gaussian"),
     row("train.lr", "lr", Group::Learning, Takes::Number(Range::Positive), "Learning rate").python("learning_rate")
+        .usual("0.005; 0.03 from factors by an exact gradient")
         .more("With sgd it multiplies the gradient of the mean log likelihood; with adam it is about the size of a step. It stays constant if it is given without a schedule."),
     row("train.schedule", "schedule", Group::Learning, Takes::Choice(schedules), "How the learning rate falls")
         .usual("cosine; constant if a learning rate is given"),

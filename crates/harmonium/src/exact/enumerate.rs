@@ -9,13 +9,13 @@ use super::quadratic::{self, Quadratic};
 use super::{MOST_STATES_LOG2, Progress};
 use crate::error::{Error, Result};
 use crate::lowered::{LoweredModel, Pass};
-use crate::math::log_sum_exp;
+use crate::math::{exp_row, log_sum_exp};
 use crate::real::Real;
 use crate::rng::Key;
 use crate::stats::Stats;
+use crate::threads;
 use crate::units::Unit;
 use ndarray::{Array1, Array2, ArrayView1, s};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,6 +26,10 @@ const TABLE_BYTES: usize = 512 << 10;
 const SUM_SHARDS: u64 = 1024;
 /// Shards of the statistics; each holds a whole set of them.
 const STATS_SHARDS: u64 = 16;
+
+/// Terms from which on an enumeration runs in parallel: about 50 µs. A state costs some terms however few columns there are.
+const LARGE: f64 = 1e5;
+const LEAST_TERMS_PER_STATE: f64 = 8.0;
 
 /// Which layer was enumerated, and the log mass of every shard.
 pub(super) struct Enumeration {
@@ -51,13 +55,13 @@ impl Enumeration {
         let shards = walk.shards(SUM_SHARDS);
         let mass = |blocks: &Range<u64>| {
             let mut scratch = walk.scratch();
-            let sum = blocks.clone().map(|b| log_sum_exp(walk.log_weights(b, &mut scratch).iter().copied()));
+            let sum = blocks.clone().map(|b| walk.log_mass(b, &mut scratch));
             let mass = log_sum_exp(sum.collect::<Vec<_>>().into_iter());
             let n = blocks.end - blocks.start;
             progress(done.fetch_add(n, Ordering::Relaxed) + n, walk.blocks);
             mass
         };
-        this.masses = shards.par_iter().map(mass).collect();
+        this.masses = threads::map(walk.is_large(), shards.iter(), mass);
         this.states = walk.blocks * walk.low.nrows() as u64;
         let log_z = log_sum_exp(this.masses.iter().copied());
         Ok((this, log_z))
@@ -100,9 +104,9 @@ impl Enumeration {
             sum
         };
         let shards = walk.shards(STATS_SHARDS);
-        let parts: Vec<_> = shards.par_iter().filter_map(shard).collect();
+        let parts = threads::map(walk.is_large(), shards.iter(), shard);
         let mut total = Stats::zeros(lowered);
-        for part in parts {
+        for part in parts.into_iter().flatten() {
             total.add(&if self.over_visible { part } else { part.mirrored() });
         }
         total.mean()
@@ -222,6 +226,11 @@ impl<'a> Walk<'a> {
         (0..n).map(|k| (k * self.blocks / n)..((k + 1) * self.blocks / n)).collect()
     }
 
+    /// Whether it is worth waking other threads.
+    fn is_large(&self) -> bool {
+        self.blocks as f64 * self.low.nrows() as f64 * LEAST_TERMS_PER_STATE.max(self.low_input.ncols() as f64) > LARGE
+    }
+
     /// Columns of the sites that block `block` fixes.
     fn high(&self, block: u64) -> Vec<f64> {
         let mut x = vec![0.0; self.pass.from.columns() - self.low.ncols()];
@@ -262,17 +271,30 @@ impl<'a> Walk<'a> {
         &scratch.log_weights
     }
 
+    /// log Σ exp(−F(x)) over the states of a block.
+    fn log_mass(&self, block: u64, scratch: &mut Scratch) -> f64 {
+        self.log_weights(block, scratch);
+        let logs = &scratch.log_weights;
+        if self.quadratic.is_none() {
+            return log_sum_exp(logs.iter().copied());
+        }
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        scratch.input.resize(logs.len(), 0.0);
+        exp_row(logs, largest, &mut scratch.input);
+        largest + scratch.input.iter().sum::<f64>().ln()
+    }
+
     /// Σ_x p(x) of the statistics, the other layer being Gaussian.
     fn quadratic_stats(&self, quadratic: &Quadratic, log_z: f64) -> Stats<f64> {
         let shard = |blocks: &Range<u64>| {
-            let (mut scratch, mut sums) = (self.scratch(), quadratic.sums());
+            let (mut scratch, mut sums, mut p) = (self.scratch(), quadratic.sums(), vec![0.0; self.low.nrows()]);
             for block in blocks.clone() {
-                let p: Vec<f64> = self.log_weights(block, &mut scratch).iter().map(|l| (l - log_z).exp()).collect();
+                exp_row(self.log_weights(block, &mut scratch), log_z, &mut p);
                 sums.add_block(&self.low, &self.high(block), &p);
             }
             sums
         };
-        let parts: Vec<_> = self.shards(STATS_SHARDS).par_iter().map(shard).collect();
+        let parts = threads::map(self.is_large(), self.shards(STATS_SHARDS).iter(), shard);
         let mut total = quadratic.sums();
         parts.iter().for_each(|part| total.add(part));
         total.stats(self.pass, &self.low)

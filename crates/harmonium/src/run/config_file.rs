@@ -1,6 +1,6 @@
 //! config.toml: the settings of a run as text, complete, with a comment for every key.
 
-use super::spec::{Spec, lookup};
+use super::spec::{Spec, lookup, put};
 use crate::error::{Error, Result};
 use crate::settings;
 use std::fmt::Write as _;
@@ -87,7 +87,13 @@ pub fn read(path: &Path) -> Result<Table> {
         let line = e.span().map_or(String::new(), |s| format!("line {}: ", text[..s.start].matches('\n').count() + 1));
         refused(format!("{line}{}", e.message()))
     })?;
-    Ok(parsed.into_iter().map(|(key, value)| (if key == OLD_MODEL { "model".into() } else { key }, value)).collect())
+    let name = |key: String| if key == OLD_MODEL { "model".into() } else { key };
+    let mut table: Table = parsed.into_iter().map(|(key, value)| (name(key), value)).collect();
+    // A run that recorded everything but where it began is of a version that knew one start.
+    if table.contains_key("found") && lookup(&table, "model.start").is_none() {
+        put(&mut table, "model.start", "independent".into());
+    }
+    Ok(table)
 }
 
 /// Every plain value of a table with its key, such as `train.optimizer.name`.
@@ -113,7 +119,6 @@ pub fn agrees(table: &Table, key: &str, value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::put;
     use super::*;
 
     #[test]
@@ -146,5 +151,12 @@ mod tests {
         std::fs::write(&path, "[machine]\nvisible = \"spin\"\nn_hidden = 7\n").unwrap();
         let spec = Spec::from_table(&read(&path).unwrap()).unwrap();
         assert_eq!((spec.model.visible.as_str(), spec.model.n_hidden), ("spin", 7));
+        // What a run recorded was complete, so that no new default applies; what somebody wrote was not.
+        let start = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            lookup(&read(&path).unwrap(), "model.start").cloned()
+        };
+        assert_eq!(start("[model]\nn_hidden = 7\n[found]\nrows = 9\n"), Some("independent".into()));
+        assert_eq!(start("[model]\nn_hidden = 7\n"), None);
     }
 }

@@ -9,16 +9,25 @@ use crate::error::{Error, Result};
 use crate::exact::{Exact, budget};
 use crate::factor_analysis::default_factors;
 use crate::file::{ColumnNotes, ModelFile};
+use crate::lowered::LoweredModel;
 use crate::model::Rbm;
 use crate::start::Start;
 use crate::states::States;
 use crate::train::{
-    TrainConfig, adopted_model, default_hidden, default_updates, factor_model, has_factors, initial_model,
+    TrainConfig, adopted_model, default_hidden, default_updates, factor_model, has_factors, initial_model, ladder_model,
 };
 use crate::units::Kind;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use toml::Table;
+
+/// Columns up to which two-valued hidden units are so few that the gradient is exact, and their number.
+const MOST_NARROW: usize = 64;
+const NARROW_HIDDEN: usize = 16;
+/// Rate, rows and updates with the exact gradient of a model of continuous columns: without noise large steps do no harm.
+const EXACT_RATE: f64 = 0.03;
+const MOST_ROWS: usize = 2000;
+const EXACT_UPDATES: u64 = 3000;
 
 /// Everything a run starts with.
 pub struct Prepared {
@@ -79,12 +88,13 @@ pub fn prepare(
     if init.is_none() {
         complete_start(&mut spec.model, asked, (&visible, &hidden), &input)?;
     }
-    complete_training(&mut spec.train, asked, epochs, &input)?;
     let rbm = match init {
         Some(file) => adopted_model(&file.rbm.cast(), &input.train, spec.train.centering)?,
         None => first_model(spec, (&visible, &hidden), &input)?,
     };
     complete_method(&mut spec.train, asked, &rbm);
+    let chosen = spec.model.start == Start::Factors && complete_learning(&mut spec.train, asked, &rbm, &input);
+    complete_training(&mut spec.train, asked, epochs, &input, chosen)?;
     let digest = digest(&input, &rbm);
     let alphabet = spec.data.alphabet.clone().filter(|_| spec.model.visible == "potts");
     let notes = ColumnNotes { alphabet, names: shape.names, image };
@@ -101,38 +111,59 @@ fn model_to_start_from(path: &str) -> Result<ModelFile> {
 fn first_model(spec: &Spec, (visible, hidden): (&Kind, &Kind), input: &Input) -> Result<Rbm<f32>> {
     let (config, n_hidden, train) = (&spec.train, spec.model.n_hidden, &input.train);
     match spec.model.start {
-        Start::Factors => factor_model(visible, hidden, n_hidden, train, config.centering),
+        Start::Factors if hidden.unit::<f32>().quadratic() => {
+            factor_model(visible, hidden, n_hidden, train, config.centering)
+        }
+        Start::Factors => ladder_model(visible, hidden, n_hidden, train, config.centering, config.seed),
         Start::Independent => initial_model(visible, hidden, n_hidden, train, config.centering, config.seed),
     }
 }
 
-/// Where learning begins, and with how many Gaussian hidden units, now that the rows are read.
+/// Where learning begins, and with how many hidden units, now that the rows are read. Ladders of two-valued units pay where the
+/// gradient is exact.
 fn complete_start(
     model: &mut ModelSpec,
     asked: &Table,
     (visible, hidden): (&Kind, &Kind),
     input: &Input,
 ) -> Result<()> {
-    let possible = has_factors(visible, &input.train) && hidden.unit::<f32>().quadratic();
+    let (unit, columns) = (hidden.unit::<f32>(), input.train.states().sites());
+    let two_valued = unit.n_states() == Some(2) && unit.width() == 1;
+    let possible = has_factors(visible, &input.train) && (unit.quadratic() || two_valued);
+    if possible && two_valued && columns <= MOST_NARROW && lookup(asked, "model.n_hidden").is_none() {
+        model.n_hidden = NARROW_HIDDEN;
+    }
+    let is_best = unit.quadratic() || {
+        let rbm: Rbm<f32> = Rbm::new(visible.clone(), columns, hidden.clone(), model.n_hidden)?;
+        budget::GRADIENT_GAUSSIAN.allows(Exact::cost(&rbm.lower()))
+    };
     let wanted = lookup(asked, "model.start").map(|_| model.start);
     if wanted == Some(Start::Factors) && !possible {
-        let problem = "factors need continuous units without missing cells, and not too many columns".into();
+        let problem = "factors need continuous visible units, Gaussian or two-valued hidden units, no missing cells, and not \
+                       too many columns"
+            .into();
         return Err(Error::Config { key: "model.start", problem });
     }
-    model.start = wanted.unwrap_or(if possible { Start::Factors } else { Start::Independent });
-    if model.start == Start::Factors && lookup(asked, "model.n_hidden").is_none() {
-        let encoder = Encoder::new(visible, input.train.states().sites())?;
+    model.start = wanted.unwrap_or(if possible && is_best { Start::Factors } else { Start::Independent });
+    if model.start == Start::Factors && unit.quadratic() && lookup(asked, "model.n_hidden").is_none() {
+        let encoder = Encoder::new(visible, columns)?;
         model.n_hidden = default_factors(encoder.visible(), &input.train);
     }
     Ok(())
 }
 
-/// The number of updates, now that the rows are counted.
-fn complete_training(config: &mut TrainConfig, asked: &Table, epochs: Option<f64>, input: &Input) -> Result<()> {
+/// The number of updates, now that the rows are counted, unless it was `chosen` before.
+fn complete_training(
+    config: &mut TrainConfig,
+    asked: &Table,
+    epochs: Option<f64>,
+    input: &Input,
+    chosen: bool,
+) -> Result<()> {
     let rows = input.train.len();
     if let Some(epochs) = epochs {
         config.updates = (epochs * config.updates_per_epoch(rows) as f64).ceil() as u64;
-    } else if lookup(asked, "train.updates").is_none() {
+    } else if lookup(asked, "train.updates").is_none() && !chosen {
         config.updates = default_updates(rows, config.batch_size);
     }
     config.check(rows, input.valid.as_ref().is_some_and(|v| !v.is_empty()))
@@ -140,9 +171,42 @@ fn complete_training(config: &mut TrainConfig, asked: &Table, epochs: Option<f64
 
 /// Chooses the method, now that the model is known.
 pub fn complete_method(config: &mut TrainConfig, asked: &Table, rbm: &Rbm<f32>) {
-    if lookup(asked, "train.method").is_none() && budget::GRADIENT.allows(Exact::cost(&rbm.lower())) {
+    let lowered = rbm.lower();
+    let gaussian = [lowered.visible(), lowered.hidden()].iter().any(|layer| layer.unit().quadratic());
+    let budget = if gaussian { budget::GRADIENT_GAUSSIAN } else { budget::GRADIENT };
+    if lookup(asked, "train.method").is_none() && budget.allows(Exact::cost(&lowered)) {
         config.method = "exact".into();
     }
+}
+
+/// Rate, batches and length for a run that starts at the factors of its columns. With Gaussian hidden units that is the maximum of
+/// the likelihood: no updates, and if some are asked for, steps that stay where the model exists. With an exact gradient all
+/// rows make a batch, steps can be large, and few are needed. Whether anything was chosen.
+fn complete_learning(config: &mut TrainConfig, asked: &Table, rbm: &Rbm<f32>, input: &Input) -> bool {
+    let has = |key| lookup(asked, key).is_some();
+    let gaussian = rbm.hidden().kind().unit::<f32>().quadratic();
+    if !gaussian && config.method != "exact" {
+        return false;
+    }
+    if !has("train.lr") {
+        config.lr = if gaussian { config.lr * room(&rbm.cast().lower()) } else { EXACT_RATE };
+    }
+    if !has("train.batch_size") {
+        config.batch_size = input.train.len().clamp(1, MOST_ROWS);
+    }
+    if !has("train.updates") {
+        config.updates = if gaussian { 0 } else { EXACT_UPDATES };
+    }
+    true
+}
+
+/// Part of the hidden precisions that is left when the visible units are summed out; at 0 a Gaussian model ceases to exist.
+fn room(lowered: &LoweredModel<f64>) -> f64 {
+    let variances = lowered.visible().eta().row(1).mapv(|e| -0.5 / e);
+    let precisions = lowered.hidden().eta().row(1).mapv(|e| -2.0 * e);
+    let squares = lowered.weights().mapv(|w| w * w);
+    let left = 1.0 - variances.dot(&squares) / precisions;
+    left.fold(1.0, |a: f64, b| a.min(*b)).max(0.0) + f64::from(f32::EPSILON)
 }
 
 /// Completes a model from the data: built-in data know their units, codes their number of states.

@@ -8,13 +8,16 @@ mod checkpoint;
 mod config;
 mod factor_start;
 mod init;
+mod ladder_start;
 mod monitor;
+mod never_below;
 mod state;
 mod update;
 
 pub use checkpoint::model_of_checkpoint;
 pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden, default_updates};
 pub use factor_start::{factor_model, gaussian_model, has_factors};
+pub use ladder_start::ladder_model;
 pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
 
 use crate::advice::Advice;
@@ -52,6 +55,8 @@ pub struct Trainer<T: Real> {
     data: Dataset<T>,
     limits: Option<(Array1<T>, Array1<T>)>,
     rbm: Rbm<T>,
+    /// The first model, where the run must not end below it.
+    first: Option<Rbm<T>>,
     backend: Box<dyn Backend<T>>,
     estimator: Box<dyn Estimator<T>>,
     optimizer: Box<dyn Optimizer<T>>,
@@ -96,11 +101,12 @@ impl<T: Real> Trainer<T> {
             backend.put(slot, data.states(), Some(&first));
             estimator.start(backend.as_mut(), None)?;
         }
-        Ok(Trainer {
+        let mut trainer = Trainer {
             config,
             data,
             limits,
             rbm,
+            first: None,
             backend,
             estimator,
             optimizer,
@@ -118,7 +124,9 @@ impl<T: Real> Trainer<T> {
             checkpoint: None,
             snapshot: None,
             clock: (Instant::now(), 0.0),
-        })
+        };
+        trainer.first = trainer.model_to_stay_above();
+        Ok(trainer)
     }
 
     /// Reports log likelihoods in the units that the rows had before `preprocess`.
@@ -201,7 +209,10 @@ impl<T: Real> Trainer<T> {
                 flow = observer.on(&Event::Progress(progress));
             }
         };
-        let (kept, kept_by) = self.keep_best(reason);
+        let (mut kept, kept_by) = self.keep_best(reason);
+        if reason != Reason::Interrupted && kept_by.is_none() && self.stay_above_start()? {
+            kept = 0;
+        }
         observer.on(&Event::Finished { update: self.update, reason, kept, kept_by });
         Ok(reason)
     }
