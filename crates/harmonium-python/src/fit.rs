@@ -9,10 +9,10 @@ use harmonium::data::{Memory, Preprocess, ReadOptions, Source};
 use harmonium::events::{Event, Flow, Observer};
 use harmonium::file::{ColumnNotes, ModelFile};
 use harmonium::run::{
-    Length, Conclusion, Drawn, Encoder, Front, MEMORY, Note, Opened, Prepared, Reader, Remedy, Request, Run, Spec, Stage,
-    Tables, Verdict, complete_method, prepare, put,
+    Conclusion, Drawn, Encoder, Front, Length, MEMORY, Note, Opened, Prepared, Reader, Remedy, Request, Run, Spec,
+    Stage, Tables, Verdict, complete_method, lookup, prepare, put,
 };
-use harmonium::train::adopted_model;
+use harmonium::train::{TrainConfig, adopted_model};
 use harmonium::{Dataset, Error, Result, Trainer, settings};
 use harmonium_report::{Words, render_run};
 use numpy::PyReadonlyArray1;
@@ -288,9 +288,28 @@ impl Batches {
 
 /// A trainer for batches like the first: a new model, or `init` trained further.
 fn batches(arrays: &Arrays, asked: &Table, init: Option<&Model>, front: &dyn Front) -> Result<Batches> {
+    // A batch shows too little of the columns to be measured by it, or to start at its maximum.
+    let mut asked = asked.clone();
+    let fixed: [(&str, toml::Value); 5] = [
+        ("data.standardize", false.into()),
+        ("data.valid_fraction", 0.0.into()),
+        ("model.start", "independent".into()),
+        ("train.lr", TrainConfig::default().lr.into()),
+        ("train.penalty.l2", 0.0.into()),
+    ];
+    for (key, value) in fixed {
+        if lookup(&asked, key).is_none() {
+            put(&mut asked, key, value);
+        }
+    }
+    let asked = &asked;
     let mut spec = Spec::from_table(asked)?;
     let Some(init) = init else {
         let prepared = prepare(&mut spec, asked, None, arrays, front)?;
+        // Ladders of chains would cost ten times the update.
+        if lookup(asked, "train.method").is_none() && spec.train.method == "pt" {
+            spec.train.method = TrainConfig::default().method;
+        }
         let Prepared { input, rbm, preprocess, notes, columns, .. } = prepared;
         let encoder = Encoder::new(rbm.visible().kind(), columns)?;
         let trainer = Trainer::new(spec.train.clone(), rbm, input.train, None)?;

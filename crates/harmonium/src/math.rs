@@ -24,6 +24,14 @@ pub fn log_sum_exp(x: impl Iterator<Item = f64> + Clone) -> f64 {
     max + x.map(|v| (v - max).exp()).sum::<f64>().ln()
 }
 
+/// exp(xₖ − shift) for a whole row.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(crate) fn exp_row(x: &[f64], shift: f64, out: &mut [f64]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = exp_flat_f64(x - shift);
+    }
+}
+
 /// A standard normal number from two uniforms in (0, 1) (Box and Muller, 1958): √(−2 log u₀) cos 2πu₁.
 #[inline(always)]
 pub fn normal<T: Real>(u: [T; 2]) -> T {

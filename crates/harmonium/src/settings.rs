@@ -5,7 +5,9 @@
 
 use crate::error::{Error, Result};
 use crate::estimate::estimators;
+use crate::keep::Keep;
 use crate::optimize::{Schedule, optimizers};
+use crate::start::Start;
 use crate::units::Kind;
 use crate::units::gaussian::Coupling;
 
@@ -82,6 +84,8 @@ pub enum Takes {
     Switch(bool),
     /// Yes or no; the option takes `auto` (yes) or `none` (no).
     Auto,
+    /// Yes or no, by the data unless it is given; the option means yes, and the other option, named here, no.
+    YesOrNo(&'static str),
 }
 
 /// A range of numbers.
@@ -188,8 +192,16 @@ fn hidden_couplings() -> Choices {
     couplings().into_iter().filter(|c| c.0 != "goodfellow").collect()
 }
 
+fn starts() -> Choices {
+    Start::LIST.iter().map(|s| (s.1, s.2)).collect()
+}
+
 fn methods() -> Choices {
     estimators::<f32>().map(|e| (e.name, e.about)).to_vec()
+}
+
+fn keeps() -> Choices {
+    Keep::LIST.to_vec()
 }
 
 fn optimizer_names() -> Choices {
@@ -246,13 +258,13 @@ pub const SETTINGS: &[Setting] = &[
         .usual("none; similarity:0.8 for FASTA files")
         .more("similarity:0.8 gives a row the weight 1/n if n rows, itself included, share 80 % of its sites."),
     row("data.valid", "valid", Group::Data, Takes::Text("FILE"), "File of held-out rows").python("").usual("none"),
-    row("data.valid_fraction", "valid-fraction", Group::Data, Takes::Number(Range::Inside), "Fraction of the rows to hold out, chosen by the seed")
-        .python("validation_fraction").usual("none"),
+    row("data.valid_fraction", "valid-fraction", Group::Data, Takes::Number(Range::BelowOne), "Fraction of the rows to hold out, chosen by the seed")
+        .python("validation_fraction").usual("0.1 from 1,000 rows on; 0 holds out none"),
     row("data.binarize", "binarize", Group::Data, Takes::Text("HOW"), "How values between 0 and 1 become 0 or 1")
         .more("auto: as the model file says; otherwise, for Bernoulli units, threshold:0.5 if there is a value between 0 and 1. \
                none: values are probabilities of a 1. threshold:T: 1 above T. sample: 1 with the value as its probability."),
-    row("data.standardize", "standardize", Group::Data, Takes::Switch(true), "Give every column mean 0 and standard deviation 1")
-        .more("For continuous units. The model file stores it, and output is in the units of the data."),
+    row("data.standardize", "standardize", Group::Data, Takes::YesOrNo("no-standardize"), "Give every column mean 0 and standard deviation 1")
+        .usual("for continuous units").more("The model file stores it, and output is in the units of the data."),
     row("data.missing", "missing", Group::Data, Takes::Switch(true), "Treat empty, NaN, NA and ? cells as missing")
         .more("The likelihood sums over missing cells. Without this option they are an error."),
     row("data.image", "image", Group::Data, Takes::Text("HxW"), "Height and width of the rows as images, for the report")
@@ -268,29 +280,33 @@ pub const SETTINGS: &[Setting] = &[
     row("model.hidden_states", "hidden-states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts hidden units")
         .python("hidden_states").usual("none"),
     row("model.n_hidden", "n-hidden", Group::Model, Takes::Whole(1, MOST_UNITS), "Number of hidden units").python("n_hidden")
-        .usual("4 per column (1 if continuous), but 16 to 256"),
+        .usual("4 per column or 1 per 100 rows, but 16 to 256; for continuous columns 16, beyond 64 columns 1 per column; Gaussian: by left-out rows"),
+    row("model.start", "start", Group::Model, Takes::Choice(starts), "Where learning begins")
+        .usual("factors if the visible units are continuous, else independent"),
     row("model.init", "init", Group::Model, Takes::Text("MODEL"), "Model file to start from").usual("none")
         .more("The model has its own kinds, sizes and preprocessing; options for these cannot be given beside it."),
     row("train.seed", "", Group::Run, Takes::Whole(0, MANY), "Seed of all random numbers").python("random_state"),
     row("train.method", "method", Group::Learning, Takes::Choice(methods), "How the negative phase is estimated")
-        .usual("pcd; exact for very small models"),
+        .usual("pt, pcd for large models; exact for very small models, and for up to 16 binary hidden units of continuous columns"),
     row("train.gibbs_steps", "gibbs-steps", Group::Learning, Takes::Whole(1, MANY), "Gibbs sweeps per update")
-        .python("gibbs_steps").only_with(&[("train.method", &["pcd", "cd", "pt", "wpcd"])]),
+        .python("gibbs_steps").usual("1; 5 for large models").only_with(&[("train.method", &["pcd", "cd", "pt", "wpcd"])]),
     row("train.chains", "chains", Group::Learning, Takes::Whole(1, MOST_UNITS), "Number of persistent chains")
-        .python("n_chains").only_with(&[("train.method", &["pcd", "pt", "wpcd"])]),
+        .python("n_chains").usual("100; 200 for large models").only_with(&[("train.method", &["pcd", "pt", "wpcd"])]),
     row("train.temperatures", "temperatures", Group::Learning, Takes::Whole(2, 1000), "Number of temperatures of parallel tempering")
         .python("n_temperatures").only_with(&[("train.method", &["pt"])]),
-    row("train.batch_size", "batch-size", Group::Learning, Takes::Whole(1, MOST_UNITS), "Rows per update").python("batch_size"),
+    row("train.batch_size", "batch-size", Group::Learning, Takes::Whole(1, MOST_UNITS), "Rows per update").python("batch_size")
+        .usual("100; 200 for large models; up to 2,000 from factors by an exact gradient"),
     row("epochs", "epochs", Group::Learning, Takes::Number(Range::NotNegative), "Passes through the data, instead of updates")
-        .usual("10 epochs or 10,000 updates, whichever is more"),
+        .usual("300 epochs, but 20,000 to 40,000 updates; fewer for large models"),
     row("time", "time", Group::Learning, Takes::Number(Range::Positive), "Seconds to train for, instead of updates")
         .usual("none").more("Before the run, trial updates are timed; the number of updates that fit is recorded and repeats the run."),
     row("train.updates", "updates", Group::Learning, Takes::Whole(0, MANY), "Number of updates").python("updates")
-        .usual("10 epochs or 10,000 updates, whichever is more"),
+        .usual("as epochs; 3,000 from factors by an exact gradient; none if both layers are Gaussian"),
     row("train.lr", "lr", Group::Learning, Takes::Number(Range::Positive), "Learning rate").python("learning_rate")
+        .usual("0.003; 0.005 if a method is given; 0.03 from factors by an exact gradient")
         .more("With sgd it multiplies the gradient of the mean log likelihood; with adam it is about the size of a step. It stays constant if it is given without a schedule."),
     row("train.max_drift", "max-drift", Group::Learning, Takes::Number(Range::Positive), "Limit of the model's change per update, in nats")
-        .python("max_drift").usual("none").only_with(&[("train.method", &["pt", "wpcd"])])
+        .python("max_drift").usual("0.3; none if a method or a learning rate is given").only_with(&[("train.method", &["pt", "wpcd"])])
         .more("The learning rate is lowered while the KL divergence between the models before and after an update exceeds this."),
     row("train.schedule", "schedule", Group::Learning, Takes::Choice(schedules), "How the learning rate falls")
         .usual("cosine; constant if a learning rate is given"),
@@ -303,10 +319,13 @@ pub const SETTINGS: &[Setting] = &[
     row("train.centering", "no-centering", Group::Learning, Takes::Switch(false), "Centering (offsets that follow the means of the units)")
         .python("centering"),
     row("train.offset_rate", "", Group::Learning, Takes::Number(Range::BelowOne), "How fast the offsets follow the means"),
+    row("train.keep", "keep", Group::Learning, Takes::Choice(keeps), "Which model of the run is the result")
+        .usual("best with held-out rows, else last"),
     row("train.early_stop", "early-stop", Group::Learning, Takes::WholeOr(1, MANY, "10"), "Stop after N measurements without improvement on held-out rows")
         .python("early_stopping").usual("off; N is 10 if left out").more("The likelihood of the held-out rows decides, and the best model is kept."),
     row("train.penalty.l1", "l1", Group::Penalties, Takes::Number(Range::NotNegative), "L1 penalty: weight of the sum of |W|"),
-    row("train.penalty.l2", "l2", Group::Penalties, Takes::Number(Range::NotNegative), "Weight decay: weight of half the sum of W²"),
+    row("train.penalty.l2", "l2", Group::Penalties, Takes::Number(Range::NotNegative), "Weight decay: weight of half the sum of W²")
+        .usual("4 divided by the rows; 0 if a method or an L1 penalty is given"),
     row("train.penalty.max_norm", "max-norm", Group::Penalties, Takes::Number(Range::Positive), "Largest norm of a hidden unit's weights")
         .python("max_norm").usual("none"),
     row("train.penalty.sparsity", "sparsity", Group::Penalties, Takes::Number(Range::Finite), "Target for the mean activity of hidden units").usual("none"),

@@ -3,8 +3,10 @@
 use crate::advice;
 use crate::output::{one_line, say};
 use crate::progress::Meter;
+use super::summary::thousands;
 use harmonium::run::{Difference, Front, Note, Stage};
 use harmonium::settings;
+use harmonium::train::TrainConfig;
 use std::sync::{Mutex, PoisonError};
 
 /// Prints notes and shows one bar at a time.
@@ -78,6 +80,7 @@ fn words(note: &Note) -> (&'static str, String) {
             let because: Vec<String> = because.iter().map(with).collect();
             format!("{} has no effect {}", option(key), because.join(" and "))
         }
+        Note::Chosen { n_hidden, config, held_out } => chosen(*n_hidden, config, *held_out),
         Note::ConstantRate => {
             "--lr given without --schedule: the rate stays constant (the default is a cosine decay)".into()
         }
@@ -104,4 +107,27 @@ pub fn with_command(error: harmonium::Error, command: &str) -> anyhow::Error {
     let problem = one_line(&anyhow::anyhow!("{}", error.plain()));
     let rest = if advice.is_empty() { String::new() } else { format!("; or {}", advice::words(&advice)) };
     anyhow::anyhow!("{problem}; continue with: {command}{rest}")
+}
+
+/// What was chosen by the data, in one line.
+fn chosen(n_hidden: usize, config: &TrainConfig, held_out: usize) -> String {
+    let method = match config.method.as_str() {
+        "pt" => format!("pt ({} chains at {} temperatures)", config.chains, config.temperatures),
+        "exact" => "exact gradient".into(),
+        other => format!("{other} ({} chains, {} sweeps)", config.chains, config.gibbs_steps),
+    };
+    let mut parts = vec![
+        format!("{n_hidden} hidden units"),
+        method,
+        format!("learning rate {}", config.lr),
+        format!("{} updates", thousands(config.updates)),
+    ];
+    if config.penalty.l2 > 0.0 {
+        parts.push(format!("weight decay {}", config.penalty.l2));
+    }
+    parts.push(match held_out {
+        0 => "no rows held out".into(),
+        n => format!("{} rows held out", thousands(n as u64)),
+    });
+    format!("settings: {}", parts.join(", "))
 }

@@ -52,7 +52,9 @@ impl Args for SettingArgs {
     fn augment_args(command: Command) -> Command {
         Group::LIST.iter().fold(command, |command, (group, heading)| {
             let own = SETTINGS.iter().filter(|s| s.group == *group && s.flag.is_some());
-            own.fold(command, |command, setting| command.arg(argument(setting, heading)))
+            own.fold(command, |command, setting| {
+                command.arg(argument(setting, heading)).args(opposite(setting, heading))
+            })
         })
     }
 
@@ -67,6 +69,10 @@ impl FromArgMatches for SettingArgs {
         for setting in SETTINGS.iter().filter(|s| s.flag.is_some()) {
             let value = match setting.takes {
                 Takes::Switch(on) => matches.get_flag(setting.key).then_some(Value::Boolean(on)),
+                Takes::YesOrNo(no) => {
+                    let yes = matches.get_flag(setting.key);
+                    (yes || matches.get_flag(no)).then_some(Value::Boolean(yes))
+                }
                 _ => matches.get_one::<Value>(setting.key).cloned(),
             };
             match value {
@@ -95,7 +101,7 @@ fn argument(setting: &'static Setting, heading: &'static str) -> Arg {
     let more = format!("{}{}{}", help(setting), if setting.more.is_empty() { "" } else { "\n\n" }, setting.more);
     let arg = arg.long(flag).help_heading(heading).long_help(more);
     match setting.takes {
-        Takes::Switch(_) => arg.action(ArgAction::SetTrue),
+        Takes::Switch(_) | Takes::YesOrNo(_) => arg.action(ArgAction::SetTrue),
         Takes::Choice(list) => {
             let names = list().into_iter().map(|(name, about)| match about.is_empty() {
                 true => PossibleValue::new(name),
@@ -117,13 +123,20 @@ fn argument(setting: &'static Setting, heading: &'static str) -> Arg {
     }
 }
 
+/// The option that says no to a setting that may be left to the data.
+fn opposite(setting: &'static Setting, heading: &'static str) -> Option<Arg> {
+    let Takes::YesOrNo(no) = setting.takes else { return None };
+    let arg = Arg::new(no).long(no).help_heading(heading).action(ArgAction::SetTrue).conflicts_with(setting.key);
+    Some(arg.help(format!("Do not {}{}", setting.about[..1].to_lowercase(), &setting.about[1..])))
+}
+
 /// The sentence of a setting, and its default.
 fn help(setting: &Setting) -> String {
     let about = match setting.takes {
         Takes::Switch(false) => format!("Turn off {}{}", setting.about[..1].to_lowercase(), &setting.about[1..]),
         _ => setting.about.replace("n_hidden", "--n-hidden"),
     };
-    let is_switch = matches!(setting.takes, Takes::Switch(_));
+    let is_switch = matches!(setting.takes, Takes::Switch(_) | Takes::YesOrNo(_));
     let default = match (setting.usual, Spec::default_of(setting.key)) {
         ("", Some(Value::String(text))) => text,
         ("", Some(Value::Boolean(true))) if !is_switch => "auto".into(),
@@ -203,7 +216,7 @@ mod tests {
                 Takes::Whole(..) | Takes::WholeOr(..) => "3",
                 Takes::Number(_) => "0.25",
                 Takes::Auto => "none",
-                Takes::Switch(_) => "",
+                Takes::Switch(_) | Takes::YesOrNo(_) => "",
             };
             let typed = if flag == "DATA" { value.to_string() } else { format!("--{flag} {value}") };
             let args = parse(&typed).unwrap_or_else(|e| panic!("{e}"));
@@ -227,5 +240,8 @@ mod tests {
             assert!(refused.contains(want), "{text}: {refused}");
         }
         assert!(parse("--early-stop").is_ok());
+        assert!(parse("--standardize --no-standardize").is_err());
+        let no = parse("--no-standardize").unwrap_or_default().asked;
+        assert_eq!(harmonium::run::lookup(&no, "data.standardize"), Some(&Value::Boolean(false)));
     }
 }

@@ -35,6 +35,9 @@ fn title(run: &Conclusion) -> String {
         Reason::EarlyStop => format!(", stopped early; the model of update {} was kept", thousands(run.kept)),
         Reason::Time => format!(" of {}, when the time was over", thousands(run.facts.spec.train.updates)),
         Reason::Interrupted => format!(" of {}", thousands(run.facts.spec.train.updates)),
+        Reason::Done if run.kept < run.facts.update => {
+            format!("; the model of update {} was kept, under which held-out rows are more likely", thousands(run.kept))
+        }
         Reason::Done => String::new(),
     };
     format!("Trained on {rows} rows of {source}: {updates} updates{seconds}{end}")
@@ -62,7 +65,7 @@ pub fn remedy(run: &Conclusion, program: &str) -> Option<String> {
 }
 
 /// 12345 as 12,345.
-fn thousands(n: u64) -> String {
+pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|g| std::str::from_utf8(g).ok()).collect();
     groups.join(",")

@@ -4,6 +4,7 @@
 mod bad_input;
 mod commands;
 mod common;
+mod continuous;
 mod disasters;
 mod help;
 mod judging;

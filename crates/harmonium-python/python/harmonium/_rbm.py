@@ -47,6 +47,9 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         Number of states of Potts visible units. None: the largest code + 1.
     hidden_states : int, default=None
         Number of states of Potts hidden units.
+    start : {"auto", "independent", "factors"}, default="auto"
+        Where learning begins. "auto": at the factor analysis of the columns if the visible units are continuous, except in
+        ``partial_fit``; otherwise at independent columns.
     init : path, default=None
         Model file to start from.
     method : {"auto", "pcd", "pt", "cd", "exact"}, default="auto"
@@ -57,12 +60,13 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         Number of persistent chains.
     n_temperatures : int, default=10
         Number of temperatures of parallel tempering.
-    batch_size : int, default=100
-        Rows per update.
+    batch_size : int or "auto", default="auto"
+        Rows per update. "auto": 100; all rows, but at most 2,000, if learning starts at factors and the gradient is exact.
     epochs : float, default=None
         Passes through the data, instead of updates. None: 10 epochs or 10,000 updates, whichever is more.
     updates : int, default=None
-        Number of updates. None: as epochs.
+        Number of updates. None: as epochs, but 3,000 if learning starts at factors and the gradient is exact, and none if the
+        hidden units are Gaussian too, for then it starts at the maximum of the likelihood.
     learning_rate : float or "auto", default="auto"
         Learning rate. A number is constant unless a schedule is given.
     schedule : {"auto", "constant", "step", "cosine", "inverse"}, default="auto"
@@ -96,7 +100,8 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     binarize : {"auto", "none", "sample", "threshold:T"}, default="auto"
         How values between 0 and 1 become 0 or 1. "auto": a threshold of 0.5, with a warning; "none": they are probabilities.
     standardize : bool or "auto", default="auto"
-        Give every column mean 0 and standard deviation 1. For continuous units; results are in the units of the data.
+        Give every column mean 0 and standard deviation 1. "auto": for continuous units, except in ``partial_fit``. Results are
+        in the units of the data.
     missing : bool, default=False
         Treat empty, NaN, NA and ? cells as missing. In arrays these are NaN; they are summed over.
     image : str, default=None
@@ -150,12 +155,13 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         hidden_coupling="cho",
         states=None,
         hidden_states=None,
+        start="auto",
         init=None,
         method="auto",
         gibbs_steps=1,
         n_chains=100,
         n_temperatures=10,
-        batch_size=100,
+        batch_size="auto",
         epochs=None,
         updates=None,
         learning_rate="auto",
@@ -192,6 +198,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         self.hidden_coupling = hidden_coupling
         self.states = states
         self.hidden_states = hidden_states
+        self.start = start
         self.init = init
         self.method = method
         self.gibbs_steps = gibbs_steps

@@ -1,20 +1,21 @@
 //! log Z = log Σ_x exp(−F(x)) over every state x of the cheaper layer.
 //!
 //! States are visited in blocks that differ in the first few sites only. The contribution of those sites to the input of the
-//! other layer is tabulated once, so that a state costs one addition and one Γ per column, or less: see [`factors`]. Blocks are grouped in shards of fixed
-//! size: threads process shards, sums are taken in shard order, and the bits do not depend on the number of threads.
+//! other layer is tabulated once, so that a state costs one addition and one Γ per column, or less: see [`factors`] and
+//! [`quadratic`]. Blocks are grouped in shards of fixed size: threads process shards, sums are taken in shard order, and the bits do not depend on the number of threads.
 
 use super::factors::{self, Factors};
+use super::quadratic::{self, Quadratic};
 use super::{MOST_STATES_LOG2, Progress};
 use crate::error::{Error, Result};
 use crate::lowered::{LoweredModel, Pass};
-use crate::math::log_sum_exp;
+use crate::math::{exp_row, log_sum_exp};
 use crate::real::Real;
 use crate::rng::Key;
 use crate::stats::Stats;
+use crate::threads;
 use crate::units::Unit;
 use ndarray::{Array1, Array2, ArrayView1, s};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +26,10 @@ const TABLE_BYTES: usize = 512 << 10;
 const SUM_SHARDS: u64 = 1024;
 /// Shards of the statistics; each holds a whole set of them.
 const STATS_SHARDS: u64 = 16;
+
+/// Terms from which on an enumeration runs in parallel: about 50 µs. A state costs some terms however few columns there are.
+const LARGE: f64 = 1e5;
+const LEAST_TERMS_PER_STATE: f64 = 8.0;
 
 /// Which layer was enumerated, and the log mass of every shard.
 pub(super) struct Enumeration {
@@ -50,13 +55,13 @@ impl Enumeration {
         let shards = walk.shards(SUM_SHARDS);
         let mass = |blocks: &Range<u64>| {
             let mut scratch = walk.scratch();
-            let sum = blocks.clone().map(|b| log_sum_exp(walk.log_weights(b, &mut scratch).iter().copied()));
+            let sum = blocks.clone().map(|b| walk.log_mass(b, &mut scratch));
             let mass = log_sum_exp(sum.collect::<Vec<_>>().into_iter());
             let n = blocks.end - blocks.start;
             progress(done.fetch_add(n, Ordering::Relaxed) + n, walk.blocks);
             mass
         };
-        this.masses = shards.par_iter().map(mass).collect();
+        this.masses = threads::map(walk.is_large(), shards.iter(), mass);
         this.states = walk.blocks * walk.low.nrows() as u64;
         let log_z = log_sum_exp(this.masses.iter().copied());
         Ok((this, log_z))
@@ -81,6 +86,10 @@ impl Enumeration {
     /// Exact model statistics: Σ_x p(x) of each state's statistics.
     pub fn stats(&self, lowered: &LoweredModel<f64>, log_z: f64) -> Stats<f64> {
         let walk = Walk::new(self.pass(lowered));
+        if let Some(quadratic) = &walk.quadratic {
+            let stats = walk.quadratic_stats(quadratic, log_z).mean();
+            return if self.over_visible { stats } else { stats.mirrored() };
+        }
         let shard = |blocks: &Range<u64>| {
             let mut scratch = walk.scratch();
             let mut sum: Option<Stats<f64>> = None;
@@ -95,9 +104,9 @@ impl Enumeration {
             sum
         };
         let shards = walk.shards(STATS_SHARDS);
-        let parts: Vec<_> = shards.par_iter().filter_map(shard).collect();
+        let parts = threads::map(walk.is_large(), shards.iter(), shard);
         let mut total = Stats::zeros(lowered);
-        for part in parts {
+        for part in parts.into_iter().flatten() {
             total.add(&if self.over_visible { part } else { part.mirrored() });
         }
         total.mean()
@@ -130,9 +139,14 @@ fn states_log2<T: Real>(unit: &dyn Unit<T>, sites: usize) -> f64 {
     unit.n_states().map_or(f64::INFINITY, |q| sites as f64 * (q as f64).log2())
 }
 
-/// log₂ of the costs of enumerating each layer: its number of states times the columns of the other.
+/// log₂ of the costs of enumerating each layer: its number of states times the columns of the other, of which Gaussian ones
+/// cost the same however many there are.
 fn layer_costs_log2<T: Real>([v, h]: [(&dyn Unit<T>, usize); 2]) -> [f64; 2] {
-    [(v, h), (h, v)].map(|(from, to)| states_log2(from.0, from.1) + ((to.1 * to.0.width()) as f64).log2())
+    let columns = |to: (&dyn Unit<T>, usize)| match to.0.quadratic() {
+        true => quadratic::COLUMNS,
+        false => (to.1 * to.0.width()) as f64,
+    };
+    [(v, h), (h, v)].map(|(from, to)| states_log2(from.0, from.1) + columns(to).log2())
 }
 
 fn layers<T: Real>(lowered: &LoweredModel<T>) -> [(&dyn Unit<T>, usize); 2] {
@@ -168,6 +182,8 @@ struct Walk<'a> {
     low_input: Array2<f64>,
     /// The other layer as a product of factors, if it is finite.
     factors: Option<Factors>,
+    /// The other layer as a quadratic form, if it is Gaussian.
+    quadratic: Option<Quadratic>,
     blocks: u64,
 }
 
@@ -193,8 +209,9 @@ impl<'a> Walk<'a> {
         let low_weight = low.rows().into_iter().map(|x| log_weight(pass, 0, &x.to_vec())).collect();
         let low_input = low.dot(&pass.weights.slice(s![..low.ncols(), ..])).as_standard_layout().into_owned();
         let factors = Factors::new(pass.to.unit(), pass.to.eta(), &low_input);
+        let quadratic = Quadratic::new(pass, &low);
         let blocks = (q as u64).pow((sites - low_sites) as u32);
-        Walk { pass, low, low_weight, low_input, factors, blocks }
+        Walk { pass, low, low_weight, low_input, factors, quadratic, blocks }
     }
 
     fn scratch(&self) -> Scratch {
@@ -209,6 +226,11 @@ impl<'a> Walk<'a> {
         (0..n).map(|k| (k * self.blocks / n)..((k + 1) * self.blocks / n)).collect()
     }
 
+    /// Whether it is worth waking other threads.
+    fn is_large(&self) -> bool {
+        self.blocks as f64 * self.low.nrows() as f64 * LEAST_TERMS_PER_STATE.max(self.low_input.ncols() as f64) > LARGE
+    }
+
     /// Columns of the sites that block `block` fixes.
     fn high(&self, block: u64) -> Vec<f64> {
         let mut x = vec![0.0; self.pass.from.columns() - self.low.ncols()];
@@ -220,14 +242,18 @@ impl<'a> Walk<'a> {
     fn log_weights<'s>(&self, block: u64, scratch: &'s mut Scratch) -> &'s [f64] {
         let high = self.high(block);
         let high_weight = log_weight(self.pass, self.low.ncols(), &high) - self.pass.constant();
+        for (out, low_weight) in scratch.log_weights.iter_mut().zip(&self.low_weight) {
+            *out = low_weight + high_weight;
+        }
+        if let Some(quadratic) = &self.quadratic {
+            quadratic.add_log_norms(&high, &mut scratch.input, &mut scratch.log_weights);
+            return &scratch.log_weights;
+        }
         scratch.base.fill(0.0);
         for (&x, row) in high.iter().zip(self.pass.weights.slice(s![self.low.ncols().., ..]).rows()) {
             if x != 0.0 {
                 scratch.base.iter_mut().zip(row).for_each(|(b, w)| *b += x * w);
             }
-        }
-        for (out, low_weight) in scratch.log_weights.iter_mut().zip(&self.low_weight) {
-            *out = low_weight + high_weight;
         }
         let factors = self.factors.as_ref();
         if factors.is_some_and(|f| f.add_log_norms(&scratch.base, &mut scratch.factors, &mut scratch.log_weights)) {
@@ -243,6 +269,35 @@ impl<'a> Walk<'a> {
             *out += unit.log_norm(eta, &scratch.input);
         }
         &scratch.log_weights
+    }
+
+    /// log Σ exp(−F(x)) over the states of a block.
+    fn log_mass(&self, block: u64, scratch: &mut Scratch) -> f64 {
+        self.log_weights(block, scratch);
+        let logs = &scratch.log_weights;
+        if self.quadratic.is_none() {
+            return log_sum_exp(logs.iter().copied());
+        }
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        scratch.input.resize(logs.len(), 0.0);
+        exp_row(logs, largest, &mut scratch.input);
+        largest + scratch.input.iter().sum::<f64>().ln()
+    }
+
+    /// Σ_x p(x) of the statistics, the other layer being Gaussian.
+    fn quadratic_stats(&self, quadratic: &Quadratic, log_z: f64) -> Stats<f64> {
+        let shard = |blocks: &Range<u64>| {
+            let (mut scratch, mut sums, mut p) = (self.scratch(), quadratic.sums(), vec![0.0; self.low.nrows()]);
+            for block in blocks.clone() {
+                exp_row(self.log_weights(block, &mut scratch), log_z, &mut p);
+                sums.add_block(&self.low, &self.high(block), &p);
+            }
+            sums
+        };
+        let parts = threads::map(self.is_large(), self.shards(STATS_SHARDS).iter(), shard);
+        let mut total = quadratic.sums();
+        parts.iter().for_each(|part| total.add(part));
+        total.stats(self.pass, &self.low)
     }
 
     /// The states of a block, one row of columns each.

@@ -8,6 +8,7 @@ mod cholesky;
 mod enumerate;
 mod factors;
 mod gaussian;
+mod quadratic;
 mod rounding;
 
 pub use budget::MOST_STATES_LOG2;

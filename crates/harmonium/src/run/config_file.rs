@@ -1,6 +1,6 @@
 //! config.toml: the settings of a run as text, complete, with a comment for every key.
 
-use super::spec::{Spec, lookup};
+use super::spec::{Spec, lookup, put};
 use super::training::Length;
 use crate::error::{Error, Result};
 use crate::settings;
@@ -88,7 +88,26 @@ pub fn read(path: &Path) -> Result<Table> {
         let line = e.span().map_or(String::new(), |s| format!("line {}: ", text[..s.start].matches('\n').count() + 1));
         refused(format!("{line}{}", e.message()))
     })?;
-    Ok(parsed.into_iter().map(|(key, value)| (if key == OLD_MODEL { "model".into() } else { key }, value)).collect())
+    let name = |key: String| if key == OLD_MODEL { "model".into() } else { key };
+    let mut table: Table = parsed.into_iter().map(|(key, value)| (name(key), value)).collect();
+    if table.contains_key("found") {
+        complete(&mut table);
+    }
+    Ok(table)
+}
+
+/// What a run recorded is complete, so that no new default applies: settings that its version did not have get what it did.
+fn complete(table: &mut Table) {
+    let mut before: Vec<(&str, Value)> =
+        vec![("model.start", "independent".into()), ("train.keep", "last".into())];
+    if lookup(table, "data.valid").is_none() {
+        before.push(("data.valid_fraction", 0.0.into()));
+    }
+    for (key, value) in before {
+        if lookup(table, key).is_none() {
+            put(table, key, value);
+        }
+    }
 }
 
 /// Every plain value of a table with its key, such as `train.optimizer.name`.
@@ -114,7 +133,6 @@ pub fn agrees(table: &Table, key: &str, value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::put;
     use super::*;
 
     #[test]
@@ -147,5 +165,12 @@ mod tests {
         std::fs::write(&path, "[machine]\nvisible = \"spin\"\nn_hidden = 7\n").unwrap();
         let spec = Spec::from_table(&read(&path).unwrap()).unwrap();
         assert_eq!((spec.model.visible.as_str(), spec.model.n_hidden), ("spin", 7));
+        // What a run recorded was complete, so that no new default applies; what somebody wrote was not.
+        let start = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            lookup(&read(&path).unwrap(), "model.start").cloned()
+        };
+        assert_eq!(start("[model]\nn_hidden = 7\n[found]\nrows = 9\n"), Some("independent".into()));
+        assert_eq!(start("[model]\nn_hidden = 7\n"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! What a run needs from its front end: tables to read, somebody to inform, a clock face for long work.
 
+use crate::train::TrainConfig;
 use crate::data::{self, Binarize, ReadOptions, Source};
 use crate::error::{Error, Result};
 use std::path::PathBuf;
@@ -81,6 +82,15 @@ pub enum Note {
         key: &'static str,
         /// The keys and values of the settings because of which; without a value those that are not set.
         because: Vec<(&'static str, Option<String>)>,
+    },
+    /// Settings were chosen by the data.
+    Chosen {
+        /// Number of hidden units.
+        n_hidden: usize,
+        /// The settings of training.
+        config: Box<TrainConfig>,
+        /// Held-out rows.
+        held_out: usize,
     },
     /// A learning rate was given without a schedule, and is constant.
     ConstantRate,

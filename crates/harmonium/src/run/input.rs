@@ -52,6 +52,13 @@ impl Encoder {
     }
 }
 
+impl Encoder {
+    /// The visible layer in the precision of training.
+    pub fn visible(&self) -> &LoweredLayer<f32> {
+        self.narrow.visible()
+    }
+}
+
 impl Reader<'_> {
     /// Packs the rows of a run. A binarisation that the data cause is added to `preprocess`.
     pub fn read(&self, spec: &Spec, visible: &Kind, columns: usize, preprocess: &mut Preprocess) -> Result<Input> {
@@ -67,11 +74,11 @@ impl Reader<'_> {
                 self.weigh(&mut valid, &data.weights()?, true)?;
                 (train, Some(valid))
             }
-            (None, Some(fraction)) => {
+            (None, Some(fraction)) if fraction > 0.0 => {
                 let (train, valid) = train.split(fraction, seed)?;
                 (train, Some(valid))
             }
-            (None, None) => (train, None),
+            (None, _) => (train, None),
         };
         Ok(Input { train, valid })
     }

@@ -13,6 +13,7 @@
 mod conclude;
 pub mod config_file;
 mod curves;
+mod defaults;
 mod directory;
 mod fit;
 mod front;

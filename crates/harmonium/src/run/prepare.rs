@@ -1,20 +1,35 @@
 //! Where a run starts: settings completed from the data, rows packed, the first model made.
 
+use super::defaults::Chooser;
 use super::directory::MODEL;
 use super::front::{Front, Note, Tables};
-use super::input::{self, Input, Reader};
+use super::input::{self, Encoder, Input, Reader};
 use super::spec::{ModelSpec, SIMILAR, Spec, lookup};
 use super::training::Length;
 use crate::data::{Alphabet, Preprocess, find_builtin};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, budget};
+use crate::factor_analysis::default_factors;
 use crate::file::{ColumnNotes, ModelFile};
+use crate::lowered::LoweredModel;
 use crate::model::Rbm;
+use crate::start::Start;
 use crate::states::States;
-use crate::train::{TrainConfig, adopted_model, default_hidden, default_updates, initial_model};
+use crate::train::{
+    TrainConfig, adopted_model, default_hidden, factor_model, has_factors, initial_model, ladder_model,
+};
+use crate::units::Kind;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use toml::Table;
+
+/// Columns up to which two-valued hidden units are so few that the gradient is exact, and their number.
+const MOST_NARROW: usize = 64;
+const NARROW_HIDDEN: usize = 16;
+/// Rate, rows and updates with the exact gradient of a model of continuous columns: without noise large steps do no harm.
+const EXACT_RATE: f64 = 0.03;
+const MOST_ROWS: usize = 2000;
+const EXACT_UPDATES: u64 = 3000;
 
 /// Everything a run starts with.
 pub struct Prepared {
@@ -57,25 +72,43 @@ pub fn prepare(
     spec.data.alphabet = spec.data.alphabet.take().or(shape.alphabet);
     match &init {
         Some(file) => take_over(spec, asked, &file.rbm, columns)?,
-        None => complete_model(spec, asked, columns, &reader)?,
+        None => complete_model(spec, asked, &reader)?,
     }
     let (visible, hidden) = spec.model.kinds()?;
+    if lookup(asked, "data.standardize").is_none() {
+        spec.data.standardize = init.is_none() && visible.unit::<f32>().n_states().is_none();
+    }
     let mut preprocess = match &init {
         Some(file) => file.preprocess.clone(),
         None => reader.standardization(spec, &visible)?,
     };
-    let input = reader.read(spec, &visible, columns, &mut preprocess)?;
+    let mut input = reader.read(spec, &visible, columns, &mut preprocess)?;
+    let chooser = Chooser::new(asked);
+    if let Some(part) = chooser.held_out(spec, input.train.len()) {
+        spec.data.valid_fraction = Some(part);
+        let (train, valid) = input.train.split(part, spec.train.seed)?;
+        input = Input { train, valid: Some(valid) };
+    }
     if related {
         let weight = input.train.weights().iter().map(|w| f64::from(*w)).sum::<f64>();
         front.note(&Note::Weighted { identity: SIMILAR, rows: input.train.len(), weight });
     }
-    complete_training(&mut spec.train, asked, length, &input)?;
-    let (config, n_hidden) = (&spec.train, spec.model.n_hidden);
+    if init.is_none() {
+        complete_start(&mut spec.model, asked, (&visible, &hidden), &input)?;
+    }
     let rbm = match init {
-        Some(file) => adopted_model(&file.rbm.cast(), &input.train, config.centering)?,
-        None => initial_model(&visible, &hidden, n_hidden, &input.train, config.centering, config.seed)?,
+        Some(file) => adopted_model(&file.rbm.cast(), &input.train, spec.train.centering)?,
+        None => first_model(spec, (&visible, &hidden), &input)?,
     };
     complete_method(&mut spec.train, asked, &rbm);
+    let has_valid = input.valid.as_ref().is_some_and(|v| !v.is_empty());
+    chooser.learning(&mut spec.train, rbm.weights().len(), &input.train, has_valid);
+    let at_factors = spec.model.start == Start::Factors && complete_learning(&mut spec.train, asked, &rbm, &input);
+    if !at_factors || length.is_some() {
+        spec.train.updates = chooser.updates(&spec.train, length, &rbm.lower(), input.train.len());
+    }
+    spec.train.check(input.train.len(), has_valid)?;
+    chooser.report(spec, &input, front);
     let digest = digest(&input, &rbm);
     let alphabet = spec.data.alphabet.clone().filter(|_| spec.model.visible == "potts");
     let notes = ColumnNotes { alphabet, names: shape.names, image };
@@ -88,26 +121,97 @@ fn model_to_start_from(path: &str) -> Result<ModelFile> {
     ModelFile::read(if path.is_dir() { path.join(MODEL) } else { path.into() })
 }
 
-/// The number of updates, now that the rows are counted.
-fn complete_training(config: &mut TrainConfig, asked: &Table, length: Option<Length>, input: &Input) -> Result<()> {
-    let rows = input.train.len();
-    if let Some(Length::Epochs(epochs)) = length {
-        config.updates = (epochs * config.updates_per_epoch(rows) as f64).ceil() as u64;
-    } else if lookup(asked, "train.updates").is_none() {
-        config.updates = default_updates(rows, config.batch_size);
+/// The first model of a run.
+fn first_model(spec: &Spec, (visible, hidden): (&Kind, &Kind), input: &Input) -> Result<Rbm<f32>> {
+    let (config, n_hidden, train) = (&spec.train, spec.model.n_hidden, &input.train);
+    match spec.model.start {
+        Start::Factors if hidden.unit::<f32>().quadratic() => {
+            factor_model(visible, hidden, n_hidden, train, config.centering)
+        }
+        Start::Factors => ladder_model(visible, hidden, n_hidden, train, config.centering, config.seed),
+        Start::Independent => initial_model(visible, hidden, n_hidden, train, config.centering, config.seed),
     }
-    config.check(rows, input.valid.as_ref().is_some_and(|v| !v.is_empty()))
+}
+
+/// Where learning begins, and with how many hidden units, now that the rows are read. Ladders of two-valued units pay where the
+/// gradient is exact.
+fn complete_start(
+    model: &mut ModelSpec,
+    asked: &Table,
+    (visible, hidden): (&Kind, &Kind),
+    input: &Input,
+) -> Result<()> {
+    let (unit, columns) = (hidden.unit::<f32>(), input.train.states().sites());
+    if lookup(asked, "model.n_hidden").is_none() {
+        let continuous = visible.unit::<f32>().n_states().is_none();
+        model.n_hidden = default_hidden(columns, input.train.len(), continuous);
+    }
+    let two_valued = unit.n_states() == Some(2) && unit.width() == 1;
+    let possible = has_factors(visible, &input.train) && (unit.quadratic() || two_valued);
+    if possible && two_valued && columns <= MOST_NARROW && lookup(asked, "model.n_hidden").is_none() {
+        model.n_hidden = NARROW_HIDDEN;
+    }
+    let is_best = unit.quadratic() || {
+        let rbm: Rbm<f32> = Rbm::new(visible.clone(), columns, hidden.clone(), model.n_hidden)?;
+        budget::GRADIENT_GAUSSIAN.allows(Exact::cost(&rbm.lower()))
+    };
+    let wanted = lookup(asked, "model.start").map(|_| model.start);
+    if wanted == Some(Start::Factors) && !possible {
+        let problem = "factors need continuous visible units, Gaussian or two-valued hidden units, no missing cells, and not \
+                       too many columns"
+            .into();
+        return Err(Error::Config { key: "model.start", problem });
+    }
+    model.start = wanted.unwrap_or(if possible && is_best { Start::Factors } else { Start::Independent });
+    if model.start == Start::Factors && unit.quadratic() && lookup(asked, "model.n_hidden").is_none() {
+        let encoder = Encoder::new(visible, columns)?;
+        model.n_hidden = default_factors(encoder.visible(), &input.train);
+    }
+    Ok(())
 }
 
 /// Chooses the method, now that the model is known.
 pub fn complete_method(config: &mut TrainConfig, asked: &Table, rbm: &Rbm<f32>) {
-    if lookup(asked, "train.method").is_none() && budget::GRADIENT.allows(Exact::cost(&rbm.lower())) {
+    let lowered = rbm.lower();
+    let gaussian = [lowered.visible(), lowered.hidden()].iter().any(|layer| layer.unit().quadratic());
+    let budget = if gaussian { budget::GRADIENT_GAUSSIAN } else { budget::GRADIENT };
+    if lookup(asked, "train.method").is_none() && budget.allows(Exact::cost(&lowered)) {
         config.method = "exact".into();
     }
 }
 
+/// Rate, batches and length for a run that starts at the factors of its columns. With Gaussian hidden units that is the maximum of
+/// the likelihood: no updates, and if some are asked for, steps that stay where the model exists. With an exact gradient all
+/// rows make a batch, steps can be large, and few are needed. Whether anything was chosen.
+fn complete_learning(config: &mut TrainConfig, asked: &Table, rbm: &Rbm<f32>, input: &Input) -> bool {
+    let has = |key| lookup(asked, key).is_some();
+    let gaussian = rbm.hidden().kind().unit::<f32>().quadratic();
+    if !gaussian && config.method != "exact" {
+        return false;
+    }
+    if !has("train.lr") {
+        config.lr = if gaussian { config.lr * room(&rbm.cast().lower()) } else { EXACT_RATE };
+    }
+    if !has("train.batch_size") {
+        config.batch_size = input.train.len().clamp(1, MOST_ROWS);
+    }
+    if !has("train.updates") {
+        config.updates = if gaussian { 0 } else { EXACT_UPDATES };
+    }
+    true
+}
+
+/// Part of the hidden precisions that is left when the visible units are summed out; at 0 a Gaussian model ceases to exist.
+fn room(lowered: &LoweredModel<f64>) -> f64 {
+    let variances = lowered.visible().eta().row(1).mapv(|e| -0.5 / e);
+    let precisions = lowered.hidden().eta().row(1).mapv(|e| -2.0 * e);
+    let squares = lowered.weights().mapv(|w| w * w);
+    let left = 1.0 - variances.dot(&squares) / precisions;
+    left.fold(1.0, |a: f64, b| a.min(*b)).max(0.0) + f64::from(f32::EPSILON)
+}
+
 /// Completes a model from the data: built-in data know their units, codes their number of states.
-fn complete_model(spec: &mut Spec, asked: &Table, columns: usize, reader: &Reader) -> Result<()> {
+fn complete_model(spec: &mut Spec, asked: &Table, reader: &Reader) -> Result<()> {
     let (data, model) = (&spec.data, &mut spec.model);
     let has = |key| lookup(asked, key).is_some();
     if let Some(found) = find_builtin(&data.source).filter(|_| !has("model.visible")) {
@@ -122,9 +226,6 @@ fn complete_model(spec: &mut Spec, asked: &Table, columns: usize, reader: &Reade
         model.states = Some((found.largest.max(0.0) as u64).saturating_add(1).max(2));
     }
     let (visible, hidden) = model.kinds()?;
-    if !has("model.n_hidden") {
-        model.n_hidden = default_hidden(columns, visible.unit::<f32>().n_states().is_none());
-    }
     model.set_kinds(&visible, &hidden);
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::data::{Alphabet, Binarize, ReadOptions};
 use crate::error::{Error, Result};
 use crate::file::image_size;
 use crate::settings;
+use crate::start::Start;
 use crate::train::{DEFAULT_HIDDEN, TrainConfig};
 use crate::units::{Kind, Options};
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,7 @@ pub struct ModelSpec {
     pub hidden_coupling: Option<String>,
     pub hidden_states: Option<u64>,
     pub n_hidden: usize,
+    pub start: Start,
     pub init: Option<String>,
 }
 
@@ -108,6 +110,7 @@ impl Default for Spec {
             hidden_coupling: None,
             hidden_states: None,
             n_hidden: DEFAULT_HIDDEN,
+            start: Start::Independent,
             init: None,
         };
         Spec { checkpoint_every: 1000, demo: false, data, model, train: TrainConfig::default(), found: None }
@@ -163,7 +166,7 @@ impl Spec {
         data.weights()?;
         data.image()?;
         // Training is checked once more with the real number of rows; a wrong setting should not wait for the data.
-        self.train.check(1, data.valid.is_some() || data.valid_fraction.is_some())
+        self.train.check(1, data.valid.is_some() || data.valid_fraction != Some(0.0))
     }
 }
 

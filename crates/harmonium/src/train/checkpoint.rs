@@ -43,6 +43,12 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64,
             metadata.insert("best.std_err".into(), text(&error.to_bits()));
         }
     }
+    if let Some((score, error)) = &state.last {
+        metadata.insert("last.score".into(), text(&score.to_bits()));
+        if let Some(error) = error {
+            metadata.insert("last.std_err".into(), text(&error.to_bits()));
+        }
+    }
     if let Some(online) = &state.online {
         metadata.insert("online.lost".into(), text(&u64::from(online.lost)));
         metadata.insert("online.temperatures".into(), text(&online.temperatures));
@@ -124,14 +130,19 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
             return Err(lie(format!("the checkpoint's {key} is '{found}', this run needs '{want}'")));
         }
     }
+    let optional = |key: &str| match metadata.contains_key(key) {
+        true => number(key).map(|bits| Some(f64::from_bits(bits))),
+        false => Ok(None),
+    };
+    let last = match optional("last.score")? {
+        Some(score) => Some((score, optional("last.std_err")?)),
+        None => None,
+    };
     let best = match metadata.contains_key("best.update") {
         false => None,
         true => Some(Best {
             score: f64::from_bits(number("best.score")?),
-            std_err: match metadata.contains_key("best.std_err") {
-                true => Some(f64::from_bits(number("best.std_err")?)),
-                false => None,
-            },
+            std_err: optional("best.std_err")?,
             update: number("best.update")?,
             rbm: lowered(&tensors, "best", like)?,
         }),
@@ -155,6 +166,7 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
         failures: number("failures")? as u32,
         best,
         waited: number("waited")?,
+        last,
         running: match tensors.tensor("running.visible") {
             Err(_) => None,
             Ok(_) => Some([

@@ -2,6 +2,7 @@
 
 use crate::advice::Advice;
 use crate::error::{Error, Result};
+use crate::keep::Keep;
 use crate::optimize::{OptimizerConfig, Penalty, Schedule};
 use crate::settings;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,9 @@ pub struct TrainConfig {
     pub centering: bool,
     /// How fast: the part of the difference taken each update.
     pub offset_rate: f64,
+    /// Which model of the run is the result.
+    #[serde(default)]
+    pub keep: Keep,
     /// Stop after this many measurements without improvement on the held-out rows.
     pub early_stop: Option<u64>,
     /// Updates between measurements.
@@ -52,20 +56,18 @@ pub struct TrainConfig {
     pub penalty: Penalty,
 }
 
-/// Hidden units unless asked otherwise: enough for images, and not many more than narrow data can teach. Tables of
+/// Rows that teach one more hidden unit of narrow data.
+const ROWS_PER_UNIT: usize = 100;
+
+/// Hidden units unless asked otherwise: enough for images, and not many more than narrow or short data can teach. Tables of
 /// numbers are short of rows more often than images are, and with 16 hidden units their likelihood is exact.
-pub fn default_hidden(columns: usize, continuous: bool) -> usize {
-    let wanted = if continuous { columns } else { columns.saturating_mul(4) };
+pub fn default_hidden(columns: usize, rows: usize, continuous: bool) -> usize {
+    let wanted = if continuous { columns } else { columns.saturating_mul(4).max(rows / ROWS_PER_UNIT) };
     wanted.clamp(16, DEFAULT_HIDDEN)
 }
 
 /// Hidden units of data with many columns.
 pub const DEFAULT_HIDDEN: usize = 256;
-
-/// Updates unless asked otherwise: ten passes through large data, and enough of them for small data.
-pub fn default_updates(rows: usize, batch: usize) -> u64 {
-    (10 * rows.div_ceil(batch.max(1)) as u64).max(10_000)
-}
 
 impl Default for TrainConfig {
     fn default() -> TrainConfig {
@@ -84,6 +86,7 @@ impl Default for TrainConfig {
             variance_rate: 0.3,
             centering: true,
             offset_rate: 0.01,
+            keep: Keep::Last,
             early_stop: None,
             report_every: 200,
             likelihood: true,
@@ -108,9 +111,10 @@ impl TrainConfig {
 
     /// Products of a row with the weights that an update is about: two for a row of the batch, three for a chain that makes one
     /// sweep, and as much as 200 rows for the passes over the weights themselves.
-    pub(super) fn rows_per_update(&self) -> f64 {
+    pub(crate) fn rows_per_update(&self) -> f64 {
         let chain = (2 * self.gibbs_steps + 1) as f64;
-        2.0 * self.batch_size as f64 + chain * self.chains as f64 + 200.0
+        let rungs = if self.method == "pt" { self.temperatures } else { 1 };
+        2.0 * self.batch_size as f64 + chain * (self.chains * rungs) as f64 + 200.0
     }
 
     /// The same for the updates between two estimates.
@@ -169,10 +173,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_data_get_ten_thousand_updates_and_large_data_ten_epochs() {
-        assert_eq!(default_updates(1797, 100), 10_000);
-        assert_eq!(default_updates(1_000_000, 100), 100_000);
-        let hidden = |columns| (default_hidden(columns, false), default_hidden(columns, true));
+    fn wide_data_get_more_hidden_units() {
+        let hidden = |columns| (default_hidden(columns, 1000, false), default_hidden(columns, 1000, true));
         assert_eq!([hidden(2), hidden(25), hidden(784)], [(16, 16), (100, 25), (256, 256)]);
+        assert_eq!(default_hidden(16, 16_000, false), 160);
     }
 }

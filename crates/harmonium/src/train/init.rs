@@ -12,10 +12,10 @@ use crate::units::Kind;
 use ndarray::{Array1, Array2, ArrayView1};
 
 /// Size of the first weights, in units of the coupling's own scale.
-const FIRST_WEIGHTS: f64 = 0.01;
+pub(super) const FIRST_WEIGHTS: f64 = 0.01;
 /// Part of a column's variance that a Gaussian unit begins with. With all of it there is nothing left for hidden units to
 /// explain: W = 0 is a saddle, and a mixture of four was not found in 10,000 updates from any of three seeds.
-const FIRST_VARIANCE: f64 = 0.5;
+pub(super) const FIRST_VARIANCE: f64 = 0.5;
 /// A conditional variance is at most the column's own (law of total variance); room for a factor 10 above, 10⁴ below.
 const LOG_VARIANCE_RANGE: (f64, f64) = (-9.21, 2.303);
 

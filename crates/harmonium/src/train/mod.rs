@@ -6,14 +6,19 @@
 
 mod checkpoint;
 mod config;
+mod factor_start;
 mod init;
+mod ladder_start;
 mod monitor;
+mod never_below;
 mod pace;
 mod state;
 mod update;
 
 pub use checkpoint::model_of_checkpoint;
-pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden, default_updates};
+pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden};
+pub use factor_start::{factor_model, gaussian_model, has_factors};
+pub use ladder_start::ladder_model;
 pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
 
 use crate::advice::Advice;
@@ -24,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::estimate::{self, Estimator};
 use crate::events::{Event, Flow, KeptBy, Observer, Progress, Reason};
 use crate::exact::Exact;
+use crate::keep::Keep;
 use crate::logz::Estimate;
 use crate::logz::online::{LogZTracker, Seen};
 use crate::model::{Gradient, Rbm};
@@ -42,6 +48,8 @@ use update::{Trouble, Work};
 pub const SNAPSHOT_EVERY: u64 = 50;
 /// Largest standard error of an estimated likelihood that is reported, in nats.
 const LARGEST_ERROR: f64 = 3.0;
+/// Standard errors by which the best model must exceed the last.
+const ERRORS: f64 = 2.0;
 /// Failed updates that are mended before a run gives up.
 pub const MOST_FAILURES: u32 = 8;
 
@@ -51,6 +59,8 @@ pub struct Trainer<T: Real> {
     data: Dataset<T>,
     limits: Option<(Array1<T>, Array1<T>)>,
     rbm: Rbm<T>,
+    /// The first model, where the run must not end below it.
+    first: Option<Rbm<T>>,
     backend: Box<dyn Backend<T>>,
     estimator: Box<dyn Estimator<T>>,
     optimizer: Box<dyn Optimizer<T>>,
@@ -62,6 +72,8 @@ pub struct Trainer<T: Real> {
     failures: u32,
     best: Option<Best<T>>,
     waited: u64,
+    /// The last measured likelihood of the held-out rows, and its standard error if it is an estimate.
+    last: Option<(f64, Option<f64>)>,
     permutation: (u64, Vec<usize>),
     work: Work<T>,
     gradient_norm: f64,
@@ -101,11 +113,12 @@ impl<T: Real> Trainer<T> {
             backend.put(slot, data.states(), Some(&first));
             estimator.start(backend.as_mut(), None)?;
         }
-        Ok(Trainer {
+        let mut trainer = Trainer {
             config,
             data,
             limits,
             rbm,
+            first: None,
             backend,
             estimator,
             optimizer,
@@ -117,6 +130,7 @@ impl<T: Real> Trainer<T> {
             failures: 0,
             best: None,
             waited: 0,
+            last: None,
             permutation: (u64::MAX, Vec::new()),
             work,
             gradient_norm: 0.0,
@@ -124,7 +138,9 @@ impl<T: Real> Trainer<T> {
             snapshot: None,
             time_limit: None,
             clock: (Instant::now(), 0.0),
-        })
+        };
+        trainer.first = trainer.model_to_stay_above();
+        Ok(trainer)
     }
 
     /// Reports log likelihoods in the units that the rows had before `preprocess`.
@@ -203,7 +219,10 @@ impl<T: Real> Trainer<T> {
                 flow = observer.on(&Event::Progress(progress));
             }
         };
-        let (kept, kept_by) = self.keep_best(reason);
+        let (mut kept, kept_by) = self.keep_best(reason);
+        if reason != Reason::Interrupted && kept_by.is_none() && self.stay_above_start()? {
+            kept = 0;
+        }
         observer.on(&Event::Finished { update: self.update, reason, kept, kept_by });
         Ok(reason)
     }
@@ -291,6 +310,7 @@ impl<T: Real> Trainer<T> {
     fn judge(&mut self, progress: &Progress) {
         let Some(valid) = &progress.valid else { return };
         let Some(score) = valid.log_likelihood else { return };
+        self.last = Some((score, valid.log_likelihood_std_err));
         if self.best.as_ref().is_none_or(|b| score > b.score) {
             let std_err = valid.log_likelihood_std_err;
             self.best = Some(Best { score, std_err, update: self.update, rbm: self.rbm.clone() });
@@ -323,16 +343,26 @@ impl<T: Real> Trainer<T> {
         self.config.early_stop.is_some_and(|patience| self.waited >= patience)
     }
 
-    /// With early stopping the best model is the result; returns the update it is from, and by what it was chosen.
+    /// Makes the best model the result if that is asked for; returns the update it is from, and by what it was chosen.
     fn keep_best(&mut self, reason: Reason) -> (u64, Option<KeptBy>) {
+        let wanted = match self.config.early_stop {
+            Some(_) => reason != Reason::Interrupted,
+            None => self.config.keep == Keep::Best && reason != Reason::Interrupted && self.has_fallen(),
+        };
         match &self.best {
-            Some(best) if self.config.early_stop.is_some() && reason != Reason::Interrupted => {
+            Some(best) if wanted => {
                 self.rbm = best.rbm.clone();
                 self.backend.follow(&mut self.rbm, None);
                 (best.update, Some(KeptBy { valid_log_likelihood: best.score, std_err: best.std_err }))
             }
             _ => (self.update, None),
         }
+    }
+
+    /// Whether the held-out rows are less likely than they were under the best model, by more than chance.
+    fn has_fallen(&self) -> bool {
+        let (Some(best), Some((score, error))) = (&self.best, self.last) else { return false };
+        best.score - score > ERRORS * best.std_err.unwrap_or(0.0).hypot(error.unwrap_or(0.0))
     }
 
     /// Goes back to the last snapshot with half the learning rate.

@@ -22,6 +22,8 @@ pub(super) struct State<T> {
     pub failures: u32,
     pub best: Option<Best<T>>,
     pub waited: u64,
+    /// The last measured likelihood of the held-out rows, and its standard error if it is an estimate.
+    pub last: Option<(f64, Option<f64>)>,
     pub online: Option<Online<T>>,
     /// The rows with what was filled in for unknown cells, if there are any.
     pub filled: Option<States<T>>,
@@ -73,6 +75,7 @@ impl<T: Real> Trainer<T> {
             failures: self.failures,
             best: self.best.clone(),
             waited: self.waited,
+            last: self.last,
             online: self.tracker.as_ref().map(|f| f.state().clone()),
             filled: self.data.known().map(|_| self.data.states().clone()),
             running: self.running_means(),
@@ -102,6 +105,7 @@ impl<T: Real> Trainer<T> {
         self.failures = state.failures;
         self.best = state.best;
         self.waited = state.waited;
+        self.last = state.last;
         Ok(())
     }
 

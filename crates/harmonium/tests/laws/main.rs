@@ -11,6 +11,7 @@ mod draws_follow_the_conditionals;
 mod errata;
 mod estimates_of_log_z_are_honest;
 mod exact_methods_are_exact;
+mod factor_analysis_is_a_model;
 mod gibbs_sampling_leaves_the_model_invariant;
 mod gradients_are_derivatives;
 mod hard_models_have_the_stated_log_z;

@@ -1,0 +1,94 @@
+//! How many factors: the number with the largest likelihood of rows that were left out of the fit.
+
+use super::covariance::Sums;
+use super::{Covariance, Effort, FactorAnalysis};
+use crate::dataset::Dataset;
+use crate::lowered::LoweredLayer;
+use crate::real::Real;
+use ndarray::Array1;
+
+/// Parts of the rows, each left out once.
+const FOLDS: usize = 5;
+/// Cubes of the number of columns, which an iteration costs, that the choice may take.
+const WORK: f64 = 3e9;
+/// The fits that are compared need not be close to their maximum.
+const EFFORT: Effort = Effort { tolerance: 1e-4, iterations: 200 };
+/// Nats per column that count as equal: more factors cost little then, and the fits that are compared have fewer rows.
+const EQUAL: f64 = 0.005;
+
+/// Factors at most: with as many as columns less one nothing is left to explain, and rows span one dimension less than their
+/// number; half of those leave rows to learn the noise from.
+pub fn most_factors(columns: usize, rows: f64) -> usize {
+    let rows = ((rows - 1.0) / 2.0).max(1.0) as usize;
+    (columns - 1).min(rows).max(1)
+}
+
+/// The number of factors with the largest likelihood of left-out rows, of about ten between 1 and the most possible; the largest
+/// of those that are equally good.
+pub fn default_factors<T: Real>(layer: &LoweredLayer<T>, data: &Dataset<T>) -> usize {
+    let parts = Sums::of(layer, data, FOLDS.min(data.len().max(1)));
+    let Some(total) = Sums::total(parts.iter()) else { return 1 };
+    let most = most_factors(layer.columns(), total.weight() * (1.0 - 1.0 / parts.len() as f64));
+    let mut folds = folds(&parts);
+    if folds.is_empty() || most == 1 {
+        return 1;
+    }
+    let cost = (layer.columns() as f64).powi(3);
+    let affordable = (WORK / cost / EFFORT.iterations as f64 / 12.0).clamp(1.0, folds.len() as f64) as usize;
+    folds.truncate(affordable);
+    let tried: Vec<(usize, f64)> = numbers(most).into_iter().map(|k| (k, left_out(&mut folds, k))).collect();
+    let best = tried.iter().map(|t| t.1).fold(f64::NEG_INFINITY, f64::max);
+    let least = best - EQUAL * layer.columns() as f64;
+    tried.iter().rev().find(|t| t.1 >= least).map_or(1, |t| t.0)
+}
+
+/// 1, 2, 3, 4, 6, 8, 12, 16, 24, … up to the most.
+fn numbers(most: usize) -> Vec<usize> {
+    let powers = (0..usize::BITS - 2).flat_map(|p| [1 << p, 3 << p]);
+    let mut numbers: Vec<usize> = powers.take_while(|k| *k < 2 * most).filter(|k| *k < most).chain([most]).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// The rows without a part, the part, and the noise of the last fit, where the next begins.
+struct Fold {
+    rest: Covariance,
+    part: Covariance,
+    noise: Option<Array1<f64>>,
+}
+
+fn folds(parts: &[Sums]) -> Vec<Fold> {
+    let fold = |k: usize| {
+        let rest = Sums::total(parts.iter().enumerate().filter(|(j, _)| *j != k).map(|(_, part)| part))?;
+        let has_rows = rest.weight() > 0.0 && parts[k].weight() > 0.0;
+        has_rows.then(|| Fold { rest: rest.covariance(), part: parts[k].plain_covariance(), noise: None })
+    };
+    (0..parts.len()).filter_map(fold).collect()
+}
+
+/// Mean log likelihood of the rows that were left out.
+fn left_out(folds: &mut [Fold], factors: usize) -> f64 {
+    let (mut sum, mut weight) = (0.0, 0.0);
+    for Fold { rest, part, noise } in folds {
+        let found = FactorAnalysis::fit_watched(rest, factors, EFFORT, noise.as_ref(), |_| ());
+        sum += part.weight * found.log_likelihood(part);
+        weight += part.weight;
+        *noise = Some(found.noise);
+    }
+    sum / weight
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_numbers_of_factors_are_tried() {
+        assert_eq!(numbers(1), [1]);
+        assert_eq!(numbers(3), [1, 2, 3]);
+        assert_eq!(numbers(29), [1, 2, 3, 4, 6, 8, 12, 16, 24, 29]);
+        let most = [(30, 455.0), (30, 20.0), (1, 5.0), (4, 1.0)].map(|(columns, rows)| most_factors(columns, rows));
+        assert_eq!(most, [29, 9, 1, 1]);
+    }
+}

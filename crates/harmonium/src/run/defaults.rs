@@ -1,0 +1,157 @@
+//! Settings that follow from the data where none were asked for: method, rate, weight decay, length, held-out rows.
+//!
+//! One rule for all data; `studies/learning` has the held-out likelihoods behind its numbers.
+
+use super::front::{Front, Note};
+use super::input::Input;
+use super::spec::{Spec, lookup};
+use super::training::Length;
+use crate::dataset::Dataset;
+use crate::keep::Keep;
+use crate::lowered::LoweredModel;
+use crate::train::TrainConfig;
+use toml::Table;
+
+/// Rows from which on a tenth is held out.
+const ENOUGH_ROWS: usize = 1000;
+const HELD_OUT: f64 = 0.1;
+/// Rate of tempered chains, and the drift of the model to which it is limited: wide data would otherwise move it by nats.
+const RATE: f64 = 0.003;
+const MAX_DRIFT: f64 = 0.3;
+/// Sweeps, chains, rows and rate where chains are not tempered.
+const LARGE: (u64, usize, usize, f64) = (5, 200, 200, 0.003);
+/// Weight decay times the number of rows: the precision of a normal prior of the weights.
+const PRIOR_PRECISION: f64 = 4.0;
+/// Updates: 300 epochs, but within this range.
+const EPOCHS: u64 = 300;
+const UPDATES: (u64, u64) = (20_000, 40_000);
+/// Weights visited in a run, with and without temperatures: a minute or two on two cores. Beyond it fewer updates are made, but not
+/// fewer than these, and so many epochs: 50 as long as that is a short run, and 10 in any case.
+const WORK: (f64, f64) = (5e12, 5e13);
+const FEWEST: u64 = 5000;
+const FEWEST_EPOCHS: (u64, u64) = (50, 10);
+
+/// What a run was asked for; everything else may be chosen.
+pub struct Chooser<'a> {
+    asked: &'a Table,
+}
+
+impl<'a> Chooser<'a> {
+    /// For the settings that were asked for.
+    pub fn new(asked: &'a Table) -> Chooser<'a> {
+        Chooser { asked }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        lookup(self.asked, key).is_some()
+    }
+
+    /// Sets a value unless it was asked for.
+    fn unless<T>(&self, key: &str, value: &mut T, chosen: T) {
+        if !self.has(key) {
+            *value = chosen;
+        }
+    }
+
+    /// The part of the rows that is held out, if that was left open.
+    pub fn held_out(&self, spec: &Spec, rows: usize) -> Option<f64> {
+        let open = spec.data.valid.is_none() && spec.data.valid_fraction.is_none();
+        (open && rows >= ENOUGH_ROWS).then_some(HELD_OUT)
+    }
+
+    /// Method, rate and weight decay of a model with so many weights whose gradient is not exact; and which model is kept.
+    pub fn learning(&self, config: &mut TrainConfig, weights: usize, data: &Dataset<f32>, has_valid: bool) {
+        if !self.has("train.keep") {
+            config.keep = if has_valid { Keep::Best } else { Keep::Last };
+        }
+        if self.has("train.method") || config.method == "exact" {
+            return;
+        }
+        let own_rate = self.has("train.lr") || self.has("train.optimizer.name");
+        let tempered = TrainConfig { method: "pt".into(), ..config.clone() };
+        if least_updates(tempered.updates_per_epoch(data.len())) as f64 * work(&tempered, weights) <= WORK.0 {
+            config.method = tempered.method;
+            if !own_rate {
+                config.lr = RATE;
+                config.max_drift = config.max_drift.or(Some(MAX_DRIFT));
+            }
+        } else {
+            self.unless("train.gibbs_steps", &mut config.gibbs_steps, LARGE.0);
+            self.unless("train.chains", &mut config.chains, LARGE.1);
+            self.unless("train.batch_size", &mut config.batch_size, LARGE.2);
+            if !own_rate {
+                config.lr = LARGE.3;
+            }
+        }
+        if !self.has("train.penalty.l1") && !self.has("train.penalty.l2") {
+            let rows = data.weights().iter().map(|w| f64::from(*w)).sum::<f64>();
+            config.penalty.l2 = decay(rows);
+        }
+    }
+
+    /// Reports what was chosen, unless everything was asked for.
+    pub fn report(&self, spec: &Spec, input: &Input, front: &dyn Front) {
+        let open = ["train.method", "train.lr", "train.penalty.l2", "data.valid_fraction", "train.updates", "model.n_hidden"];
+        if open.iter().all(|key| self.has(key)) || self.has("found") {
+            return;
+        }
+        let (config, valid) = (&spec.train, input.valid.as_ref().map_or(0, Dataset::len));
+        front.note(&Note::Chosen { n_hidden: spec.model.n_hidden, config: Box::new(config.clone()), held_out: valid });
+    }
+
+    /// The number of updates.
+    pub fn updates(&self, config: &TrainConfig, length: Option<Length>, lowered: &LoweredModel<f32>, rows: usize) -> u64 {
+        let per_epoch = config.updates_per_epoch(rows);
+        match length {
+            Some(Length::Epochs(epochs)) => (epochs * per_epoch as f64).ceil() as u64,
+            _ if self.has("train.updates") => config.updates,
+            _ => {
+                let limit = if config.method == "pt" { WORK.0 } else { WORK.1 };
+                updates(per_epoch, limit / work(config, lowered.weights().len()))
+            }
+        }
+    }
+}
+
+/// Weight decay for so many rows, in two digits.
+fn decay(rows: f64) -> f64 {
+    let exact = PRIOR_PRECISION / rows.max(1.0);
+    let unit = 10f64.powf(exact.log10().floor() - 1.0);
+    (exact / unit).round() * unit
+}
+
+/// Weights that an update of a model with so many weights visits.
+fn work(config: &TrainConfig, weights: usize) -> f64 {
+    weights.max(1) as f64 * config.rows_per_update()
+}
+
+/// Updates for data with so many per epoch, where so many are affordable.
+fn updates(per_epoch: u64, affordable: f64) -> u64 {
+    let wanted = (EPOCHS * per_epoch).clamp(UPDATES.0, UPDATES.1);
+    wanted.min(affordable as u64).max(least_updates(per_epoch))
+}
+
+/// Updates that data with so many per epoch need at least.
+fn least_updates(per_epoch: u64) -> u64 {
+    (FEWEST_EPOCHS.0 * per_epoch).clamp(FEWEST, UPDATES.0).max(FEWEST_EPOCHS.1 * per_epoch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_data_get_twenty_thousand_updates_wide_data_fewer_and_large_data_ten_epochs() {
+        assert_eq!(updates(18, 1e9), 20_000);
+        assert_eq!(updates(100, 1e9), 30_000);
+        assert_eq!(updates(17, 5747.0), 5747);
+        assert_eq!(updates(450, 10_000.0), 20_000);
+        assert_eq!(updates(10_000, 1e9), 100_000);
+        assert_eq!(updates(1, 5.0), 5000);
+    }
+
+    #[test]
+    fn weight_decay_falls_with_the_rows() {
+        assert!((decay(1600.0) - 0.0025).abs() < 1e-12 && (decay(50_000.0) - 8e-5).abs() < 1e-15);
+    }
+}
