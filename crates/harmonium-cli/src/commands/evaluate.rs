@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::error::ErrorKind;
 use harmonium::data::{TableHead, write_table};
+use harmonium::error::count;
 use harmonium::logz::LogZ;
 use harmonium::measure::Value as Mean;
 use harmonium::run::{Errors, Files, Recorded, RowWeights, possible};
@@ -45,7 +46,9 @@ pub struct Evaluate {
     /// With several models, one column each.
     #[arg(long, value_name = "FILE", value_parser = parse_output)]
     per_row: Option<PathBuf>,
-    /// Training rows, to print the free energy gap of DATA
+    /// Training rows, to also print the free energy gap of DATA
+    ///
+    /// The gap is the mean free energy F of DATA minus that of these rows; well above 0 means overfitting.
     #[arg(long, value_name = "DATA")]
     train: Option<String>,
     #[command(flatten)]
@@ -110,7 +113,7 @@ impl Evaluate {
                 let mut command = command();
                 command.build();
                 let evaluate = command.find_subcommand_mut("evaluate").context("evaluate")?;
-                let text = "DATA is missing: the rows to judge the model by\n";
+                let text = "DATA is missing: name the rows to judge the model by\n";
                 Err(evaluate.error(ErrorKind::MissingRequiredArgument, text).into())
             }
         }
@@ -198,13 +201,13 @@ fn one(data: &str, score: &Score) -> CommandOutput {
         .line("log Z", score.log_z.to_string())
         .maybe("verdict", advice::explanation(&score.log_z))
         .maybe("entropy of the rows", score.entropy.map(|h| format!("{h:.4} nats")))
-        .maybe("KL divergence", score.divergence().map(|kl| format!("{kl:.4} nats, of the model from the rows")));
+        .maybe("KL(rows || model)", score.divergence().map(|kl| format!("{kl:.4} nats")));
     score.measured.lines(report).fields(score.json())
 }
 
 fn several(data: &str, scores: &[Score]) -> CommandOutput {
     let rows = scores.first().map_or(0, |s| s.likelihood.each.len());
-    let title = format!("log likelihood of {data}, {rows} rows, in nats per row");
+    let title = format!("log likelihood of {data}, {}, in nats per row", count(rows as u64, "row"));
     let models: Vec<Value> = scores.iter().map(|s| s.json().into()).collect();
     let report = CommandOutput::new(title).field("rows", rows).field("models", models);
     scores.iter().fold(report, |report, score| {
@@ -266,7 +269,7 @@ impl Likelihood {
 impl Score {
     fn held_out_words(&self) -> Option<String> {
         let rows = self.held_out.as_ref()?;
-        Some(format!("{}, {} rows", rows.in_words(&self.log_z), rows.each.len()))
+        Some(format!("{}, {}", rows.in_words(&self.log_z), count(rows.each.len() as u64, "row")))
     }
 
     /// KL(q‖p) = −⟨log p⟩ − H(q), where the rows are states and log Z is exact.

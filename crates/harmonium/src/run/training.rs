@@ -69,10 +69,13 @@ impl Request<'_> {
                 return self.extend(dir, &asked, front);
             }
             Content::Finished => {
-                return refused("holds a finished run", &[Advice::OtherDirectory, Advice::StartFromModel]);
+                return refused(
+                    "already holds a finished run",
+                    &[Advice::OtherDirectory, Advice::StartFromModel, Advice::Extend],
+                );
             }
             Content::Nothing if self.resume && lookup(&asked, "data.source").is_none() => {
-                return refused("there is no run to resume", &[]);
+                return refused("holds no run to resume", &[]);
             }
             Content::Unfinished if !self.resume => {
                 return refused("holds an unfinished run", &[Advice::Resume, Advice::OtherDirectory]);
@@ -202,7 +205,7 @@ fn make_room(dir: &RunDir, content: Content) -> Result<()> {
     if marked == Some(true) {
         return dir.clear();
     }
-    let problem = "was not made by the demo, and is left alone; move it away".into();
+    let problem = "was not made by the demo, so it is left as it is; move or rename it".into();
     Err(Error::Directory { path: dir.path().into(), problem })
 }
 
@@ -416,7 +419,7 @@ fn continue_from(dir: &RunDir, trainer: &mut Trainer<f32>, front: &dyn Front) ->
     trainer.resume(&bytes).map_err(|e| e.in_file(&path))?;
     let (update, updates) = (trainer.update(), trainer.config().updates);
     if update > updates {
-        let problem = format!("{updates} were asked for, but {update} are done already");
+        let problem = format!("is {updates}, but this run has already done {update}");
         return Err(Error::Config { key: "train.updates", problem });
     }
     front.note(&Note::Resumed { update, updates });
@@ -438,9 +441,9 @@ fn compare(recorded: Option<&Found>, found: &Found, must_agree: bool, front: &dy
         return Ok(());
     }
     let problem = match difference {
-        Difference::Data => "the data, or the model to start from, have changed since the run started".to_string(),
+        Difference::Data => "the data or the initial model have changed since the run started".to_string(),
         Difference::Kernel { found, recorded } => {
-            format!("the run was started on the kernel {recorded}, but this is {found}")
+            format!("the run was started on the backend {recorded}, but this is {found}")
         }
     };
     Err(Error::Settings {
