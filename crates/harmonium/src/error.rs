@@ -223,7 +223,7 @@ impl Error {
 }
 
 /// Verbs that go on with the subject's sentence.
-const VERBS: [&str; 10] = ["already", "cannot", "does", "has", "holds", "is", "must", "needs", "takes", "was"];
+const VERBS: [&str; 7] = ["already", "cannot", "has", "holds", "is", "needs", "was"];
 
 /// What is wrong with `subject`: one sentence if the problem starts with a verb (`lr is -1, but …`), otherwise after a colon.
 pub fn with_subject(subject: impl std::fmt::Display, problem: &str) -> String {
