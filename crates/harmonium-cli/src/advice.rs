@@ -3,10 +3,32 @@
 use harmonium::Advice;
 use harmonium::logz::LogZ;
 use std::borrow::Cow;
+use std::sync::OnceLock;
+
+static COMMAND: OnceLock<String> = OnceLock::new();
+
+/// Sets the command that is running: options have other names in some commands.
+pub fn set_command(name: &str) {
+    let _ = COMMAND.set(name.into());
+}
 
 /// Several pieces of advice as one phrase; empty for none.
 pub fn words(advice: &[Advice]) -> String {
-    Advice::join(advice, phrase)
+    let command = COMMAND.get().map_or("", String::as_str);
+    // Only `log-z` has --data; the other commands use their rows without being asked.
+    let possible = |a: &Advice| *a != Advice::GiveData || ["log-z", ""].contains(&command);
+    // Kinds of units become one phrase, in the place of the first.
+    let kinds: Vec<&str> = advice.iter().filter_map(visible_kind).collect();
+    let first = |a: &Advice| visible_kind(a).is_none_or(|kind| kinds.first() == Some(&kind));
+    let advice: Vec<Advice> = advice.iter().copied().filter(|a| possible(a) && first(a)).collect();
+    Advice::join(&advice, |a| match a {
+        Advice::VisibleKind(_) => format!("use --visible {}", kinds.join(" or ")).into(),
+        other => phrase(other, command),
+    })
+}
+
+fn visible_kind(advice: &Advice) -> Option<&'static str> {
+    if let Advice::VisibleKind(kind) = advice { Some(kind) } else { None }
 }
 
 /// A problem and what to do about it.
@@ -19,35 +41,42 @@ pub fn explanation(z: &LogZ) -> Option<String> {
     harmonium_report::explanation(z, &words)
 }
 
-fn phrase(advice: Advice) -> Cow<'static, str> {
+fn phrase(advice: Advice, command: &str) -> Cow<'static, str> {
     let text = match advice {
         Advice::LongerBurnIn => "increase --burn-in",
         Advice::LargerThin => "increase --thin",
         Advice::TemperedSampler => "use --sampler tempering",
         Advice::MoreChains => "increase --chains",
+        Advice::FewerChains => "draw more rows with -n, or use fewer --chains",
         Advice::MoreTemperatures => "increase --temperatures",
-        Advice::GiveData => "give rows like the training data with --data",
+        Advice::GiveData => "pass the training rows with --data",
+        Advice::AllMethods if command == "evaluate" => "use --log-z auto, which checks itself by several methods",
         Advice::AllMethods => "use --method auto, which checks itself by several methods",
-        Advice::MoreTime => "give it more time with --time",
+        Advice::MoreTime if ["train", "demo", "report"].contains(&command) => {
+            return phrase(Advice::MeasureLonger, command);
+        }
+        Advice::MoreTime => "allow more work with --work, or more time with --time",
         Advice::SmallerRate => "use a smaller --lr",
         Advice::CheckData => "check the data for outliers",
         Advice::HoldOutRows => "give --valid or --valid-fraction",
         Advice::LeaveOutColumn => "leave the column out with --label-column",
         Advice::ChooseColumns => "choose the columns to read with --columns",
-        Advice::MissingCells => {
-            "use --missing (train, evaluate) to sum over missing cells, or fill them with harmonium impute"
+        Advice::MissingCells if command == "train" => {
+            "use --missing to train on the known cells of each row (missing cells are summed out)"
         }
+        Advice::MissingCells if command == "evaluate" => "use --missing to sum missing cells out",
+        Advice::MissingCells => "fill missing cells first with harmonium impute",
         Advice::Binarize => "use --binarize threshold:T to turn values into 0 and 1",
-        Advice::VisibleKind(kind) => return format!("use --visible {kind}").into(),
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
         Advice::ConvertFile => "convert the file to .npy",
         Advice::Resume => "continue with --resume",
         Advice::OtherDirectory => "choose another directory",
+        Advice::Extend => "continue it with --resume and a larger --updates",
         Advice::StartFromModel => "start a new run from its model with --init",
         Advice::OutputFile => "give -o FILE",
         Advice::MeasureLikelihood => "train without --likelihood none",
         Advice::FinishJudging => "complete the judgement",
-        Advice::MeasureLonger => "estimate log Z for longer with harmonium report DIR --time 300",
+        Advice::MeasureLonger => "estimate log Z for longer with harmonium report and a larger --time",
         Advice::StopEarly => "stop earlier with --early-stop 10",
         Advice::WeightDecay => "use weight decay, such as --l2 0.001",
         Advice::MoreRows => "train on more rows",

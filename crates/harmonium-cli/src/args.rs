@@ -76,8 +76,8 @@ pub struct Global {
 pub struct DataOptions {
     /// How to turn grey values into 0 or 1: auto, none, threshold:T, sample
     ///
-    /// auto (the default): as recorded in the model; otherwise threshold:0.5 if the visible units are Bernoulli and some value
-    /// lies strictly between 0 and 1. none: keep values as probabilities of a 1. threshold:T: 1 above T, otherwise 0; plain
+    /// auto (the default): as recorded in the model file, or, if it records nothing, threshold:0.5 if the visible units are
+    /// Bernoulli and some value lies strictly between 0 and 1. none: keep values as probabilities of a 1. threshold:T: 1 above T, otherwise 0; plain
     /// threshold means threshold:0.5. sample: draw a 1 with the value as its probability, using --seed.
     #[arg(long, value_name = "HOW", value_parser = parse_binarize)]
     pub binarize: Option<BinarizeArg>,
@@ -176,7 +176,9 @@ pub fn output_help() -> String {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Options for estimating log Z")]
 pub struct LogZArgs {
-    /// Stop when the interval is this narrow, in nats
+    /// Target width of the interval of ± 2 standard errors, in nats
+    ///
+    /// The effort grows until the interval from 2 standard errors below the estimate to 2 above is narrower than this.
     #[arg(long, value_name = "NATS", default_value_t = 0.5, value_parser = positive)]
     pub tolerance: f64,
     /// Number of annealed chains [default: as the tolerance needs]
@@ -184,17 +186,18 @@ pub struct LogZArgs {
     pub chains: Option<usize>,
     /// Number of inverse temperatures [default: as the tolerance needs]
     ///
-    /// With this option there is a single round, whatever the tolerance.
+    /// With this option the number of temperatures stays fixed instead of growing until the tolerance is met.
     #[arg(long, value_name = "N")]
     pub temperatures: Option<usize>,
     /// Stop an estimate after this many seconds [default: no limit]
     ///
-    /// An estimate that is stopped depends on the speed of the computer.
+    /// The result then depends on the speed of the computer; --work stops at the same point on every computer.
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub time: Option<f64>,
-    /// Stop an estimate after this much counted work
+    /// Stop an estimate after this much work, in weights visited
     ///
-    /// The JSON field `work` of an estimate, given here, repeats it to the bit.
+    /// Unlike --time, it is the same on every computer. To repeat a time-limited estimate bit for bit, pass the value of its JSON
+    /// field `work`.
     #[arg(long, value_name = "WEIGHTS", value_parser = positive)]
     pub work: Option<f64>,
 }
@@ -220,14 +223,14 @@ pub fn hidden_couplings() -> PossibleValuesParser {
 
 /// `auto` and every sampler of the library.
 pub fn samplers() -> PossibleValuesParser {
-    let auto = PossibleValue::new("auto").help("exact where that takes seconds, otherwise tempering");
+    let auto = PossibleValue::new("auto").help("exact if that takes only seconds, otherwise tempering");
     let listed = sample::SAMPLERS.iter().map(|s| PossibleValue::new(s.name).help(s.about));
     PossibleValuesParser::new(std::iter::once(auto).chain(listed))
 }
 
 /// `auto` and every log Z method of the library.
 pub fn log_z_methods() -> PossibleValuesParser {
-    let auto = PossibleValue::new("auto").help("exact where that takes less than a minute, otherwise bar");
+    let auto = PossibleValue::new("auto").help("exact where that takes less than a minute, otherwise modes");
     let listed = logz::METHODS.iter().map(|m| PossibleValue::new(m.name).help(m.about));
     PossibleValuesParser::new(std::iter::once(auto).chain(listed))
 }

@@ -9,6 +9,7 @@ use anyhow::Result;
 use harmonium::backend::Cpu;
 use harmonium::conditional::{self, Conditional};
 use harmonium::data::{Block, RowCounts};
+use harmonium::error::count;
 use harmonium::rng::{Key, Purpose};
 use harmonium::{Bits, Dataset};
 use ndarray::{Array2, Axis};
@@ -44,15 +45,15 @@ impl MissingCells {
     pub fn in_words(&self) -> Option<String> {
         let MissingCells { cells, rows, exact, .. } = *self;
         let how = if exact == rows {
-            "summed over exactly".into()
+            "summed out exactly".into()
         } else {
             format!(
-                "summed over by annealing in {} rows (slightly low on average), exactly in the others",
-                rows - exact
+                "summed out by annealing in {} (slightly low on average), exactly in the others",
+                count((rows - exact) as u64, "row")
             )
         };
-        let what = "the likelihood is that of the known cells, other measures use draws for the missing ones";
-        (cells > 0).then(|| format!("{cells} in {rows} rows, {how}; {what}"))
+        let what = "the likelihood is that of the known cells; other measures use draws for the missing ones";
+        (cells > 0).then(|| format!("{cells} in {}, {how}; {what}", count(rows as u64, "row")))
     }
 
     /// Puts −log p*(v_B) in the place of the free energies of rows with missing cells.

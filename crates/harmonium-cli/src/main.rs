@@ -43,7 +43,10 @@ fn main() -> ExitCode {
 /// What was typed; help, the version and usage errors end the program here.
 fn parse() -> args::Cli {
     let parsed = args::command().try_get_matches();
-    let cli = parsed.and_then(|matches| args::Cli::from_arg_matches(&matches));
+    let cli = parsed.and_then(|matches| {
+        advice::set_command(matches.subcommand_name().unwrap_or("demo"));
+        args::Cli::from_arg_matches(&matches)
+    });
     cli.unwrap_or_else(|error| usage::plain(error).exit())
 }
 

@@ -154,5 +154,8 @@ impl Measured {
 }
 
 fn number(value: &Value) -> String {
-    with_error(value.value, value.std_err.unwrap_or(0.0))
+    match value.std_err {
+        None if value.value.abs() >= 1.0 => format!("{:.2}", value.value),
+        error => with_error(value.value, error.unwrap_or(0.0)),
+    }
 }

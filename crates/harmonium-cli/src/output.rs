@@ -2,8 +2,8 @@
 
 use crate::advice;
 use anyhow::{Context, Result};
-use harmonium::error::system_reason;
-use harmonium::settings;
+use harmonium::error::{system_reason, with_subject};
+use harmonium::settings::{self, Setting};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
@@ -123,22 +123,36 @@ pub fn shell_word(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
+/// The option of a setting as it is typed; keys of config.toml that have no option, and variables, stay as they are.
+fn option(key: &str) -> String {
+    match (settings::find(key), key) {
+        (Some(Setting { flag: Some("DATA"), .. }), _) => "DATA".into(),
+        (Some(Setting { flag: Some(flag), .. }), _) => format!("--{flag}"),
+        (Some(_), "train.seed") => "--seed".into(),
+        (None, "n") => "-n".into(),
+        (None, _) if key.starts_with(|c: char| c.is_lowercase()) => format!("--{key}"),
+        _ => key.into(),
+    }
+}
+
 /// An error of the library, with the name of the option where it is about a setting.
 fn shown(error: &harmonium::Error) -> String {
-    if let harmonium::Error::Config { key, problem } = error.plain() {
-        let flag = settings::find(key).and_then(|s| s.flag);
-        if let Some(flag) = flag {
-            return if flag == "DATA" { format!("DATA: {problem}") } else { format!("--{flag}: {problem}") };
-        }
+    match error.plain() {
+        harmonium::Error::Config { key, problem } => with_subject(option(key), problem),
+        _ => error.to_string(),
     }
-    error.to_string()
 }
 
 /// The chain of causes on one line; a cause that the text before it already contains is left out.
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
     let mut worded = false;
-    for cause in error.chain() {
+    // An option is wrong whatever the file is that it was to be used with.
+    let about_option = |e: &(dyn std::error::Error + 'static)| {
+        e.downcast_ref::<harmonium::Error>().is_some_and(|e| matches!(e.plain(), harmonium::Error::Config { .. }))
+    };
+    let files = error.chain().position(about_option).unwrap_or(0);
+    for cause in error.chain().skip(files) {
         let system = cause.downcast_ref::<std::io::Error>();
         let own = cause.downcast_ref().map_or_else(|| cause.to_string(), shown);
         let words = system.map_or(own, system_reason);

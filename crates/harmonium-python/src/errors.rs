@@ -31,15 +31,18 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
         Advice::LargerThin => "increase thin",
         Advice::TemperedSampler => "use sampler='tempering'",
         Advice::MoreChains => "increase n_chains",
+        Advice::FewerChains => "draw more rows, or use a smaller n_chains",
         Advice::MoreTemperatures => "increase temperatures",
-        Advice::GiveData => "give rows like the training data as data",
+        Advice::GiveData => "pass the training rows as data",
         Advice::AllMethods => "use method='auto', which checks itself by several methods",
         Advice::MoreTime => "give it more time with time=",
         Advice::SmallerRate => "use a smaller learning_rate",
         Advice::CheckData => "check X for outliers",
         Advice::HoldOutRows => "give validation_data or validation_fraction",
         Advice::LeaveOutColumn | Advice::ChooseColumns => "leave the column out of X",
-        Advice::MissingCells => "use missing=True to treat NaN as unknown, or fill the cells with impute",
+        Advice::MissingCells => {
+            "use missing=True to train on the known cells of each row (missing cells are summed out), or fill them with impute"
+        }
         Advice::Binarize => {
             "use binarize='threshold:T' to turn values into 0 and 1, or visible='gaussian' for real numbers"
         }
@@ -47,6 +50,7 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
         Advice::ConvertFile => "convert the file to .npy",
         Advice::Resume => "continue with resume=True",
+        Advice::Extend => "continue it with resume=True and more updates",
         Advice::OtherDirectory => "choose another output directory",
         Advice::StartFromModel => "start from its model with init=",
         Advice::OutputFile => "give a path",
@@ -71,7 +75,7 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
 pub fn exception(error: Error) -> PyErr {
     let text = match error.plain() {
         Error::RowWeights(problem) => format!("sample_weight: {problem}"),
-        Error::Config { key, problem } => format!("{}: {problem}", name(key)),
+        Error::Config { key, problem } => harmonium::error::with_subject(name(key), problem),
         other => other.to_string(),
     };
     let text = sentence(&text, error.advice());

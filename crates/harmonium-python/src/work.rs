@@ -71,7 +71,7 @@ pub fn run<R: Send>(
     job: impl FnOnce(&Stop) -> PyResult<R> + Send,
 ) -> PyResult<R> {
     if let Some(n) = threads.filter(|n| !(1..=MOST_THREADS).contains(n)) {
-        return Err(PyValueError::new_err(format!("n_threads: is {n}, but must be 1 to {MOST_THREADS}")));
+        return Err(PyValueError::new_err(format!("n_threads is {n}, but must be 1 to {MOST_THREADS}")));
     }
     let stop = Stop::default();
     // Small work may still use the threads that all share, which a forked process does not have.

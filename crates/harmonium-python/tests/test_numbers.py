@@ -103,7 +103,7 @@ def test_gibbs_chains_can_be_asked_for(small):
     assert rows.shape == (200, 5) and info["chains"] == 200
     again = small.sample(200, sampler="gibbs", steps=50, start="hidden", random_state=7)
     assert (rows == again).all()
-    with pytest.warns(UserWarning, match="increase n_chains, or increase burn_in"):
+    with pytest.warns(UserWarning, match="draw more rows, or use a smaller n_chains"):
         begun = small.sample(10, sampler="gibbs", burn_in=0, thin=1, n_chains=5, start=np.ones((2, 5)), random_state=7)
     assert begun.shape == (10, 5)
 

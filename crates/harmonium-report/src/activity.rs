@@ -4,7 +4,7 @@ use crate::ReportData;
 use crate::axis::{Axis, range};
 use crate::figure::Figure;
 use crate::plot::Layout;
-use crate::text::count;
+use crate::text::{count, short};
 use crate::values::{column_range, histogram, rows_between};
 use ndarray::{Array1, Array2, ArrayView1, Axis as Dimension};
 
@@ -58,17 +58,18 @@ fn caption(report: &ReportData, activity: ArrayView1<f32>, means: &Array2<f32>, 
     // With a single row every unit is constant.
     let constant = match means.nrows() {
         1 => String::new(),
-        _ => format!(", nearly constant over the {rows}: {constant}"),
+        _ => format!("; {constant} are nearly constant over the {rows}; a unit can be counted twice"),
     };
     let units = if report.rbm.hidden().kind().unit::<f32>().width() == 1 { "hidden unit" } else { "hidden column" };
     let all = count(activity.len(), units);
     match report.rbm.hidden().kind().unit::<f32>().n_states() {
         Some(_) => format!(
-            "{all} by mean activation. Nearly always off: {}, nearly always on: {} (mean within {:.0} % of that end){constant}. \
+            "{all} by mean activation. {} are nearly always off (mean below {}), {} nearly always on (mean above {}){constant}. \
              Such units carry little information.",
             near(lo),
+            short(lo + TOLERANCE * (hi - lo)),
             near(hi),
-            100.0 * TOLERANCE
+            short(hi - TOLERANCE * (hi - lo))
         ),
         None => format!("Mean activation of {all} over {rows}."),
     }

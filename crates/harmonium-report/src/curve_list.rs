@@ -1,5 +1,6 @@
 //! The list of learning curves: titles, captions, and where their values come from.
 
+use crate::axis::Axis;
 use crate::text::capital;
 use harmonium::events::Progress;
 use harmonium::measure::{Better, MEASURES, Measure, Needs, Quantity};
@@ -33,6 +34,13 @@ pub enum Value {
 }
 
 impl Curve {
+    /// The unit of an axis, and its scale.
+    pub fn unit_on(&self, axis: &Axis) -> String {
+        let scale = if axis.is_log() { "log scale" } else { "" };
+        let comma = if self.unit.is_empty() || scale.is_empty() { "" } else { ", " };
+        format!("{}{comma}{scale}", self.unit)
+    }
+
     /// A figure that is not one of the registered measures.
     fn of_run(name: &str, title: &str, unit: &'static str, about: &str, value: Value) -> Curve {
         let positive = name == "gradient-norm";
@@ -67,16 +75,16 @@ pub fn learning() -> Vec<Curve> {
         "log-likelihood",
         "Log likelihood",
         "nats per row",
-        "Mean log likelihood of the rows; higher is better. Bars, where it is estimated: two standard errors of log Z. \
-         Dashed: a baseline that treats every column as independent.",
+        "Mean log likelihood of the rows; higher is better. It is measured on at most 1,000 rows of each kind, so that the last \
+         value can differ from the final one. Dashed: a baseline that treats every column as independent.",
         Value::Rows("log_likelihood"),
     )];
     curves.extend(of_measures(true));
     curves.push(Curve::of_run(
         "gradient-norm",
         "Gradient norm",
-        "nats per unit of parameters",
-        "Euclidean norm of the estimated gradient. It falls as training converges and then stays at the level of the noise.",
+        "",
+        "Euclidean norm of the estimated gradient. It falls as training converges, down to the level of the noise.",
         Value::Run(|p| p.gradient_norm),
     ));
     let about = "Step size of the optimizer. With sgd it multiplies the gradient; with adam it is about how far a parameter \

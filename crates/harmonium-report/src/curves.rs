@@ -27,6 +27,9 @@ const DOTS: [&str; 5] = ["dot one", "dot two", "dot three", "dot four", "dot fiv
 const TRAINING: &str = "training rows";
 const HELD_OUT: &str = "held-out rows";
 
+/// The name of a line of lower bounds.
+const AT_LEAST: &str = "at least";
+
 /// Classes of the next five runs of a comparison.
 const DASHED: [&str; 5] =
     ["line one dashed", "line two dashed", "line three dashed", "line four dashed", "line five dashed"];
@@ -59,7 +62,8 @@ impl Run<'_> {
                 Event::Progress(p) => drop(run.progress.insert(p.update, p)),
                 Event::Recovered { update, back_to, reason, rate_factor } => {
                     let text = format!(
-                        "Update {update}: {reason}; training went back to update {back_to} with {} times the learning rate.",
+                        "Update {update}: {reason}; training went back to update {back_to} with half the learning rate ({} times the \
+                         first).",
                         number(*rate_factor)
                     );
                     run.recovered.push((*update as f64, text));
@@ -149,7 +153,7 @@ impl Run<'_> {
             _ if curve.positive => Axis::around_positive(values, ""),
             _ => Axis::around(values.into_iter().chain(baseline), ""),
         }?;
-        let unit = if y.is_log() { format!("{}, log scale", curve.unit) } else { curve.unit.into() };
+        let unit = curve.unit_on(&y);
         let ends = (y.lo, y.hi);
         let mut layout = Layout::new(&curve.title, &unit, self.updates(), y);
         layout.above = self.epochs();
@@ -169,6 +173,12 @@ impl Run<'_> {
         }
         self.mark(&mut plot);
         let mut caption = curve.about.clone();
+        if lines.iter().any(|line| line.bars.iter().any(Option::is_some)) {
+            caption += " Error bars show two standard errors of the log Z estimate.";
+        }
+        if lines.iter().any(|line| line.name == AT_LEAST) {
+            caption += " \"At least\" marks lower bounds, where the chains were too short.";
+        }
         if lines.iter().any(|line| line.name == HELD_OUT) {
             caption += " A growing gap between training and held-out rows suggests overfitting.";
         }
@@ -199,7 +209,7 @@ impl Run<'_> {
     fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = self.recovered.iter().take(MAX_NOTES).map(|r| r.1.clone()).collect();
         if let Some(more) = self.recovered.len().checked_sub(MAX_NOTES).filter(|n| *n > 0) {
-            notes.push(format!("{} more failed, and training recovered.", count(more, "update")));
+            notes.push(format!("Training also recovered from {}.", count(more, "more divergence")));
         }
         notes
     }
@@ -250,7 +260,7 @@ fn overlaid_figure(runs: &[(&str, Run)], curve: &Curve, rows: &str) -> Option<Fi
     let values: Vec<f64> = lines.iter().flat_map(|l| &l.1.points).map(|p| p.1).collect();
     let y = if curve.positive { Axis::around_positive(values, "") } else { Axis::around(values, "") }?;
     let last = runs.iter().map(|r| r.1.updates().hi).fold(1.0, f64::max);
-    let unit = if y.is_log() { format!("{}, log scale", curve.unit) } else { curve.unit.into() };
+    let unit = curve.unit_on(&y);
     let mut layout = Layout::new(
         &format!("{}, {}", curve.title, rows.trim_end_matches(" rows")),
         &unit,

@@ -57,15 +57,16 @@ fn outlines(all: &[Energies]) -> Option<Figure> {
     let has = |name: &str| all.iter().any(|e| e.name == name);
     let counts: Vec<String> = all.iter().map(|e| format!("{} {}", fixed(e.sorted.len() as f64, 0), e.name)).collect();
     let mut caption = format!(
-        "Free energies F(v) of {}, by the stored model. log p(v) = −F(v) − log Z, so likely rows are on the left. All curves \
-         should overlap.",
+        "Free energy F(v), computed with the saved model, of {}. Rows on the left are more probable, because log p(v) = −F(v) − \
+         log Z. All curves should overlap.",
         counts.join(", ")
     );
     if has(HELD_OUT) {
-        caption += " Held-out rows to the right of training rows: overfitting.";
+        caption += " Held-out rows to the right of training rows mean overfitting.";
     }
     if has(SAMPLES) {
-        caption += " Samples away from the data: the model generates what the data do not contain, or sampling has not converged.";
+        caption += " Samples away from the data mean that the model generates what the data do not contain, or that sampling has not \
+                    converged.";
     }
     caption += &outliers;
     Some(Figure { name: "free-energies".into(), caption, svg: plot.finish(), png: None })

@@ -22,7 +22,7 @@ pub fn section(report: &ReportData) -> Option<Section> {
             "reconstructions",
             "Reconstructions",
             report.reconstructions,
-            "The same rows reconstructed by one mean-field pass up and down. They should look like the data.",
+            "The same rows reconstructed: visible units to hidden means and back. They should look like the data.",
         ),
         (
             "samples",

@@ -116,7 +116,7 @@ fn free_energies(report: &ReportData) -> Option<Section> {
 fn statistics(report: &ReportData) -> Option<Section> {
     let tables = columns::ColumnValues::new(report)?;
     let figures = principal::figures(report, &tables).into_iter().chain(moments::figures(report, &tables));
-    section_of("Data against samples", figures.map(Some).collect())
+    section_of("Data and samples compared", figures.map(Some).collect())
 }
 
 /// Weights, their singular values, and how often hidden units are on.

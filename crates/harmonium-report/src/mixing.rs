@@ -57,11 +57,12 @@ pub fn figure(report: &ReportData) -> Option<Figure> {
     let x = Axis::between(0.0, sweeps.max(1) as f64, "Gibbs sweeps");
     let mut layout = Layout::new("Chains", "F(v), nats", x, y);
     let key = |class, label: &str| Key { class, label: label.into() };
-    layout.legend = vec![key("line one", "started from data"), key("line two", "started from shuffled data")];
+    layout.legend = vec![key("line one", "from data rows"), key("line two", "from scrambled rows")];
     let mut plot = layout.plot();
     drawn.iter().for_each(|(class, points)| plot.line(points, class));
     let caption = format!(
-        "Free energies of {} of {} during Gibbs sampling. Both colours should cover the same range.{}",
+        "Free energies of {} of {} during Gibbs sampling, started from data rows and from scrambled rows (each column taken from \
+         a different random row). Both colours should cover the same range.{}",
         drawn.len(),
         count(chains, "chain"),
         mixing.diagnostics()

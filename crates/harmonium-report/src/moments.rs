@@ -109,7 +109,7 @@ impl ColumnValues {
         let caption = self
             .caption(&format!("{title} of {which}{} pairs of columns", fixed(found.len() as f64, 0)), ON_THE_LINE)
             + &format!(
-                " Their root mean square difference is {}; with this few rows, {} would be expected from noise alone.",
+                " Their root mean square difference is {}; {} would be expected from sampling noise alone.",
                 short(difference),
                 short((mean_square(&mut found.iter().map(|f| f.0.1)) * rows).sqrt())
             );

@@ -75,7 +75,8 @@ fn matrix(report: &ReportData) -> Option<Figure> {
     let (down, across) = ((320 / rows).clamp(1, 24), (560 / shown).clamp(1, 24));
     let raster = Raster::new(rows * down, shown * across, |y, x| colour(weights[[y / down, x / across]], scale));
     let caption = format!(
-        "Rows are visible units (from the top: {} … {}), columns are hidden units: {}, strongest first.{saturated}",
+        "Each row of the picture is a visible unit (from the top: {} … {}), each column a hidden unit: {}, strongest \
+         first.{saturated}",
         report.column(0),
         report.column(rbm.visible().sites() - 1),
         shown_of(shown, order.len())

@@ -62,17 +62,24 @@ pub fn headline(verdict: &Verdict) -> &'static str {
         Outcome::Learned if verdict.evidence.shifted() => {
             "The model has learned the training rows; the held-out rows are unlike them."
         }
-        Outcome::Learned if verdict.evidence.valid.is_some() => "The model has learned, and held-out rows confirm it.",
-        Outcome::Learned => "The model has learned the training rows; overfitting was not checked.",
+        Outcome::Learned if verdict.evidence.valid.is_some_and(|v| v.gain() <= 0.0) => {
+            "The model fits the training rows better than independent columns, but not the held-out rows."
+        }
+        Outcome::Learned if verdict.evidence.valid.is_some() => {
+            "The model has learned: it beats independent columns on held-out rows too."
+        }
+        Outcome::Learned => {
+            "The model fits the training rows better than independent columns; without held-out rows, overfitting could not be checked."
+        }
         Outcome::StillRising => "The model has learned, and its likelihood is still rising.",
         Outcome::Overfitting => "The model overfits.",
         Outcome::NotMixed if verdict.evidence.mixed() != Some(false) => {
             "The model fits, but some of its modes have the wrong weight."
         }
         Outcome::NotMixed => "The model fits, but Gibbs sampling does not move freely between its modes.",
-        Outcome::Little => "The model has learned little.",
+        Outcome::Little => "The model is hardly better than a baseline of independent columns.",
         Outcome::Failed if verdict.evidence.not_normalisable => {
-            "Training failed: the parameters are so large that the model cannot be normalised."
+            "Training failed: the parameters are so large that log Z cannot be computed."
         }
         Outcome::Failed => "Training failed: the model is worse than independent columns.",
         Outcome::Unfinished => "The run is not finished.",
@@ -99,9 +106,9 @@ fn fit(e: &Evidence) -> Option<String> {
     let value = format!("{} nats per row", with_error(fit.value, error.hypot(fit.std_err)));
     let (gain, than) = (fit.gain(), "a baseline that treats every column as independent");
     let compared = if gain > 0.0 {
-        format!("{} better than {than}", with_error(gain, error))
+        format!("{} better than {than}", with_error(gain, 0.0))
     } else {
-        format!("{} worse than {than}", with_error(-gain, error))
+        format!("{} worse than {than}", with_error(-gain, 0.0))
     };
     Some(format!("The mean {} of the training rows is {value}, {compared}.", measure(e)))
 }
@@ -112,9 +119,11 @@ fn cause(verdict: &Verdict) -> Option<String> {
     Some(match verdict.cause? {
         Cause::Diverged => "The likely cause is that training diverged.".into(),
         Cause::HighRate if rate > 2.0 * usual => {
-            format!("The likely cause is the learning rate of {}: the usual one is {}.", short(rate), short(usual))
+            format!("The likely cause is the learning rate, {} ({} is usual).", short(rate), short(usual))
         }
-        Cause::HighRate => format!("The likely cause is a learning rate too high for these data ({}).", short(rate)),
+        Cause::HighRate => {
+            format!("The likely cause is that the learning rate, {}, is too high for these data.", short(rate))
+        }
         Cause::ChainsLost => {
             let best = e.best_gain.filter(|best| *best > WORTH);
             let lost = best
@@ -137,7 +146,7 @@ fn unchecked(verdict: &Verdict) -> Option<String> {
     if let Some(part) = e.copied() {
         let part = (100.0 * part).floor();
         return Some(format!(
-            "{part} % of the held-out rows are also among the training rows, so they show little about overfitting."
+            "{part} % of the held-out rows are also among the training rows, so they say little about overfitting."
         ));
     }
     match verdict.outcome {
@@ -158,7 +167,7 @@ fn collapse(e: &Evidence) -> Option<String> {
 fn means(e: &Evidence) -> Option<String> {
     let means = e.wrong_means()?;
     Some(format!(
-        "Samples differ from the data: column means are {:.2} standard deviations apart ({:.2} by chance).",
+        "Samples differ from the data: their column means are {:.2} standard deviations apart ({:.2} would be expected by chance).",
         means.apart, means.chance
     ))
 }
@@ -167,22 +176,24 @@ fn gap(e: &Evidence) -> Option<String> {
     let (gap, error) = e.gap()?;
     let gain = e.train?.gain();
     let part = if gap > 0.0 && gain > WORTH {
-        format!(", {:.0} % of the gain over the baseline", 100.0 * gap / gain)
+        Some(format!("{:.0} % of the gain over the baseline", 100.0 * gap / gain))
     } else {
-        String::new()
+        None
     };
-    let chance = if gap.abs() > 2.0 * error { "" } else { " (within two standard errors, so it may be chance)" };
+    let chance = (gap.abs() <= 2.0 * error).then(|| "less than two standard errors, so it may be chance".to_string());
+    let remarks: Vec<String> = part.into_iter().chain(chance).collect();
+    let remarks = if remarks.is_empty() { String::new() } else { format!(". That is {}", remarks.join(", and ")) };
     let (size, word) = (with_error(gap.abs(), error), if gap >= 0.0 { "lower" } else { "higher" });
     if e.shifted() {
         return Some(format!(
-            "Held-out rows score {size} nats lower, but a baseline of independent columns scores lower on them too: \
-             they have another distribution, and overfitting was not checked."
+            "Held-out rows score {size} nats lower than training rows, but a baseline of independent columns scores lower on them too: \
+             they have another distribution, so overfitting could not be checked."
         ));
     }
     let fell = e.fell().map_or(String::new(), |Fall { by, std_err, update }| {
-        format!("; at update {} they scored {} higher", fixed(update as f64, 0), with_error(by, std_err))
+        format!("; at update {} they scored {} nats higher", fixed(update as f64, 0), with_error(by, std_err))
     });
-    Some(format!("Held-out rows score {size} nats {word}{part}{chance}{fell}."))
+    Some(format!("Held-out rows score {size} nats {word} than training rows{fell}{remarks}."))
 }
 
 fn chains(e: &Evidence) -> Option<String> {
@@ -190,18 +201,24 @@ fn chains(e: &Evidence) -> Option<String> {
     let ess = e.ess.map_or(String::new(), |ess| format!(", effective sample size {}", number(ess.round())));
     let (state, agree) = if r_hat <= APART { ("has converged", "agree") } else { ("has not converged", "disagree") };
     Some(format!(
-        "Sampling {state}: chains started from data and from data with shuffled columns {agree} (R̂ = {r_hat:.2}{ess})."
+        "Sampling {state}: chains started from data rows and chains started from scrambled rows (each column taken from a different \
+         random row) {agree} (R̂ = {r_hat:.2}{ess})."
     ))
 }
 
 fn units(e: &Evidence) -> Option<String> {
     let idle = (e.idle? * e.hidden as f64).round() as usize;
-    (idle > 0).then(|| format!("{idle} of {} carry no information.", count(e.hidden, "hidden unit")))
+    (idle > 0)
+        .then(|| format!("{idle} of {} are idle: they hardly change from row to row.", count(e.hidden, "hidden unit")))
+}
+
+fn times(n: usize) -> String {
+    if n == 1 { "once".into() } else { count(n, "time") }
 }
 
 fn recovered(e: &Evidence) -> Option<String> {
     let n = e.recovered;
-    (n > 0).then(|| format!("{} diverged and training recovered with half the learning rate.", count(n, "update")))
+    (n > 0).then(|| format!("Training diverged {} and recovered with half the learning rate each time.", times(n)))
 }
 
 /// Why an estimate of log Z is doubtful, and what to do.
@@ -237,10 +254,12 @@ pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
             (None, Some(p)) => format!("{} nats per row (log pseudo-likelihood)", with_error(p, valid.pseudo_std_err)),
             _ => likelihood(run, valid),
         };
-        add("held-out rows", format!("{text}, {} rows", fixed(valid.rows as f64, 0)));
+        add("held-out rows", format!("{text}, {}", count(valid.rows, "row")));
     }
-    let gain = fit.log_likelihood.map_or(String::new(), |l| format!("; the model is {}", signed(l - fit.baseline)));
-    add("baseline", format!("{} nats per row for independent columns{gain}", fixed(fit.baseline, 2)));
+    let gain = fit
+        .log_likelihood
+        .map_or(String::new(), |l| format!("; on the training rows the model is {}", signed(l - fit.baseline)));
+    add("baseline", format!("{} nats per row if columns were independent{gain}", fixed(fit.baseline, 2)));
     facts
 }
 
@@ -269,10 +288,11 @@ pub fn likelihood_in_words(value: f64, errors: &Errors, verdict: Trust) -> Strin
     }
     // As many decimals as the sum, and at least one digit that is not 0.
     let digits = |error: f64| decimals(total).max((-error.log10().floor()).clamp(0.0, 6.0) as usize);
-    let part = |error: f64, of: &str| (error > 0.0).then(|| format!("± {} from {of}", fixed(error, digits(error))));
-    let log_z = part(errors.log_z, "log Z").unwrap_or_else(|| "log Z is exact".into());
-    let parts = [Some(log_z), part(errors.missing, "missing cells"), part(errors.rows, "the rows")];
-    let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let part = |error: f64, of: &str| (error > 0.0).then(|| format!("± {} {of}", fixed(error, digits(error))));
+    let log_z = part(errors.log_z, "from log Z").unwrap_or_else(|| "log Z is exact".into());
+    let parts =
+        [Some(log_z), part(errors.missing, "from missing cells"), part(errors.rows, "because the rows are a sample")];
+    let parts = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
     let verdict = if errors.log_z > 0.0 { format!(", {verdict}") } else { String::new() };
     format!("{} nats per row ({parts}){verdict}", with_error(value, total))
 }
@@ -282,20 +302,16 @@ fn how(summed: &Summed) -> String {
     let Summed { exact, of, rows } = *summed;
     let which = if of < rows { format!("{of} of {rows} rows") } else { "all rows".into() };
     if exact == of {
-        format!("summed over exactly in {which}")
+        format!("summed out exactly in {which}")
     } else if exact == 0 {
-        format!("summed over by annealing in {which}")
+        format!("summed out by annealing in {which}")
     } else {
-        format!("summed over exactly in {exact} rows and by annealing in {}, of {rows} rows", of - exact)
+        format!("summed out exactly in {exact} and by annealing in {} of {rows} rows", of - exact)
     }
 }
 
 fn signed(nats: f64) -> String {
-    if nats >= 0.0 {
-        format!("+{} nats per row better", fixed(nats, 2))
-    } else {
-        format!("{} nats per row worse", fixed(-nats, 2))
-    }
+    if nats >= 0.0 { format!("{} better", fixed(nats, 2)) } else { format!("{} worse", fixed(-nats, 2)) }
 }
 
 /// A number to as many digits as its error allows; exact ones have two decimals.
@@ -355,18 +371,18 @@ mod tests {
             &[
                 "has learned",
                 "−16.00 ± 0.14 nats per row, 8.00 better",
-                "1.00 ± 0.20 nats lower, 12 % of",
+                "1.00 ± 0.20 nats lower than training rows. That is 12 % of the gain",
                 "agree (R̂ = 1.00",
             ],
         );
         check(Evidence { rise: Some(1.0), ..good() }, &["still rising", "Next: [MoreUpdates]."]);
-        check(Evidence { idle: Some(0.25), ..good() }, &["5 of 20 hidden units carry no information"]);
+        check(Evidence { idle: Some(0.25), ..good() }, &["5 of 20 hidden units are idle"]);
         check(Evidence { r_hat: Some(1.4), ..good() }, &["does not move freely", "disagree (R̂ = 1.40"]);
-        check(Evidence { recovered: 1, ..good() }, &["1 update diverged"]);
+        check(Evidence { recovered: 1, ..good() }, &["Training diverged once"]);
         check(Evidence { finished: false, updates: (500, 1000), ..good() }, &["500 of 1,000 updates are done"]);
-        check(Evidence { log_z_std_err: 0.04, ..good() }, &["−16.00 ± 0.15", "8.000 ± 0.040 better"]);
+        check(Evidence { log_z_std_err: 0.04, ..good() }, &["−16.00 ± 0.15", "8.00 better"]);
         let fall = Some(Fall { by: 1.5, std_err: 0.1, update: 300 });
-        check(Evidence { fall, ..good() }, &["overfits", "at update 300 they scored 1.50 ± 0.10 higher"]);
+        check(Evidence { fall, ..good() }, &["overfits", "at update 300 they scored 1.50 ± 0.10 nats higher"]);
         let worse = Some(Fit { value: -26.0, std_err: 0.1, baseline: -24.0 });
         check(Evidence { train: worse, valid: None, ..good() }, &["failed", "2.00 worse than a baseline"]);
         check(Evidence { train: None, ..good() }, &["not judged"]);
@@ -379,11 +395,11 @@ mod tests {
     #[test]
     fn disasters_are_named_in_words() {
         let failed = |e: Evidence| Evidence { train: Some(Fit { value: -40.0, ..e.train.unwrap() }), valid: None, ..e };
+        check(failed(Evidence { rates: (5.0, 0.005), ..good() }), &["failed", "learning rate, 5 (0.005 is usual)"]);
         check(
-            failed(Evidence { rates: (5.0, 0.005), ..good() }),
-            &["failed", "learning rate of 5: the usual one is 0.005"],
+            failed(Evidence { rates: (0.01, 0.005), ..good() }),
+            &["learning rate, 0.01, is too high for these data"],
         );
-        check(failed(Evidence { rates: (0.01, 0.005), ..good() }), &["too high for these data (0.01)"]);
         let lost = Evidence { best_gain: Some(5.0), ..good() };
         check(failed(lost), &["chains of the negative phase no longer follow", "gained 5.00 nats and lost them"]);
         let collapse = Some(Collapse { by: 22.7, std_err: 1.4, updates: (2400, 4800), regained: true });
@@ -393,23 +409,29 @@ mod tests {
         );
         let little = Evidence { updates: (10, 10), epochs: 0.5, train: good().valid, valid: None, ..good() };
         let little = Evidence { train: Some(Fit { value: -24.0, ..little.train.unwrap() }), ..little };
-        check(little, &["learned little", "short: 10 updates, 0.5 passes", "Overfitting was not checked"]);
-        check(Evidence { valid: None, ..good() }, &["overfitting was not checked"]);
+        check(
+            little,
+            &["hardly better than a baseline", "short: 10 updates, 0.5 passes", "Overfitting was not checked"],
+        );
+        check(Evidence { valid: None, ..good() }, &["overfitting could not be checked"]);
         let shifted = Some(Fit { value: -29.0, std_err: 0.2, baseline: -35.0 });
         check(Evidence { valid: shifted, ..good() }, &["held-out rows are unlike", "another distribution"]);
         check(Evidence { copies: Some(0.9), ..good() }, &["90 % of the held-out rows are also among"]);
         check(Evidence { refuted: true, ..good() }, &["not judged", "more probable than 1"]);
         check(Evidence { pending: true, ..good() }, &["likelihood is being estimated"]);
-        check(Evidence { not_normalisable: true, ..good() }, &["cannot be normalised"]);
+        check(Evidence { not_normalisable: true, ..good() }, &["log Z cannot be computed"]);
     }
 
     #[test]
     fn a_likelihood_shows_what_its_error_is_made_of() {
         let errors = Errors { log_z: 0.06, missing: 0.0, rows: 0.13 };
         let text = likelihood_in_words(-16.69, &errors, Trust::Certain);
-        assert_eq!(text, "−16.69 ± 0.14 nats per row (± 0.06 from log Z, ± 0.13 from the rows), certain");
+        assert_eq!(
+            text,
+            "−16.69 ± 0.14 nats per row (± 0.06 from log Z; ± 0.13 because the rows are a sample), certain"
+        );
         let exact = likelihood_in_words(-16.69, &Errors { log_z: 0.0, ..errors }, Trust::Exact);
-        assert_eq!(exact, "−16.69 ± 0.13 nats per row (log Z is exact, ± 0.13 from the rows)");
+        assert_eq!(exact, "−16.69 ± 0.13 nats per row (log Z is exact; ± 0.13 because the rows are a sample)");
         assert_eq!(likelihood_in_words(-1.5, &Errors::default(), Trust::Exact), "−1.50 nats per row, exact");
     }
 }

@@ -28,6 +28,8 @@ advice! {
     TemperedSampler,
     /// Run more chains.
     MoreChains,
+    /// Draw more rows, or fewer chains with more rows each.
+    FewerChains,
     /// Use more temperatures.
     MoreTemperatures,
     /// Give rows like the training data to an estimate of log Z.
@@ -58,6 +60,8 @@ advice! {
     ConvertFile,
     /// Continue an unfinished run.
     Resume,
+    /// Continue a finished run with more updates.
+    Extend,
     /// Choose another output directory.
     OtherDirectory,
     /// Start a new run from the model of this one.

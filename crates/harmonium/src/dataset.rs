@@ -209,7 +209,9 @@ impl<T: Real> Dataset<T> {
 pub fn split_rows(n: usize, fraction: f64, seed: u64) -> Result<[Vec<usize>; 2]> {
     let held_out = (fraction * n as f64).round() as usize;
     if !(fraction > 0.0 && fraction < 1.0) || held_out == 0 || held_out == n {
-        let problem = format!("{fraction} of {n} rows holds out {held_out} rows, but both parts need at least one");
+        let problem = format!(
+            "is {fraction}, which holds out {held_out} of {n} rows; at least one must be held out, and one left to train on"
+        );
         return Err(Error::Config { key: "data.valid_fraction", problem });
     }
     // Each epoch is shuffled under its own number; no run reaches this one.

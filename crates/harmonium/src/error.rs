@@ -54,7 +54,7 @@ pub enum Error {
     },
 
     /// A data value outside the unit's domain.
-    #[error("data row {row}, column {column}: {value} is not {domain} (visible units: {kind})")]
+    #[error("data row {row}, column {column}: {}", outside(*value, domain, kind))]
     Domain {
         /// Row, counted from 1.
         row: u64,
@@ -83,8 +83,8 @@ pub enum Error {
 
     /// An exact method on a model that is too large for it.
     #[error(
-        "the model is too large for exact enumeration: the {layer} layer has {states} states, the limit is 2^{limit}; \
-         exact methods need a small layer of finite units"
+        "no layer is small enough to enumerate: the {layer} layer has {states} states, the limit is 2^{limit} \
+         ({limit} binary units)"
     )]
     TooManyStates {
         /// The number of states as text, because it may not fit into a number.
@@ -95,8 +95,8 @@ pub enum Error {
         limit: u32,
     },
 
-    /// A model whose energy does not define a distribution.
-    #[error("the model cannot be normalised: {0}")]
+    /// A model whose energy does not define a distribution, or whose log Z cannot be computed accurately.
+    #[error("{0}")]
     NotNormalisable(String),
 
     /// Something that is not defined for this model or this data.
@@ -113,7 +113,7 @@ pub enum Error {
     },
 
     /// A setting that makes no sense.
-    #[error("{}: {problem}", key.rsplit('.').next().unwrap_or(key))]
+    #[error("{}", with_subject(key.rsplit('.').next().unwrap_or(key), problem))]
     Config {
         /// The setting: its key in [`SETTINGS`](crate::settings::SETTINGS), or the name of an option elsewhere.
         key: &'static str,
@@ -131,7 +131,7 @@ pub enum Error {
     },
 
     /// A directory that cannot be used for what was asked.
-    #[error("{}: {problem}", path.display())]
+    #[error("{}", with_subject(path.display(), problem))]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -140,7 +140,7 @@ pub enum Error {
     },
 
     /// Training that failed too often to recover.
-    #[error("training stopped at update {update}: {problem}")]
+    #[error("training diverged at update {update}: {problem}")]
     Diverged {
         /// The update that failed last.
         update: u64,
@@ -149,7 +149,7 @@ pub enum Error {
     },
 
     /// A model file that is damaged, inconsistent, or not a model file.
-    #[error("{}: {problem}", path.display())]
+    #[error("{}", with_subject(path.display(), problem))]
     Model {
         /// The file.
         path: PathBuf,
@@ -158,7 +158,7 @@ pub enum Error {
     },
 
     /// A data file that cannot be read as a table.
-    #[error("{}: {problem}", path.display())]
+    #[error("{}", with_subject(path.display(), problem))]
     Data {
         /// The file.
         path: PathBuf,
@@ -220,6 +220,29 @@ impl Error {
     pub fn in_file(self, path: &Path) -> Error {
         Error::Data { path: path.into(), problem: self.to_string() }.advise(self.advice())
     }
+}
+
+/// Verbs that go on with the subject's sentence.
+const VERBS: [&str; 7] = ["already", "cannot", "has", "holds", "is", "needs", "was"];
+
+/// What is wrong with `subject`: one sentence if the problem starts with a verb (`lr is -1, but …`), otherwise after a colon.
+pub fn with_subject(subject: impl std::fmt::Display, problem: &str) -> String {
+    let colon = if VERBS.contains(&problem.split(' ').next().unwrap_or_default()) { "" } else { ":" };
+    format!("{subject}{colon} {problem}")
+}
+
+/// "1 cell", "2 cells".
+pub fn count(n: impl Into<u64>, what: &str) -> String {
+    let n = n.into();
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// What is wrong with a data value.
+fn outside(value: f64, domain: &str, kind: &str) -> String {
+    if value.is_nan() {
+        return "NaN means that the cell is missing".into();
+    }
+    format!("{value} is not {domain} (the visible units are {kind})")
 }
 
 /// The system's reason for a failure, in plain words.
@@ -293,6 +316,15 @@ mod tests {
             failed("read", io::Error::other("the gzip data is damaged")),
             "cannot read x.csv: the gzip data is damaged"
         );
+    }
+
+    #[test]
+    fn problems_that_start_with_a_verb_need_no_colon() {
+        assert_eq!(with_subject("run", "holds a finished run"), "run holds a finished run");
+        assert_eq!(with_subject("x.csv", "the file is empty"), "x.csv: the file is empty");
+        let value = |value| Error::Domain { row: 2, column: 1, value, domain: "-1 or +1".into(), kind: "spin".into() };
+        assert_eq!(value(0.5).to_string(), "data row 2, column 1: 0.5 is not -1 or +1 (the visible units are spin)");
+        assert_eq!(value(f64::NAN).to_string(), "data row 2, column 1: NaN means that the cell is missing");
     }
 
     #[test]

@@ -211,9 +211,9 @@ fn optimizer_names() -> Choices {
 fn schedules() -> Choices {
     let about = |schedule| match schedule {
         Schedule::Constant => "the same for all updates",
-        Schedule::Step => "a tenth from half of the run on, a hundredth from three quarters on",
-        Schedule::Cosine => "to 0, along a cosine",
-        Schedule::Inverse => "to a tenth, as 1/(1 + 9t) for t from 0 to 1",
+        Schedule::Step => "divided by 10 at half of the run and by 100 at three quarters",
+        Schedule::Cosine => "falls to 0 along a cosine",
+        Schedule::Inverse => "falls to a tenth, as 1/(1 + 9t), where t goes from 0 to 1",
     };
     Schedule::LIST.iter().map(|s| (s.0, about(s.1))).collect()
 }
@@ -243,6 +243,10 @@ const MANY: i64 = i64::MAX;
 /// Chains, rows of a batch or hidden units beyond this are a mistake.
 const MOST_UNITS: i64 = 1 << 24;
 
+/// What a coupling is.
+const COUPLING: &str = "A coupling is the way the standard deviation sigma of Gaussian units enters the interaction v W h (see \
+                        NOTATION.md); keep cho if unsure.";
+
 /// The table, in the order of help and of config.toml.
 #[rustfmt::skip] // one setting per row
 pub const SETTINGS: &[Setting] = &[
@@ -256,38 +260,40 @@ pub const SETTINGS: &[Setting] = &[
         .usual("detected in FASTA files"),
     row("data.weights", "weights", Group::Data, Takes::Text("FILE|HOW"), "Row weights: a file of one column, similarity:F, or none").python("")
         .usual("none; similarity:0.8 for FASTA files")
-        .more("similarity:0.8 gives a row the weight 1/n if n rows, itself included, share 80 % of its sites."),
+        .more("similarity:0.8 gives a row the weight 1/n if n rows (itself included) agree with it in at least 80 % of the columns."),
     row("data.valid", "valid", Group::Data, Takes::Text("FILE"), "File of held-out rows").python("").usual("none"),
-    row("data.valid_fraction", "valid-fraction", Group::Data, Takes::Number(Range::BelowOne), "Fraction of the rows to hold out, chosen by the seed")
-        .python("validation_fraction").usual("0.1 from 1,000 rows on; 0 holds out none"),
-    row("data.binarize", "binarize", Group::Data, Takes::Text("HOW"), "How values between 0 and 1 become 0 or 1")
-        .more("auto: as the model file says; otherwise, for Bernoulli units, threshold:0.5 if there is a value between 0 and 1. \
-               none: values are probabilities of a 1. threshold:T: 1 above T. sample: 1 with the value as its probability."),
+    row("data.valid_fraction", "valid-fraction", Group::Data, Takes::Number(Range::BelowOne), "Fraction of the rows to hold out, chosen at random")
+        .python("validation_fraction").usual("0.1 from 1,000 rows on; 0 holds out none").more("The random seed decides which rows."),
+    row("data.binarize", "binarize", Group::Data, Takes::Text("HOW"), "How to turn values between 0 and 1 into 0 or 1")
+        .more("auto: as in the model to start from, if there is one; otherwise threshold:0.5 if the units are Bernoulli and some value lies strictly between \
+               0 and 1. none: keep values as probabilities of a 1. threshold:T: 1 above T, otherwise 0. sample: draw a 1 with the value as \
+               its probability."),
     row("data.standardize", "standardize", Group::Data, Takes::YesOrNo("no-standardize"), "Give every column mean 0 and standard deviation 1")
-        .usual("for continuous units").more("The model file stores it, and output is in the units of the data."),
+        .usual("for continuous units").more("The model file stores the means and scales; samples, filled cells and likelihoods are on the scale of the data."),
     row("data.missing", "missing", Group::Data, Takes::Switch(true), "Treat empty, NaN, NA and ? cells as missing")
-        .more("The likelihood sums over missing cells. Without this option they are an error."),
+        .more("Missing cells are summed out of the likelihood. Without this option they are an error."),
     row("data.image", "image", Group::Data, Takes::Text("HxW"), "Height and width of the rows as images, for the report")
-        .usual("square, if 64 or more columns make one"),
+        .usual("that of the file, or a square if the number of columns is a square number of at least 64"),
     row("model.visible", "visible", Group::Model, Takes::Choice(kinds), "Kind of visible units")
-        .usual("bernoulli; potts for sequences; built-in data have their own"),
-    row("model.coupling", "coupling", Group::Model, Takes::Choice(couplings), "Coupling of Gaussian visible units").usual("cho"),
+        .usual("bernoulli; potts for sequences; built-in data sets have their own"),
+    row("model.coupling", "coupling", Group::Model, Takes::Choice(couplings), "Coupling of Gaussian visible units").usual("cho")
+        .more(COUPLING),
     row("model.states", "states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts visible units")
         .usual("letters of the alphabet, or the largest code + 1"),
     row("model.hidden", "hidden", Group::Model, Takes::Choice(kinds), "Kind of hidden units (for their number see n_hidden)"),
     row("model.hidden_coupling", "hidden-coupling", Group::Model, Takes::Choice(hidden_couplings), "Coupling of Gaussian hidden units")
-        .python("hidden_coupling").usual("cho"),
+        .python("hidden_coupling").usual("cho").more(COUPLING),
     row("model.hidden_states", "hidden-states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts hidden units")
         .python("hidden_states").usual("none"),
     row("model.n_hidden", "n-hidden", Group::Model, Takes::Whole(1, MOST_UNITS), "Number of hidden units").python("n_hidden")
-        .usual("4 per column or 1 per 100 rows, but 16 to 256; for continuous columns 16, beyond 64 columns 1 per column; Gaussian: by left-out rows"),
+        .usual("4 per column or 1 per 100 rows, at least 16, at most 256; continuous columns have fewer; Gaussian units are chosen by left-out rows"),
     row("model.start", "start", Group::Model, Takes::Choice(starts), "Where learning begins")
         .usual("factors if the visible units are continuous, else independent"),
     row("model.init", "init", Group::Model, Takes::Text("MODEL"), "Model file to start from").usual("none")
-        .more("The model has its own kinds, sizes and preprocessing; options for these cannot be given beside it."),
+        .more("Unit kinds, layer sizes and preprocessing are taken from that model and cannot be set by options."),
     row("train.seed", "", Group::Run, Takes::Whole(0, MANY), "Seed of all random numbers").python("random_state"),
-    row("train.method", "method", Group::Learning, Takes::Choice(methods), "How the negative phase is estimated")
-        .usual("pt, pcd for large models; exact for very small models, and for up to 16 binary hidden units of continuous columns"),
+    row("train.method", "method", Group::Learning, Takes::Choice(methods), "How the model's side of the gradient (negative phase) is estimated")
+        .usual("pt, or pcd for large models; exact for very small models, and for up to 16 binary hidden units of continuous columns"),
     row("train.gibbs_steps", "gibbs-steps", Group::Learning, Takes::Whole(1, MANY), "Gibbs sweeps per update")
         .python("gibbs_steps").usual("1; 5 for large models").only_with(&[("train.method", &["pcd", "cd", "pt", "wpcd"])]),
     row("train.chains", "chains", Group::Learning, Takes::Whole(1, MOST_UNITS), "Number of persistent chains")
@@ -297,14 +303,14 @@ pub const SETTINGS: &[Setting] = &[
     row("train.batch_size", "batch-size", Group::Learning, Takes::Whole(1, MOST_UNITS), "Rows per update").python("batch_size")
         .usual("100; 200 for large models; up to 2,000 from factors by an exact gradient"),
     row("epochs", "epochs", Group::Learning, Takes::Number(Range::NotNegative), "Passes through the data, instead of updates")
-        .usual("300 epochs, but 20,000 to 40,000 updates; fewer for large models"),
+        .usual("300 epochs, but 30,000 to 80,000 updates; fewer for large models"),
     row("time", "time", Group::Learning, Takes::Number(Range::Positive), "Seconds to train for, instead of updates")
         .usual("none").more("Before the run, trial updates are timed; the number of updates that fit is recorded and repeats the run."),
     row("train.updates", "updates", Group::Learning, Takes::Whole(0, MANY), "Number of updates").python("updates")
         .usual("as epochs; 3,000 from factors by an exact gradient; none if both layers are Gaussian"),
     row("train.lr", "lr", Group::Learning, Takes::Number(Range::Positive), "Learning rate").python("learning_rate")
         .usual("0.003; 0.005 if a method is given; 0.03 from factors by an exact gradient")
-        .more("With sgd it multiplies the gradient of the mean log likelihood; with adam it is about the size of a step. It stays constant if it is given without a schedule."),
+        .more("With sgd it multiplies the gradient of the mean log likelihood; with adam it is about the size of a step. If you give a rate without a schedule, it stays constant."),
     row("train.max_drift", "max-drift", Group::Learning, Takes::Number(Range::Positive), "Limit of the model's change per update, in nats")
         .python("max_drift").usual("0.3; none if a method or a learning rate is given").only_with(&[("train.method", &["pt", "wpcd"])])
         .more("The learning rate is lowered while the KL divergence between the models before and after an update exceeds this."),
@@ -314,25 +320,26 @@ pub const SETTINGS: &[Setting] = &[
     row("train.optimizer.momentum", "momentum", Group::Learning, Takes::Number(Range::BelowOne), "Momentum of sgd, or beta 1 of adam"),
     row("train.optimizer.nesterov", "nesterov", Group::Learning, Takes::Switch(true), "Nesterov momentum (sgd)")
         .only_with(&[("train.optimizer.name", &["sgd"])]),
-    row("train.variance_rate", "variance-rate", Group::Learning, Takes::Number(Range::NotNegative), "Factor of the learning rate for log-variances of Gaussian units")
+    row("train.variance_rate", "variance-rate", Group::Learning, Takes::Number(Range::NotNegative), "Learning rate of Gaussian log-variances, as a multiple of the main one")
         .python("variance_rate").only_with(&[("model.visible", &["gaussian"]), ("model.hidden", &["gaussian"])]),
-    row("train.centering", "no-centering", Group::Learning, Takes::Switch(false), "Centering (offsets that follow the means of the units)")
+    row("train.centering", "no-centering", Group::Learning, Takes::Switch(false), "Centering (measuring each unit from its running mean)")
         .python("centering"),
-    row("train.offset_rate", "", Group::Learning, Takes::Number(Range::BelowOne), "How fast the offsets follow the means"),
+    row("train.offset_rate", "", Group::Learning, Takes::Number(Range::BelowOne), "How fast the running means (offsets) follow the units"),
     row("train.keep", "keep", Group::Learning, Takes::Choice(keeps), "Which model of the run is the result")
         .usual("best with held-out rows, else last"),
     row("train.early_stop", "early-stop", Group::Learning, Takes::WholeOr(1, MANY, "10"), "Stop after N measurements without improvement on held-out rows")
-        .python("early_stopping").usual("off; N is 10 if left out").more("The likelihood of the held-out rows decides, and the best model is kept."),
+        .python("early_stopping").usual("off; N is 10 if left out").more("The likelihood of the held-out rows is compared, and the best model is kept."),
     row("train.penalty.l1", "l1", Group::Penalties, Takes::Number(Range::NotNegative), "L1 penalty: weight of the sum of |W|"),
     row("train.penalty.l2", "l2", Group::Penalties, Takes::Number(Range::NotNegative), "Weight decay: weight of half the sum of W²")
-        .usual("4 divided by the rows; 0 if a method or an L1 penalty is given"),
+        .usual("3 divided by the rows; 0 if a method or an L1 penalty is given"),
     row("train.penalty.max_norm", "max-norm", Group::Penalties, Takes::Number(Range::Positive), "Largest norm of a hidden unit's weights")
         .python("max_norm").usual("none"),
     row("train.penalty.sparsity", "sparsity", Group::Penalties, Takes::Number(Range::Finite), "Target for the mean activity of hidden units").usual("none"),
     row("train.penalty.sparsity_cost", "sparsity-cost", Group::Penalties, Takes::Number(Range::NotNegative), "Weight of the sparsity penalty")
         .python("sparsity_cost").usual("0.1 with a sparsity target, else 0").only_with(&[("train.penalty.sparsity", &[])]),
     row("train.penalty.clip", "clip", Group::Penalties, Takes::Number(Range::Positive), "Clip the gradient to this norm").usual("none"),
-    row("train.likelihood", "likelihood", Group::Run, Takes::Auto, "Measure the likelihood while training, exactly where that is cheap"),
+    row("train.likelihood", "likelihood", Group::Run, Takes::Auto, "Whether to measure the likelihood, while training and at the end")
+        .more("auto: yes, exactly if that is cheap, otherwise by an estimate where one can be trusted. none: no."),
     row("train.report_every", "report-every", Group::Run, Takes::Whole(1, MANY), "Updates between measurements").python("report_every"),
     row("checkpoint_every", "checkpoint-every", Group::Run, Takes::Whole(1, MANY), "Updates between checkpoints (does not change the result)")
         .python("checkpoint_every"),
@@ -363,9 +370,9 @@ mod tests {
     #[test]
     fn numbers_outside_a_range_are_refused_by_name() {
         let refused = |key, x| find(key).unwrap().check(x).unwrap_err().to_string();
-        assert_eq!(refused("train.lr", -1.0), "lr: is -1, but must be a number above 0");
-        assert_eq!(refused("train.temperatures", 1.0), "temperatures: is 1, but must be 2 to 1000");
-        assert_eq!(refused("train.batch_size", 0.0), "batch_size: is 0, but must be 1 to 16777216");
+        assert_eq!(refused("train.lr", -1.0), "lr is -1, but must be a number above 0");
+        assert_eq!(refused("train.temperatures", 1.0), "temperatures is 1, but must be 2 to 1000");
+        assert_eq!(refused("train.batch_size", 0.0), "batch_size is 0, but must be 1 to 16777216");
         assert!(refused("train.penalty.clip", f64::NAN).contains("is NaN"));
         assert!(find("train.penalty.sparsity").unwrap().check(0.1).is_ok());
     }

@@ -27,6 +27,8 @@ pub struct Convert {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Coupling of Gaussian visible units
+    ///
+    /// A coupling is the way the standard deviation sigma of Gaussian units enters the interaction v W h (see NOTATION.md).
     #[arg(long, value_name = "NAME", value_parser = couplings())]
     coupling: Option<String>,
     /// Coupling of Gaussian hidden units
@@ -106,7 +108,7 @@ impl Convert {
 fn with_coupling(key: &'static str, kind: &Kind, coupling: Option<&str>) -> harmonium::Result<Kind> {
     let mut options = kind.options();
     options.extend(coupling.map(|c| ("coupling".into(), c.into())));
-    let problem = |_| format!("the units are {kind}, which have no coupling");
+    let problem = |_| format!("is for gaussian units, but these are {kind}");
     Kind::new(kind.name(), &options).map_err(|e| harmonium::Error::Config { key, problem: problem(e) })
 }
 

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::error::ErrorKind;
 use harmonium::data::{TableHead, write_table};
+use harmonium::error::count;
 use harmonium::logz::LogZ;
 use harmonium::measure::Value as Mean;
 use harmonium::run::{Errors, Files, Recorded, RowWeights, possible};
@@ -45,7 +46,9 @@ pub struct Evaluate {
     /// With several models, one column each.
     #[arg(long, value_name = "FILE", value_parser = parse_output)]
     per_row: Option<PathBuf>,
-    /// Training rows, to print the free energy gap of DATA
+    /// Training rows, to also print the free energy gap of DATA
+    ///
+    /// The gap is the mean free energy F of DATA minus that of these rows; well above 0 means overfitting.
     #[arg(long, value_name = "DATA")]
     train: Option<String>,
     #[command(flatten)]
@@ -110,7 +113,7 @@ impl Evaluate {
                 let mut command = command();
                 command.build();
                 let evaluate = command.find_subcommand_mut("evaluate").context("evaluate")?;
-                let text = "DATA is missing: the rows to judge the model by\n";
+                let text = "DATA is missing: name the rows to judge the model by\n";
                 Err(evaluate.error(ErrorKind::MissingRequiredArgument, text).into())
             }
         }
@@ -131,7 +134,7 @@ impl Evaluate {
         if split {
             (rows.held_out, rows.weights) = parts_of_run(runs[0])?;
         }
-        let all = data.valid_fraction.is_some() && !split;
+        let all = data.valid_fraction.is_some_and(|f| f > 0.0) && !split;
         let held_out = if all { ", held-out rows included" } else { "" };
         say("note", &format!("no DATA given; using the data of the run, {}{held_out}", data.source));
         Ok(rows)
@@ -173,7 +176,7 @@ fn parts_of_run(dir: &Path) -> Result<(HeldOut, [Option<Vec<f64>>; 2])> {
     let recorded = Recorded::read(dir)?;
     let (data, seed) = (&recorded.spec.data, recorded.spec.train.seed);
     let rows = recorded.spec.found.as_ref().map_or(0, |f| (f.rows + f.valid_rows) as usize);
-    let held_out = match (&data.valid, data.valid_fraction) {
+    let held_out = match (&data.valid, data.valid_fraction.filter(|f| *f > 0.0)) {
         (Some(table), _) => HeldOut::Table(table.clone()),
         (None, Some(fraction)) => {
             let [_, held_out] = split_rows(rows, fraction, seed)?;
@@ -198,13 +201,13 @@ fn one(data: &str, score: &Score) -> CommandOutput {
         .line("log Z", score.log_z.to_string())
         .maybe("verdict", advice::explanation(&score.log_z))
         .maybe("entropy of the rows", score.entropy.map(|h| format!("{h:.4} nats")))
-        .maybe("KL divergence", score.divergence().map(|kl| format!("{kl:.4} nats, of the model from the rows")));
+        .maybe("KL(rows || model)", score.divergence().map(|kl| format!("{kl:.4} nats")));
     score.measured.lines(report).fields(score.json())
 }
 
 fn several(data: &str, scores: &[Score]) -> CommandOutput {
     let rows = scores.first().map_or(0, |s| s.likelihood.each.len());
-    let title = format!("log likelihood of {data}, {rows} rows, in nats per row");
+    let title = format!("log likelihood of {data}, {}, in nats per row", count(rows as u64, "row"));
     let models: Vec<Value> = scores.iter().map(|s| s.json().into()).collect();
     let report = CommandOutput::new(title).field("rows", rows).field("models", models);
     scores.iter().fold(report, |report, score| {
@@ -266,7 +269,7 @@ impl Likelihood {
 impl Score {
     fn held_out_words(&self) -> Option<String> {
         let rows = self.held_out.as_ref()?;
-        Some(format!("{}, {} rows", rows.in_words(&self.log_z), rows.each.len()))
+        Some(format!("{}, {}", rows.in_words(&self.log_z), count(rows.each.len() as u64, "row")))
     }
 
     /// KL(q‖p) = −⟨log p⟩ − H(q), where the rows are states and log Z is exact.

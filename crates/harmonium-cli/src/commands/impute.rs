@@ -12,15 +12,16 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use harmonium::conditional::{self, Conditional, Fill, Filled, Method};
 use harmonium::data::{Block, write_table};
+use harmonium::error::count;
 use harmonium::{Bits, Error};
 use ndarray::{Array2, Axis};
 use std::path::PathBuf;
 
 /// Fill missing cells from the known cells of their row
 ///
-/// Empty, NaN, NA and ? cells are missing, and those that --free and --mask name. They get their conditional mean: for binary
-/// units the probability of a 1, for Potts units the most probable state. Where --free or --mask hides known values, the error
-/// of the filled values is printed, beside that of column means.
+/// Missing cells are those that are empty, NaN, NA or ?, and those named by --free or --mask. By default they are filled with
+/// their conditional mean: for binary units the probability of a 1, for Potts units the most probable state. Where --free or
+/// --mask hides known values, the error of the filled values is printed, beside that of filling in column means.
 #[derive(Args)]
 #[command(after_help = "Examples:
   harmonium impute model.safetensors data.npy --free 1-2 -o filled.npy
@@ -31,7 +32,7 @@ pub struct Impute {
     fill: String,
     /// How to compute conditional distributions
     ///
-    /// auto: exact where that takes at most about 50 ms per row, otherwise by chains.
+    /// auto: exactly if that takes at most about 50 ms per row, otherwise by chains.
     #[arg(long, default_value = "auto", value_parser = methods())]
     method: String,
     /// Number of chains per row
@@ -190,7 +191,7 @@ impl Work<'_> {
             format!("exactly in {exact_rows}, by chains in {by_chains} (Monte Carlo error per cell {error:.2e})")
         };
         let report = report
-            .line("filled", format!("{cells} cells in {rows} rows, {how}"))
+            .line("filled", format!("{} in {}, {how}", count(cells, "cell"), count(rows, "row")))
             .field("cells", cells)
             .field("exact_rows", exact_rows)
             .field("monte_carlo_error", error);

@@ -14,9 +14,10 @@ use std::path::PathBuf;
 
 /// Compute log Z, or estimate it with an error bar
 ///
-/// An estimate comes with a verdict and the evidence for it. certain: the interval is narrow, and two searches for modes and
-/// several independent bases agree. likely: the interval is narrow, but some of that evidence is missing. imprecise: the
-/// interval is wider than --tolerance. disagree: estimates contradict each other; do not use the number.
+/// log Z is the log of the partition function, in nats. An estimate comes with a verdict and the checks behind it. certain: the
+/// interval is narrow, and every check that could have contradicted it passed. likely: the interval is narrow, but some checks
+/// failed or could not be made. imprecise: the interval is wider than --tolerance. disagree: estimates contradict each other; do
+/// not use the number.
 #[derive(Args)]
 #[command(
     name = "log-z",
@@ -30,7 +31,7 @@ pub struct LogZ {
     /// How to compute log Z
     #[arg(long, default_value = "auto", value_parser = log_z_methods())]
     method: String,
-    #[arg(long, value_name = "DATA", help = "Training rows: they show modes that no search may find")]
+    #[arg(long, value_name = "DATA", help = "Training rows; they reveal modes that the searches might miss")]
     data: Option<String>,
     #[command(flatten)]
     estimate: LogZArgs,
@@ -53,14 +54,14 @@ impl LogZ {
             None => None,
         };
         let z = model.log_z(&self.method, &self.estimate, rows.as_ref(), global.seed())?;
-        let evidence = |e: &Evidence| format!("{} {}", if e.holds { "yes" } else { "NO " }, e.words);
+        let evidence = |e: &Evidence| format!("{} {}", if e.holds { "passed:" } else { "FAILED:" }, e.words);
         let report = CommandOutput::new(model.path.display().to_string())
             .line("log Z", z.to_string())
             .line("method", format!("{}: {}", z.method, z.how))
             .maybe("verdict", advice::explanation(&z));
         Ok(z.evidence
             .iter()
-            .fold(report, |report, e| report.line("evidence", evidence(e)))
+            .fold(report, |report, e| report.line("check", evidence(e)))
             .field("value", z.value)
             .field("std_err", z.std_err)
             .field("lower", z.lower)

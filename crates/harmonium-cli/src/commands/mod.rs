@@ -6,6 +6,7 @@ use crate::output::CommandOutput;
 use anyhow::Result;
 use clap::builder::{StyledStr, Styles};
 use clap::{Args, Subcommand};
+use harmonium::error::count;
 use std::path::PathBuf;
 
 macro_rules! commands {
@@ -82,6 +83,8 @@ impl RowsToFile {
     /// "X.npy: 3 rows of 4 what", and the fields `rows` and `output`.
     fn report(&self, rows: u64, what: &str) -> CommandOutput {
         let path = self.output.display().to_string();
-        CommandOutput::new(format!("{path}: {rows} rows of {what}")).field("rows", rows).field("output", path)
+        CommandOutput::new(format!("{path}: {} of {what}", count(rows, "row")))
+            .field("rows", rows)
+            .field("output", path)
     }
 }

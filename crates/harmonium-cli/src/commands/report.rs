@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 /// Rebuild the report of a run
 ///
-/// The report of a finished run comes out the same to the byte; that of an unfinished run shows how far it got. A run that was
-/// ended while its likelihood was estimated is judged to the end.
+/// Rebuilding the report of a finished run gives the same bytes; that of an unfinished run shows how far it got. If a run was
+/// stopped while its likelihood was being estimated, the estimate is completed.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  harmonium report first\n  harmonium report first --time 300")]
 pub struct Report {
@@ -19,7 +19,7 @@ pub struct Report {
     /// Write the page to this file and leave DIR unchanged
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Seconds for estimating log Z [default: as training took, 10 at least]
+    /// Seconds for estimating log Z [default: as long as training took, at least 10]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
 }

@@ -10,6 +10,7 @@ use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use harmonium::data::write_table;
+use harmonium::error::count;
 use harmonium::sample::{Clamped, Drawn, SampleOptions, Sampling, Start, TracedQuantity};
 use ndarray::{Array2, Axis};
 use serde_json::{Value, json};
@@ -17,9 +18,9 @@ use std::path::PathBuf;
 
 /// Draw samples from a model
 ///
-/// Rows are written draw by draw: one from every chain, then the next from every chain. R-hat is near 1 if the chains agree; the
-/// effective sample size is the number of independent rows that would be worth as much. A warning is printed if the chains have
-/// not converged.
+/// With several chains, the output holds the first row of every chain, then the second row of every chain, and so on. R-hat is
+/// near 1 if the chains agree. The effective sample size is the number of independent rows that would be worth as much. A warning
+/// is printed if the chains have not converged.
 #[derive(Args)]
 #[command(after_help = "Examples:
   harmonium sample model.safetensors -n 100 -o samples.npy
@@ -32,16 +33,16 @@ pub struct Sample {
     n: u64,
     #[arg(short, long, value_name = "FILE", value_parser = parse_output, help = output_help())]
     output: PathBuf,
-    /// How to draw them
+    /// How to draw samples
     #[arg(long, default_value = "auto", value_parser = samplers())]
     sampler: String,
     /// Where chains start: random, hidden or data:FILE
     ///
-    /// random: visible units drawn from their biases alone. hidden: all hidden states equally likely. data:FILE: chain k starts
-    /// at row k.
+    /// random: visible units drawn independently, ignoring the weights. hidden: hidden units drawn uniformly, then visible units
+    /// given them. data:FILE: chain k starts from row k.
     #[arg(long, default_value = "random", value_name = "WHERE", value_parser = parse_start)]
     start: StartArg,
-    /// Sweeps of every chain before its first row
+    /// Sweeps of every chain before its first row is taken
     #[arg(long, value_name = "SWEEPS", default_value_t = 1000)]
     burn_in: u64,
     /// Sweeps between two rows of a chain
@@ -60,7 +61,7 @@ pub struct Sample {
     steps: Option<u64>,
     /// Temperatures per chain, for tempering [default: automatic]
     ///
-    /// By default as many as make half of the swaps succeed.
+    /// By default, as many as are needed for about half of the swaps to be accepted.
     #[arg(long, value_name = "N")]
     temperatures: Option<usize>,
     /// Write visible means given the hidden units instead of samples
@@ -70,7 +71,7 @@ pub struct Sample {
     means: bool,
     /// Hold the known cells of a row fixed and draw its missing ones
     ///
-    /// Empty, NaN, NA and ? cells are missing, and those that --free and --mask name.
+    /// Missing cells are those that are empty, NaN, NA or ?, and those named by --free or --mask.
     #[arg(long, value_name = "DATA")]
     clamp: Option<String>,
     /// Row of --clamp, counted from 1 (needed if it has several)
@@ -159,9 +160,11 @@ impl Sample {
                 program()
             );
         }
-        let Some((x, raw, known)) = found else { bail!("{data} has {rows} rows, but --clamp-row is {wanted}") };
+        let Some((x, raw, known)) = found else {
+            bail!("--clamp-row is {wanted}, but {data} has only {}", count(rows, "row"))
+        };
         if known.iter().all(|k| *k) {
-            bail!("{data}: row {wanted} has no missing cells; name some with --free or --mask");
+            bail!("row {wanted} of {data} has no missing cells; name some with --free or --mask");
         }
         Ok(Clamped::cells(&model.lowered, &x, raw, known))
     }
@@ -206,12 +209,12 @@ impl Sample {
                 let ladders = tempered.as_ref().map_or(String::new(), |t| format!(" × {} temperatures", t.betas.len()));
                 let (before, thin) = (settings.burn_in, settings.thin);
                 format!(
-                    "{name}: {} chains{ladders}, {before} sweeps before the first row, {thin} between rows",
-                    drawn.chains
+                    "{name}: {}{ladders}, {before} sweeps before the first row, {thin} between rows",
+                    count(drawn.chains as u64, "chain")
                 )
             }
         };
-        let worst = drawn.r_hat.map(|r| format!("{r:.3}, the largest of {} quantities", drawn.quantities.len()));
+        let worst = drawn.r_hat.map(|r| format!("{r:.3} (worst of {} monitored statistics)", drawn.quantities.len()));
         let tempered = drawn.tempered.as_ref();
         CommandOutput::new(format!("{path}: {} {what}, {sites} columns", drawn.rows))
             .line("sampler", how)

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 /// Train a model on data
 ///
-/// Every option has a sensible default. DIR gets the model (model.safetensors), a report (report.html), the settings
-/// (config.toml), the measurements (events.jsonl) and a checkpoint. The same command gives the same model to the bit, on
-/// any number of threads and however often it is interrupted and resumed.
+/// Every setting has a sensible default; only DATA and -o are required. DIR gets the model (model.safetensors), a report (report.html), the settings
+/// (config.toml), the measurements (events.jsonl) and a checkpoint. The same command gives the same model, bit for bit, on any
+/// number of threads and however often it is interrupted and resumed.
 #[derive(Args)]
 #[command(after_help = "Examples:
   harmonium train builtin:bars:2 -o bars --updates 1000
@@ -27,7 +27,9 @@ pub struct Train {
     /// Settings of an earlier run (its config.toml); DATA is then optional
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Continue the run in DIR; with a larger --updates also a finished one
+    /// Continue an interrupted run in DIR, or extend a finished one
+    ///
+    /// To extend a finished run, also give a larger --updates.
     #[arg(long)]
     resume: bool,
     #[command(flatten)]

@@ -65,7 +65,7 @@ fn words(note: &Note) -> (&'static str, String) {
             format!("{} has values between 0 and 1; they were binarised by {rule} (see --binarize)", path.display())
         }
         Note::Weighted { rows, weight, .. } => format!(
-            "{rows} sequences have an effective number of {weight:.0} after down-weighting similar ones \
+            "similar sequences are down-weighted: {rows} sequences have an effective number of {weight:.0} \
              (turn off: --weights none)"
         ),
         Note::Sequences { letters, name, states } => {
@@ -82,17 +82,17 @@ fn words(note: &Note) -> (&'static str, String) {
         }
         Note::Chosen { n_hidden, config, held_out } => chosen(*n_hidden, config, *held_out),
         Note::ConstantRate => {
-            "--lr given without --schedule: the rate stays constant (the default is a cosine decay)".into()
+            "--lr was given without --schedule, so the rate stays constant (the default is a cosine decay)".into()
         }
         Note::Resumed { update, updates } => format!("continuing at update {update} of {updates}"),
         Note::Differs(Difference::Data) => {
-            "the data, or the model to start from, are not those of the configuration: the result will differ".into()
+            "the data or the initial model differ from those of the configuration, so the result will differ".into()
         }
         Note::Differs(Difference::Kernel { found, recorded }) => {
-            format!("the kernel is {found}, but the configuration is from {recorded}: the result will differ")
+            format!("the backend is {found}, but the configuration was made on {recorded}, so the result will differ")
         }
         Note::LargeOffsets(text) => return ("warning", text.clone()),
-        Note::WithoutData(why) => return ("warning", format!("drawn without the data: {why}")),
+        Note::WithoutData(why) => return ("warning", format!("the report is drawn without the data: {why}")),
         _ => String::new(),
     };
     ("note", text)

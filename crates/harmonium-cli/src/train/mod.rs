@@ -11,7 +11,7 @@ use crate::output::{CommandOutput, program, shell_word};
 use anyhow::{Result, bail};
 use front::{Terminal, with_command};
 use harmonium::events::Reason;
-use harmonium::run::{Conclusion, Drawn, Files, MODEL, Opened, REPORT, Recorded, Request, Run, RunDir};
+use harmonium::run::{Conclusion, Drawn, Files, MODEL, Opened, REPORT, Recorded, Request, Run, RunDir, lookup};
 use harmonium_report::{Rendered, Words, render_run};
 use options::SettingArgs;
 use serde_json::Map;
@@ -32,13 +32,14 @@ pub struct TrainRequest {
 pub fn run(asked: TrainRequest) -> Result<CommandOutput> {
     let TrainRequest { settings: SettingArgs { asked, length }, config, output, resume, demo } = asked;
     let (terminal, command) = (Terminal::default(), resume_command(&output));
+    let updates = lookup(&asked, "train.updates").and_then(toml::Value::as_integer);
     let request = Request { asked, length, config, output: Some(output), resume, demo, tables: &Files };
     let opened = request.open(&terminal).map_err(|e| with_command(e, &command))?;
     terminal.clear();
     match opened {
         // Ended while its likelihood was estimated.
         Opened::Finished(dir) if !dir.is_judged() => report(dir.path(), None, None),
-        Opened::Finished(dir) => Ok(summary::finished(&dir)),
+        Opened::Finished(dir) => Ok(summary::finished(&dir, updates)),
         Opened::Ready(run) => train(*run, &terminal, &command),
     }
 }
@@ -74,7 +75,7 @@ fn train(mut run: Run, terminal: &Terminal, command: &str) -> Result<CommandOutp
 /// What an interrupt during the final estimate leaves, and how to go on.
 fn judging_interrupted(conclusion: &Conclusion) -> String {
     let command = summary::remedy(conclusion, &program()).unwrap_or_default();
-    format!("interrupted while the likelihood was estimated; the model is trained and saved; judge it with: {command}")
+    format!("interrupted while estimating the likelihood; the model is trained and saved; to judge it: {command}")
 }
 
 /// The page of a run and what is printed about it; the page may stand elsewhere than in the directory.
@@ -112,7 +113,9 @@ pub fn report(path: &Path, output: Option<&Path>, time: Option<f64>) -> Result<C
     let (answer, kept) = answer.map_err(|e| with_command(e, &command))?;
     if kept {
         let page = shell_word(&recorded.dir.file(REPORT).display().to_string());
-        bail!("{page} shows more than can be drawn without the data, and was kept; give -o FILE to draw what is left");
+        bail!(
+            "{page} shows more than can be drawn without the data, so it was kept; to draw what is left into another file, give -o FILE"
+        );
     }
     Ok(answer)
 }

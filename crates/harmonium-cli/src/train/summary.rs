@@ -2,6 +2,7 @@
 
 use crate::advice;
 use crate::output::{self, CommandOutput, program};
+use harmonium::error::count;
 use harmonium::events::Reason;
 use harmonium::run::{CONFIG, Conclusion, MODEL, REPORT, Remedy, RunDir};
 use harmonium::settings;
@@ -101,11 +102,16 @@ fn data_words(run: &Conclusion) -> String {
     words
 }
 
-/// What `--resume` prints about a finished run.
-pub fn finished(dir: &RunDir) -> CommandOutput {
+/// What `--resume` prints about a finished run; `asked` is the number of updates that was asked for.
+pub fn finished(dir: &RunDir, asked: Option<i64>) -> CommandOutput {
     let updates = harmonium::run::Recorded::read(dir.path()).ok().map(|r| r.spec.train.updates);
     let (shown, more) = (shell_word(dir.path()), updates.unwrap_or(0).saturating_mul(2));
-    CommandOutput::new(format!("{}: this run is finished, nothing was changed", dir.path().display()))
+    let done = updates.map_or("its updates".into(), |n| count(n, "update"));
+    let text = match asked {
+        Some(asked) => format!("this run is finished and already has {done}, so --updates {asked} changes nothing"),
+        None => format!("this run is finished with {done}; nothing was changed"),
+    };
+    CommandOutput::new(format!("{}: {text}", dir.path().display()))
         .line("train longer", format!("{} train --resume -o {shown} --updates {more}", program()))
         .field("updates", updates)
         .field("model", dir.file(MODEL).display().to_string())

@@ -78,7 +78,7 @@ impl Observer for Watch {
             Event::Started { update, updates, .. } => self.started(*update, *updates),
             Event::Progress(progress) => self.progress(progress),
             Event::Recovered { update, back_to, reason, rate_factor } => self.warn(&format!(
-                "update {update}: {reason}; back to update {back_to}, with {rate_factor} times the first learning rate"
+                "update {update}: {reason}; going back to update {back_to} with half the learning rate ({rate_factor} times the first)"
             )),
             _ => (),
         }

@@ -71,7 +71,7 @@ fn damaged_data_is_refused_by_every_command() {
         ("ragged.csv", "row 2 (line 2) has 2 cells, expected 6"),
         ("table.xlsx", "known extensions are .npy, .fasta"),
         ("wide.npy", "7 columns, but the model has 6"),
-        ("nan.npy", "data row 2, column 2: NaN is not"),
+        ("nan.npy", "data row 2, column 2: NaN means that the cell is missing"),
         ("two.npy", "data row 2, column 3: 2 is not"),
         ("missing.npy", "cannot open missing.npy: no such file\n"),
         ("directory.npy", "not a regular file"),
@@ -104,13 +104,12 @@ fn questions_without_an_answer_are_refused() {
     let folder = Folder::furnished();
     folder.model("wide.safetensors", &ModelFile::new(&rbm("bernoulli", 40, "bernoulli", 40, 1)));
     let exact = fails(&folder, "log-z wide.safetensors --method exact");
-    assert!(exact.contains("wide.safetensors: the model is too large for exact enumeration"), "{exact}");
+    assert!(exact.contains("wide.safetensors: no layer is small enough to enumerate"), "{exact}");
     assert!(
-        fails(&folder, "convert model.safetensors -o x --coupling cho").contains("--coupling: the units are bernoulli")
+        fails(&folder, "convert model.safetensors -o x --coupling cho")
+            .contains("--coupling is for gaussian units, but these are bernoulli")
     );
-    assert!(
-        fails(&folder, "convert gaussian.safetensors -o x --hidden-coupling cho").contains("the units are bernoulli")
-    );
+    assert!(fails(&folder, "convert gaussian.safetensors -o x --hidden-coupling cho").contains("these are bernoulli"));
     folder.table("huge.npy", array![[1e200, 0.0, 0.0]].view());
     assert!(fails(&folder, "evaluate gaussian.safetensors huge.npy").contains("data row 1: the result is inf"));
 }
@@ -151,8 +150,8 @@ fn claims_of_terabytes_allocate_nothing() {
 fn misspelt_names_are_corrected() {
     let folder = Folder::furnished();
     for (data, words) in [
-        ("builtin:digit", "error: builtin:digit: no built-in data has this name; did you mean builtin:digits? (known"),
-        ("builtin:mnist", "error: builtin:mnist: no built-in data has this name (known are digits, bars,"),
+        ("builtin:digit", "error: builtin:digit is not a built-in data set; did you mean builtin:digits? (known"),
+        ("builtin:mnist", "error: builtin:mnist is not a built-in data set (known are digits, bars,"),
         ("bars:3", "error: bars:3: no such file; did you mean builtin:bars:3?\n"),
     ] {
         for line in [format!("train {data} -o run"), format!("evaluate model.safetensors {data}")] {

@@ -53,7 +53,12 @@ fn a_run_that_is_ended_in_the_final_estimate_is_trained_and_can_be_judged() {
         let json = folder.json(judge);
         assert!(json["pending"] == false && json["outcome"] != "unknown", "{json}");
         assert_eq!((summary(&folder, "run"), fs::read(folder.path("run/model.safetensors")).unwrap()), (json, model));
-        assert!(folder.run("train --resume -o run").out.contains("this run is finished, nothing was changed"));
+        assert!(
+            folder
+                .run("train --resume -o run")
+                .out
+                .contains("this run is finished with 50 updates; nothing was changed")
+        );
         fs::remove_dir_all(folder.path("run")).unwrap();
     }
 }
@@ -75,7 +80,7 @@ fn a_run_can_be_measured_again_and_for_longer() {
     let parts = number(&score, "log_z_std_err").hypot(number(&score, "row_std_err"));
     close(&score["std_err"], parts);
     let text = folder.run("evaluate run").out;
-    assert!(text.contains(" from log Z, ± ") && text.contains("held-out rows"), "{text}");
+    assert!(text.contains(" from log Z; ± ") && text.contains("held-out rows"), "{text}");
 }
 
 /// Weighted rows are scored by their weights, as the run did.

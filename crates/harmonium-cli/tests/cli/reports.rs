@@ -47,11 +47,11 @@ fn a_run_says_in_words_what_became_of_it() {
     assert_eq!(json["outcome"], "learned");
     let words = json["summary"].as_str().unwrap();
     assert!(
-        words.starts_with("The model has learned the training rows; overfitting was not checked. The mean log likelihood of the training rows is −"),
+        words.starts_with("The model fits the training rows better than independent columns; without held-out rows, overfitting could not be checked. The mean log likelihood of the training rows is −"),
         "{words}"
     );
     let page = fs::read_to_string(folder.path("run/report.html")).unwrap();
-    assert!(page.contains("<strong>The model has learned the training rows; overfitting was not checked.</strong>"));
+    assert!(page.contains("<strong>The model fits the training rows better than independent columns; without held-out rows, overfitting could not be checked.</strong>"));
     let summary: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.path("run/summary.json")).unwrap()).unwrap();
     assert_eq!(summary, json);
@@ -100,7 +100,7 @@ fn without_its_data_a_run_has_a_smaller_page_and_keeps_the_larger_one() {
         assert!(run.code == 1 && run.err.contains("give -o FILE"), "{}", run.err);
         assert_eq!(fs::read(folder.path("run/report.html")).unwrap(), whole);
         let run = folder.run("report run -o small.html");
-        assert!(run.code == 0 && run.err.contains("drawn without the data"), "{}", run.err);
+        assert!(run.code == 0 && run.err.contains("the report is drawn without the data"), "{}", run.err);
         let page = fs::read_to_string(folder.path("small.html")).unwrap();
         assert!(page.contains("Drawn without the data") && page.contains("Log likelihood") && page.len() < whole.len());
     }
@@ -135,5 +135,5 @@ fn runs_stand_side_by_side_and_other_rows_are_marked() {
     let run = folder.run("compare first second");
     assert!(run.out.contains(" *") && run.out.contains("unfinished"), "{}", run.out);
     let run = folder.run("compare first nowhere");
-    assert!(run.code == 1 && run.err.contains("nowhere: is not a run directory"), "{}", run.err);
+    assert!(run.code == 1 && run.err.contains("nowhere is not a run directory"), "{}", run.err);
 }

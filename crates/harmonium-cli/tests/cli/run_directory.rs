@@ -29,7 +29,11 @@ fn a_finished_run_is_not_overwritten() {
     assert_eq!(folder.run(&format!("{SMALL} -o run")).code, 0);
     let before = content(&folder, "run");
     let run = folder.run(&format!("{SMALL} -o run"));
-    assert!(run.code == 1 && run.err.contains("holds a finished run"), "{}", run.err);
+    assert!(
+        run.code == 1 && run.err.contains("run already holds a finished run; choose another directory"),
+        "{}",
+        run.err
+    );
     for more in ["", "--updates 600", "--updates 300"] {
         let run = folder.run(&format!("train --resume -o run {more}"));
         assert_eq!(run.code, 0, "{}", run.err);
@@ -72,12 +76,12 @@ fn an_unfinished_run_needs_the_word_resume() {
         run.err
     );
     for (options, words) in [
-        ("--lr 0.5", "--lr: is 0.005 in this run, but 0.5 was asked for"),
-        ("--n-hidden 5", "--n-hidden: is 4 in this run, but 5 was asked for"),
-        ("builtin:bars:3", "DATA: is \"builtin:bars:2\" in this run"),
-        ("--seed 8", "seed: is 0 in this run"),
-        ("--valid-fraction 0.5", "--valid-fraction: is not set in this run"),
-        ("--updates 300", "300 were asked for, but 600 are done already"),
+        ("--lr 0.5", "--lr is 0.005 in this run, but 0.5 was asked for"),
+        ("--n-hidden 5", "--n-hidden is 4 in this run, but 5 was asked for"),
+        ("builtin:bars:3", "DATA is \"builtin:bars:2\" in this run"),
+        ("--seed 8", "--seed is 0 in this run"),
+        ("--valid-fraction 0.5", "--valid-fraction is not set in this run"),
+        ("--updates 300", "--updates is 300, but this run has already done 600"),
     ] {
         let run = folder.run(&format!("train --resume -o run {options}"));
         assert!(run.code == 1 && run.err.contains(words), "{options}: {}", run.err);
@@ -118,7 +122,7 @@ fn changed_data_and_damaged_files_are_refused() {
     fs::remove_file(folder.path("run/model.safetensors")).unwrap();
     folder.file("x.csv", b"0,1\n1,0\n0,1\n");
     let run = folder.run("train --resume -o run");
-    assert!(run.code == 1 && run.err.contains("the data, or the model to start from"), "{}", run.err);
+    assert!(run.code == 1 && run.err.contains("the data or the initial model"), "{}", run.err);
     folder.file("x.csv", b"0,1\n1,0\n1,1\n");
     let good = fs::read(folder.path("run/checkpoint.safetensors")).unwrap_or_default();
     folder.file("run/checkpoint.safetensors", &good[..good.len() / 2]);

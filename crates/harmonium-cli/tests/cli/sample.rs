@@ -83,10 +83,10 @@ fn nonsense_is_refused_by_name() {
     folder.table("two.npy", array![[0.0, 0.0, 0.0, 0.0, 0.0, 2.0]].view());
     folder.file("empty.csv", b"");
     for (line, message) in [
-        ("model.safetensors -n 0", "n: is 0"),
-        ("model.safetensors --thin 0", "thin: is 0"),
-        ("model.safetensors --chains 0", "chains: is 0"),
-        ("model.safetensors --sampler tempering --temperatures 1", "temperatures: is 1"),
+        ("model.safetensors -n 0", "error: -n is 0, but must be at least 1"),
+        ("model.safetensors --thin 0", "error: --thin is 0"),
+        ("model.safetensors --chains 0", "error: --chains is 0"),
+        ("model.safetensors --sampler tempering --temperatures 1", "error: --temperatures is 1"),
         ("model.safetensors --burn-in 18446744073709551615", "more sweeps than can be counted"),
         ("missing.safetensors", "missing.safetensors"),
         ("data.npy", "data.npy"),

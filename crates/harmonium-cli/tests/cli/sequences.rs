@@ -46,7 +46,7 @@ fn weights_can_be_asked_for_and_refused() {
     let found = fails(&folder, "train builtin:moons -o run --weights similarity --updates 1");
     assert!(found.contains("similarity needs rows of codes"), "{found}");
     let found = fails(&folder, &format!("{TRAIN} --visible potts --states 5"));
-    assert!(found.contains("states: is 5, but the alphabet -ACDEFGHIKLMNPQRSTVWY has 21 letters"), "{found}");
+    assert!(found.contains("states is 5, but the alphabet -ACDEFGHIKLMNPQRSTVWY has 21 letters"), "{found}");
 }
 
 #[test]

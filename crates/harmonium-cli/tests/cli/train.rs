@@ -47,7 +47,7 @@ fn the_words_at_the_end_name_commands_that_run() {
         let run = folder.run(line);
         assert_eq!(run.code, 0, "harmonium {line}: {}", run.err);
     }
-    assert!(text.contains("nats per row (log Z is exact, ± ") && text.contains("independent columns"), "{text}");
+    assert!(text.contains("nats per row (log Z is exact; ± ") && text.contains("independent columns"), "{text}");
 }
 
 /// The environment variable for bug reports: every level this processor has gives the same bytes, and others are refused.
@@ -112,7 +112,7 @@ fn a_configuration_repeats_its_run_to_the_bit() {
     changed[[7, 1]] += 1.0;
     folder.table("x.npy", changed.view());
     let run = folder.run("train --config first/config.toml -o fourth");
-    assert!(run.code == 0 && run.err.contains("note: the data"), "{}", run.err);
+    assert!(run.code == 0 && run.err.contains("note: the data or the initial model differ"), "{}", run.err);
 }
 
 #[test]
@@ -221,7 +221,9 @@ fn large_models_get_a_likelihood_with_an_error_bar() {
     assert!(number("log_likelihood_std_err") > number("row_std_err"), "{json}");
     let text = folder.run("train wide.npy -o again --n-hidden 40 --updates 20").out;
     assert!(
-        text.contains(" ± ") && text.contains(" from log Z, ± ") && text.contains("from the rows), certain"),
+        text.contains(" ± ")
+            && text.contains(" from log Z; ± ")
+            && text.contains("because the rows are a sample), certain"),
         "{text}"
     );
     let none = folder.run("train wide.npy -o none --n-hidden 4 --updates 20 --likelihood none").out;

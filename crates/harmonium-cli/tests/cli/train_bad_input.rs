@@ -31,7 +31,7 @@ fn data_that_cannot_be_learned_from() {
         fails(&folder, &format!("train data.npy --valid {data} -o run"));
     }
     fails_with(&folder, "train nan.npy -o run --visible gaussian --standardize", "data row 2, column 1: NaN");
-    fails_with(&folder, "train -o run", "DATA: there is none");
+    fails_with(&folder, "train -o run", "DATA is missing: name a data file");
 }
 
 #[test]
@@ -40,8 +40,8 @@ fn data_that_needs_other_units_says_which() {
     folder.table("spins.npy", array![[1.0, -1.0], [-1.0, 1.0]].view());
     folder.table("codes.npy", array![[0.0, 3.0], [2.0, 1.0]].view());
     folder.table("reals.npy", array![[0.5, 3.25], [-2.0, 1.0]].view());
-    fails_with(&folder, "train spins.npy -o run", "; use --visible spin, use --visible gaussian, or");
-    fails_with(&folder, "train codes.npy -o run", "; use --visible gaussian, use --visible potts, or");
+    fails_with(&folder, "train spins.npy -o run", "; use --visible spin or gaussian, or use --binarize");
+    fails_with(&folder, "train codes.npy -o run", "; use --visible gaussian or potts, or use --binarize");
     fails_with(&folder, "train reals.npy -o run", "; use --visible gaussian, or use --binarize");
     fails_with(&folder, "train codes.npy -o run --visible potts --states 3", "is not");
 }
@@ -56,22 +56,22 @@ fn settings_that_make_no_sense() {
     folder.file("typo.toml", b"[train]\nlearning_rate = 0.1\n");
     folder.file("broken.toml", b"[train\n");
     for (options, words) in [
-        ("--early-stop", "--early-stop: needs held-out rows"),
+        ("--early-stop", "--early-stop needs held-out rows"),
         ("--early-stop 5", "--valid or --valid-fraction"),
-        ("--valid-fraction 0.001", "holds out 0"),
-        ("--valid narrow.npy", "4 columns, but the model has 6"),
+        ("--valid-fraction 0.001", "--valid-fraction is 0.001, which holds out 0 of 20 rows"),
+        ("--valid narrow.npy", "narrow.npy has 4 columns, but the training data has 6"),
         ("--weights weights.npy", "there are 2 weights for 20 rows"),
         ("--weights pairs.npy", "one column"),
         ("--weights negative.npy", "weight 1 is -1"),
         ("--weights missing.npy", "missing.npy"),
-        ("--standardize", "--standardize: needs continuous visible units"),
-        ("--coupling cho", "--coupling: is for gaussian units, but the visible units are bernoulli"),
-        ("--hidden-coupling cho", "--hidden-coupling: is for gaussian units, but the hidden units are bernoulli"),
-        ("--states 3", "--states: is for potts units, but the visible units are bernoulli"),
-        ("--visible gaussian --binarize sample", "--binarize: needs units with the values 0 and 1, but the visible"),
-        ("--visible spin --binarize threshold:0.5", "--binarize: needs units with the values 0 and 1, but the visible"),
-        ("--hidden potts", "--hidden-states: is missing; potts units need it"),
-        ("--image 2x2", "--image: 2x2 has 4 pixels, but the data has 6 columns"),
+        ("--standardize", "--standardize needs continuous visible units"),
+        ("--coupling cho", "--coupling is for gaussian units, but the visible units are bernoulli"),
+        ("--hidden-coupling cho", "--hidden-coupling is for gaussian units, but the hidden units are bernoulli"),
+        ("--states 3", "--states is for potts units, but the visible units are bernoulli"),
+        ("--visible gaussian --binarize sample", "--binarize needs units with the values 0 and 1, but the visible"),
+        ("--visible spin --binarize threshold:0.5", "--binarize needs units with the values 0 and 1, but the visible"),
+        ("--hidden potts", "--hidden-states is missing; potts units need it"),
+        ("--image 2x2", "--image is 2x2, which makes 4 pixels, but the data has 6 columns"),
         ("--init missing.safetensors", "missing.safetensors"),
         ("--init gaussian.safetensors", "6 columns, but the model has 3"),
         ("--config typo.toml", "typo.toml: train.learning_rate: unknown field"),
@@ -143,7 +143,7 @@ fn outputs_that_cannot_be_a_run_directory() {
     let folder = Folder::furnished();
     fs::create_dir(folder.path("other")).unwrap();
     folder.file("other/notes.txt", b"mine");
-    fails_with(&folder, "train data.npy -o data.npy", "data.npy: is not a directory");
+    fails_with(&folder, "train data.npy -o data.npy", "data.npy is not a directory");
     fails_with(&folder, "train data.npy -o data.npy/run", "data.npy");
     fails_with(&folder, "train data.npy -o other", "is not empty and holds no run");
     fails_with(&folder, "train data.npy -o other --resume", "is not empty and holds no run");

@@ -192,7 +192,7 @@ fn samples_can_be_drawn_given_some_cells() {
     assert!(drawn.chunks(3).all(|row| row[0] == 1.1 && row[2] == 3.3 && row[1].is_finite()));
     for (line, text) in [
         ("--clamp data.npy --free 1", "20 rows; choose one with --clamp-row"),
-        ("--clamp data.npy --clamp-row 21 --free 1", "20 rows, but --clamp-row is 21"),
+        ("--clamp data.npy --clamp-row 21 --free 1", "--clamp-row is 21, but data.npy has only 20 rows"),
         ("--clamp data.npy --clamp-row 2", "no missing cells"),
         ("--free 1", "--clamp"),
     ] {

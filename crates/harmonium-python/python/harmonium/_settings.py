@@ -16,7 +16,7 @@ PATIENCE = 10
 def whole(name, value, least=1):
     """Return a whole number, or raise an error with the name of the parameter."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name}: is {value!r}, but must be a whole number of at least {least}")
+        raise ValueError(f"{name} is {value!r}, but must be a whole number of at least {least}")
     return int(value)
 
 
@@ -37,11 +37,11 @@ def _plain(name, value, default):
     if isinstance(default, int) or name in ("n_hidden", "updates", "states", "hidden_states", "early_stopping"):
         return whole(name, value, 0 if name == "updates" else 2 if "states" in name else 1)
     if isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name}: is {value!r}, but must be a number")
+        raise ValueError(f"{name} is {value!r}, but must be a number")
     if isinstance(value, (int, float, np.number)):
         return float(value)
     if isinstance(default, float):
-        raise ValueError(f"{name}: is {value!r}, but must be a number")
+        raise ValueError(f"{name} is {value!r}, but must be a number")
     return str(value)
 
 

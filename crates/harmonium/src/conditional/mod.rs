@@ -91,7 +91,7 @@ impl ConditionalOptions {
     fn check(&self) -> Result<()> {
         let fail = |key, problem: String| Err(Error::Config { key, problem });
         if self.chains < 2 {
-            return fail("chains", format!("is {}, but an error bar needs at least 2 chains", self.chains));
+            return fail("chains", format!("is {}, but must be at least 2, for an error bar", self.chains));
         }
         if self.steps == 0 {
             return fail("steps", "is 0, but must be at least 1".into());

@@ -57,7 +57,7 @@ pub(super) fn regular(path: &Path) -> Result<(File, u64)> {
     let failed = |source| Error::Io { path: path.into(), action: "open", source };
     let meta = fs::metadata(path).map_err(failed)?;
     if !meta.is_file() {
-        let problem = if meta.is_dir() { "a directory, not a regular file" } else { "not a regular file" };
+        let problem = if meta.is_dir() { "is a directory, not a regular file" } else { "is not a regular file" };
         return Err(Error::Data { path: path.into(), problem: problem.into() });
     }
     let file = File::open(path).map_err(failed)?;

@@ -53,7 +53,7 @@ fn start(path: &Path, options: &ReadOptions) -> Result<Lines> {
 }
 
 fn place(row: u64, line: u64, problem: &str) -> String {
-    format!("row {row} (line {line}): {problem}")
+    format!("data row {row} (line {line}): {problem}")
 }
 
 /// The pairs of a line, checked.

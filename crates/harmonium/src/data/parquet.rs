@@ -270,7 +270,10 @@ impl Source for ParquetTable {
                 ReadError::File(e) => refusal(&self.path, &e),
                 ReadError::Row(row, problem) => {
                     let (row, name) = (self.done + row as u64 + 1, shown(&field.name));
-                    Error::Data { path: self.path.clone(), problem: format!("row {row}, column '{name}': {problem}") }
+                    Error::Data {
+                        path: self.path.clone(),
+                        problem: format!("data row {row}, column '{name}': {problem}"),
+                    }
                 }
             })?;
             start += field.width();

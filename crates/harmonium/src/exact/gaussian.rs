@@ -42,7 +42,7 @@ impl Joint {
         diagonal += &precision(pass.from);
         let factor = Cholesky::new(schur).ok_or_else(|| {
             Error::NotNormalisable(
-                "both layers are Gaussian and their joint precision matrix is not positive definite \
+                "the model cannot be normalised: both layers are Gaussian and their joint precision matrix is not positive definite \
                  (some weights are too large for the variances)"
                     .into(),
             )

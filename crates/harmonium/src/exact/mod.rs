@@ -104,7 +104,7 @@ impl Solved {
             return Err(Error::Undefined(format!("there is no exact method for {v} visible and {h} hidden units")));
         };
         if !log_z.is_finite() {
-            return Err(Error::NotNormalisable(format!("log Z is {log_z}: the parameters are too large")));
+            return Err(Error::NotNormalisable(format!("the parameters are so large that log Z is {log_z}")));
         }
         rounding::check(&lowered, log_z)?;
         Ok(Solved { lowered, solution, log_z })
@@ -164,7 +164,7 @@ impl Solved {
         let x = visible.encode(rows, 1)?;
         if visible.decode(x.view()) != rows || !self.all_states(x.view()) {
             return Err(Error::Undefined(format!(
-                "the divergence needs finite visible units and data values that are their states; \
+                "the divergence needs discrete visible units and data values that are their states; \
                  the visible units are {}",
                 visible.kind()
             )));

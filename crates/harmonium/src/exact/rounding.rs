@@ -18,7 +18,7 @@ pub(super) fn check(lowered: &LoweredModel<f64>, log_z: f64) -> Result<()> {
         return Ok(());
     }
     Err(Error::NotNormalisable(format!(
-        "its parameters are so large that rounding leaves an error of about {error:.0e} nats in log Z"
+        "the parameters are so large that log Z cannot be computed accurately (rounding error about {error:.0e} nats)"
     )))
 }
 
@@ -101,7 +101,7 @@ mod tests {
         for (a, b, w) in [(0.3, 1e20, 0.5), (1e20, 0.0, 0.5), (-1e20, 0.0, 1e20), (0.3, 1e11, 0.0), (0.0, -1e12, 1e12)]
         {
             let refused = Exact::new(&pair(a, b, w)).map(|_| ()).unwrap_err().to_string();
-            assert!(refused.contains("so large that rounding leaves"), "{a} {b} {w}: {refused}");
+            assert!(refused.contains("cannot be computed accurately (rounding error about"), "{a} {b} {w}: {refused}");
         }
     }
 }

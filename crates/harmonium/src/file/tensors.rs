@@ -61,7 +61,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
     // Checked before opening: opening a pipe would block.
     let meta = fs::metadata(path).map_err(failed("open"))?;
     if !meta.is_file() {
-        let problem = if meta.is_dir() { "a directory, not a regular file" } else { "not a regular file" };
+        let problem = if meta.is_dir() { "is a directory, not a regular file" } else { "is not a regular file" };
         return Err(refuse(problem.into()));
     }
     if meta.len() > MOST_BYTES {
@@ -76,7 +76,9 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
 
 /// Metadata and tensors of a file, after checking its layout and its digest, if it has one.
 pub(crate) fn read(bytes: &[u8]) -> Result<(BTreeMap<String, String>, SafeTensors<'_>)> {
-    let refuse = |e: safetensors::SafeTensorError| invalid(format!("not a model file in the safetensors format ({e})"));
+    let refuse = |e: safetensors::SafeTensorError| {
+        invalid(format!("is not a harmonium model file, which is in the safetensors format ({e})"))
+    };
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(refuse)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(refuse)?;
     let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();

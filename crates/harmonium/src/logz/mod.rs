@@ -176,7 +176,7 @@ impl LogZOptions<'_> {
     fn check(&self) -> Result<()> {
         let fail = |key, problem: String| Err(Error::Config { key, problem });
         if self.tolerance.is_nan() || self.tolerance <= 0.0 {
-            return fail("tolerance", format!("is {}, but must be a positive number of nats", self.tolerance));
+            return fail("tolerance", format!("is {}, but must be a number of nats above 0", self.tolerance));
         }
         for (key, value) in [("chains", self.chains), ("temperatures", self.temperatures)] {
             if let Some(n) = value.filter(|n| !(4..=MOST).contains(n)) {
@@ -200,28 +200,29 @@ pub struct Method {
 pub const METHODS: &[Method] = &[
     Method {
         name: "exact",
-        about: "sum over all states of the smaller finite layer, or a Gaussian integral",
+        about: "sum over all states of the smaller discrete layer, or a Gaussian integral",
         run: exact::run,
     },
     Method {
         name: "modes",
-        about: "a sum over modes: each mode's mass from its own base, the rest by annealing from a flat base",
+        about: "search for the modes and add their shares of Z, each estimated by annealing from a simple distribution centred on it; \
+                the rest by annealing from a flat distribution",
         run: modes::run,
     },
     Method {
         name: "bar",
-        about: "annealing in both directions, combined by Bennett's acceptance ratio, until the interval is narrow",
+        about: "annealing in both directions, combined by Bennett's acceptance ratio, repeated until the interval is narrow",
         run: bar::run,
     },
-    Method { name: "ais", about: "annealed importance sampling: too low on average", run: ais::run },
+    Method { name: "ais", about: "annealed importance sampling; a lower bound on average", run: ais::run },
     Method {
         name: "reverse-ais",
-        about: "reverse annealed importance sampling, from samples of the model: too high on average",
+        about: "reverse annealed importance sampling, from samples of the model; an upper bound on average",
         run: reverse::run,
     },
     Method {
         name: "tempering",
-        about: "parallel tempering, integrated over the temperatures, as an independent check",
+        about: "thermodynamic integration over the temperatures of parallel tempering; an independent check",
         run: tempering::run,
     },
 ];

@@ -58,7 +58,14 @@ impl fmt::Display for LogZ {
         let LogZ { value, std_err, lower, upper, verdict, .. } = self;
         match verdict {
             Verdict::Exact => write!(f, "{value:.6} nats, {verdict}"),
-            _ => write!(f, "{value:.4} ± {std_err:.4} nats ({lower:.4} to {upper:.4}), {verdict}"),
+            _ => {
+                // Two digits of the error.
+                let d = (1.0 - std_err.log10().floor()).clamp(0.0, 9.0) as usize;
+                write!(
+                    f,
+                    "{value:.d$} ± {std_err:.d$} nats (± 2 standard errors: {lower:.d$} to {upper:.d$}), {verdict}"
+                )
+            }
         }
     }
 }

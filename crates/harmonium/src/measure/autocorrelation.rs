@@ -22,8 +22,7 @@ const fn time(name: &'static str, title: &'static str) -> Quantity {
         title,
         unit: "sweeps",
         about: "Integrated autocorrelation time of the free energy: how many Gibbs sweeps give one independent sample. \
-                Measured on copies of the persistent chains, or on chains started from data; \"at least\" is a lower bound, \
-                where these chains were too short.",
+                Measured during training on copies of the persistent chains, by `harmonium evaluate` on chains started from data rows.",
         better: Better::Smaller,
         mean_of_rows: false,
     }

@@ -10,9 +10,9 @@ pub(super) const MEASURE: Measure = Measure {
         family: "free energy",
         title: "",
         unit: "nats per row",
-        about: "Mean free energy F(v) of the rows, as training computes it. log Z changes as well, so its level means nothing: \
-                log p(v) = −F(v) − log Z. With centering it differs by a constant from F(v) of the stored model, whose \
-                offsets are zero.",
+        about: "Mean free energy of the rows. Its absolute level means nothing, because log Z also changes during training \
+                (log p(v) = −F(v) − log Z); compare only curves at the same update. With centering, which measures units from \
+                their means, it differs by a constant from what `harmonium free-energy` prints.",
         better: Better::Neither,
         mean_of_rows: true,
     }],

@@ -17,9 +17,9 @@ const fn part(name: &'static str, title: &'static str) -> Quantity {
         family: "idle hidden units",
         title,
         unit: "(fraction of units)",
-        about: "Hidden units that carry no information: dead (always off), saturated (always on) or constant. Off and on mean \
-                within 5 % of that end of the range in every row; constant means that the activation varies by less than 1 % of the \
-                range. A Potts unit is saturated if it is always in one state; a Gaussian unit can only be constant.",
+        about: "Hidden units that hardly change from row to row: dead (always off), saturated (always on) or constant. Off and on \
+                mean within 5 % of that end of the range in every row; constant means that the standard deviation of the activation \
+                is below 1 % of the range. A Potts unit is saturated if it is always in one state; a Gaussian unit can only be constant.",
         better: Better::Smaller,
         mean_of_rows: false,
     }

@@ -25,8 +25,8 @@ const MEAN: (Quantity, Quantity) = {
         "difference of means",
         "standard deviations",
         "Root mean square difference between the column means of the data and of samples, in standard deviations of the data. \
-         Samples are the persistent chains while training, and chains started from data in an evaluation. A model that fits \
-         comes down to what noise alone would give with this many rows and samples.",
+         During training, the samples are the states of the persistent chains; `harmonium evaluate` uses chains started from \
+         data rows. For a model that fits, this falls to the value expected from sampling noise alone.",
     );
     (seen, chance("mean_difference_by_chance", seen))
 };
@@ -37,8 +37,8 @@ const COVARIANCE: (Quantity, Quantity) = {
         "difference of covariances",
         "(scale of a correlation)",
         "Root mean square difference between the covariances of the data and of samples, over pairs of columns, divided by the \
-         data's standard deviations: 0.1 is like correlations that are off by 0.1. A model that fits comes down to what noise \
-         alone would give.",
+         product of the two columns' standard deviations, so 0.1 means that correlations are off by about 0.1. For a model that \
+         fits, this falls to the value expected from sampling noise alone.",
     );
     (seen, chance("covariance_difference_by_chance", seen))
 };

@@ -22,8 +22,8 @@ pub(super) const MEASURE: Measure = Measure {
         family: "log pseudo-likelihood",
         title: "",
         unit: "nats per row",
-        about: "Sum over columns of the log probability (or density) of each given all others. On large models a random \
-                subset of columns is used.",
+        about: "For each column, the log probability (or density) of its value given all other columns; summed over columns and \
+                averaged over rows. On large models a random subset of columns is used.",
         better: Better::Larger,
         mean_of_rows: true,
     }],

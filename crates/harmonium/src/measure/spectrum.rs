@@ -20,9 +20,9 @@ const fn singular(name: &'static str, title: &'static str) -> Quantity {
         name,
         family: "weight spectrum",
         title,
-        unit: "singular values",
-        about: "The five largest singular values of the weights (of Gaussian units: divided by their scales). Large singular \
-                values are learned patterns; noise stays near the bottom.",
+        unit: "(singular values of W)",
+        about: "The largest singular values (up to five) of the weight matrix, for Gaussian units in units of their scales. Values \
+                that rise above the rest indicate learned patterns.",
         better: Better::Neither,
         mean_of_rows: false,
     }
@@ -37,8 +37,8 @@ const TOP: &[Quantity] = &[
     singular("singular_value_5", "5th"),
     Quantity {
         family: "stable rank",
-        unit: "patterns",
-        about: "Sum of the squared singular values, divided by the largest square: about how many patterns the weights hold.",
+        unit: "(about the number of patterns in W)",
+        about: "Sum of the squared singular values of the weight matrix, divided by the largest square: about the number of patterns in it.",
         ..singular("stable_rank", "")
     },
 ];

@@ -15,8 +15,8 @@ const MOST_BYTES: u64 = 1 << 24;
 const OLD_MODEL: &str = "machine";
 
 const HEAD: &str = "\
-# All settings of a training run of harmonium. The command `harmonium train` repeats the run from this file, bit for bit on
-# the same backend; options on the command line override the file.
+# All settings of a training run of harmonium. `harmonium train` with this file as its configuration and a new output directory
+# repeats the run, bit for bit on the same backend (`kernel` below); options on the command line override the file.
 ";
 
 /// Keys that are no settings, and what they are.
@@ -69,7 +69,8 @@ fn section(out: &mut String, prefix: &str, table: &Table) {
     }
     for (key, value) in table {
         if let Value::Table(below) = value {
-            let _ = writeln!(out, "\n[{prefix}{key}]");
+            let remark = if key == "found" { "  # recorded by the program; not settings" } else { "" };
+            let _ = writeln!(out, "\n[{prefix}{key}]{remark}");
             section(out, &format!("{prefix}{key}."), below);
         }
     }

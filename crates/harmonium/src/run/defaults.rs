@@ -3,7 +3,6 @@
 //! One rule for all data; `studies/learning` has the held-out likelihoods behind its numbers.
 
 use super::front::{Front, Note};
-use super::input::Input;
 use super::spec::{Spec, lookup};
 use super::training::Length;
 use crate::dataset::Dataset;
@@ -21,13 +20,15 @@ const MAX_DRIFT: f64 = 0.3;
 /// Sweeps, chains, rows and rate where chains are not tempered.
 const LARGE: (u64, usize, usize, f64) = (5, 200, 200, 0.003);
 /// Weight decay times the number of rows: the precision of a normal prior of the weights.
-const PRIOR_PRECISION: f64 = 4.0;
+const PRIOR_PRECISION: f64 = 3.0;
 /// Updates: 300 epochs, but within this range.
 const EPOCHS: u64 = 300;
-const UPDATES: (u64, u64) = (20_000, 40_000);
+const UPDATES: (u64, u64) = (30_000, 80_000);
+/// Epochs are not counted beyond so many updates where they decide how few are enough.
+const SHORT: u64 = 20_000;
 /// Weights visited in a run, with and without temperatures: a minute or two on two cores. Beyond it fewer updates are made, but not
 /// fewer than these, and so many epochs: 50 as long as that is a short run, and 10 in any case.
-const WORK: (f64, f64) = (5e12, 5e13);
+const WORK: (f64, f64) = (5e12, 1e14);
 const FEWEST: u64 = 5000;
 const FEWEST_EPOCHS: (u64, u64) = (50, 10);
 
@@ -90,13 +91,13 @@ impl<'a> Chooser<'a> {
     }
 
     /// Reports what was chosen, unless everything was asked for.
-    pub fn report(&self, spec: &Spec, input: &Input, front: &dyn Front) {
+    pub fn report(&self, spec: &Spec, held_out: usize, front: &dyn Front) {
         let open = ["train.method", "train.lr", "train.penalty.l2", "data.valid_fraction", "train.updates", "model.n_hidden"];
         if open.iter().all(|key| self.has(key)) || self.has("found") {
             return;
         }
-        let (config, valid) = (&spec.train, input.valid.as_ref().map_or(0, Dataset::len));
-        front.note(&Note::Chosen { n_hidden: spec.model.n_hidden, config: Box::new(config.clone()), held_out: valid });
+        let config = Box::new(spec.train.clone());
+        front.note(&Note::Chosen { n_hidden: spec.model.n_hidden, config, held_out });
     }
 
     /// The number of updates.
@@ -133,7 +134,7 @@ fn updates(per_epoch: u64, affordable: f64) -> u64 {
 
 /// Updates that data with so many per epoch need at least.
 fn least_updates(per_epoch: u64) -> u64 {
-    (FEWEST_EPOCHS.0 * per_epoch).clamp(FEWEST, UPDATES.0).max(FEWEST_EPOCHS.1 * per_epoch)
+    (FEWEST_EPOCHS.0 * per_epoch).clamp(FEWEST, SHORT).max(FEWEST_EPOCHS.1 * per_epoch)
 }
 
 #[cfg(test)]
@@ -141,9 +142,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_data_get_twenty_thousand_updates_wide_data_fewer_and_large_data_ten_epochs() {
-        assert_eq!(updates(18, 1e9), 20_000);
-        assert_eq!(updates(100, 1e9), 30_000);
+    fn small_data_get_thirty_thousand_updates_wide_data_fewer_and_large_data_ten_epochs() {
+        assert_eq!(updates(18, 1e9), 30_000);
+        assert_eq!(updates(130, 1e9), 39_000);
         assert_eq!(updates(17, 5747.0), 5747);
         assert_eq!(updates(450, 10_000.0), 20_000);
         assert_eq!(updates(10_000, 1e9), 100_000);
@@ -152,6 +153,6 @@ mod tests {
 
     #[test]
     fn weight_decay_falls_with_the_rows() {
-        assert!((decay(1600.0) - 0.0025).abs() < 1e-12 && (decay(50_000.0) - 8e-5).abs() < 1e-15);
+        assert!((decay(2000.0) - 0.0015).abs() < 1e-12 && (decay(50_000.0) - 6e-5).abs() < 1e-15);
     }
 }

@@ -126,7 +126,12 @@ impl Reader<'_> {
                 let binarize = takes_probabilities(side.unit()).then_some(Advice::Binarize);
                 self.kinds_that_fit(name, options, side).into_iter().chain(binarize).collect()
             }
-            Error::Columns { .. } | Error::Domain { .. } => Vec::new(),
+            // The model was made for the training rows, so that these are others.
+            Error::Columns { found, expected } => {
+                let problem = format!("has {found} columns, but the training data has {expected}");
+                return Error::Data { path: name.into(), problem };
+            }
+            Error::Domain { .. } => Vec::new(),
             _ => return error,
         };
         Error::Data { path: name.into(), problem: error.to_string() }.advise(&advice)
@@ -149,7 +154,8 @@ impl Reader<'_> {
                     if !x.is_finite() {
                         let column = table.file_column(c + 1);
                         let problem = format!("data row {rows}, column {column}: {x} is not a finite number");
-                        return Err(Error::Data { path: name.into(), problem });
+                        let advice = x.is_nan().then_some(Advice::MissingCells);
+                        return Err(Error::Data { path: name.into(), problem }.advise(advice.as_slice()));
                     }
                     let before = x - mean[c];
                     known[c] += 1.0;
@@ -195,7 +201,7 @@ impl Reader<'_> {
             }
             RowWeights::Similarity(identity) => {
                 let Some(codes) = rows.states().codes() else {
-                    let problem = "similarity needs rows of codes, but these rows are numbers".into();
+                    let problem = "similarity needs rows of codes, but these rows are real numbers".into();
                     return Err(Error::Config { key: "data.weights", problem });
                 };
                 let progress = |done, all| self.front.progress(Stage::Similarity, done, Some(all));
@@ -266,7 +272,8 @@ pub struct Shape {
 pub fn image(spec: &Spec, columns: usize, own: Option<(usize, usize)>) -> Result<Option<(usize, usize)>> {
     if let Some((h, w)) = spec.data.image()? {
         if h.checked_mul(w) != Some(columns) {
-            let problem = format!("{h}x{w} has {} pixels, but the data has {columns} columns", h.saturating_mul(w));
+            let problem =
+                format!("is {h}x{w}, which makes {} pixels, but the data has {columns} columns", h.saturating_mul(w));
             return Err(Error::Config { key: "data.image", problem });
         }
         return Ok(Some((h, w)));

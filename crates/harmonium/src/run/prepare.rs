@@ -57,7 +57,7 @@ pub fn prepare(
 ) -> Result<Prepared> {
     let reader = Reader { tables, front };
     if spec.data.source.is_empty() {
-        let problem = "there is none; give a file, or builtin:NAME".into();
+        let problem = "is missing: name a data file, or builtin:NAME".into();
         return Err(Error::Config { key: "data.source", problem });
     }
     let init = spec.model.init.as_deref().map(model_to_start_from).transpose()?;
@@ -108,7 +108,6 @@ pub fn prepare(
         spec.train.updates = chooser.updates(&spec.train, length, &rbm.lower(), input.train.len());
     }
     spec.train.check(input.train.len(), has_valid)?;
-    chooser.report(spec, &input, front);
     let digest = digest(&input, &rbm);
     let alphabet = spec.data.alphabet.clone().filter(|_| spec.model.visible == "potts");
     let notes = ColumnNotes { alphabet, names: shape.names, image };
@@ -256,7 +255,7 @@ fn take_over(spec: &mut Spec, asked: &Table, rbm: &Rbm<f64>, columns: usize) -> 
     for (key, value) in lookup(asked, "model").and_then(|m| m.as_table()).into_iter().flatten() {
         if found.get(key) != Some(value) {
             let is = found.get(key).map_or("none".to_string(), ToString::to_string);
-            let problem = format!("model.{key}: is {value}, but the model to start from has {is}");
+            let problem = format!("model.{key} is {value}, but the model to start from has {is}");
             return Err(Error::Settings { path: None, problem });
         }
     }

@@ -2,6 +2,7 @@
 
 use super::conclude::{Conclusion, Facts};
 use super::config_file;
+use super::defaults::Chooser;
 use super::directory::{CHECKPOINT, CONFIG, Content, EVENTS, MODEL, REPORT, RunDir, SUMMARY};
 use super::front::{Difference, Front, Note, Tables};
 use super::log::{self, Log};
@@ -100,10 +101,13 @@ impl Request<'_> {
                 return self.extend(dir, &asked, front);
             }
             Content::Finished => {
-                return refused("holds a finished run", &[Advice::OtherDirectory, Advice::StartFromModel]);
+                return refused(
+                    "already holds a finished run",
+                    &[Advice::OtherDirectory, Advice::StartFromModel, Advice::Extend],
+                );
             }
             Content::Nothing if self.resume && lookup(&asked, "data.source").is_none() => {
-                return refused("there is no run to resume", &[]);
+                return refused("holds no run to resume", &[]);
             }
             Content::Unfinished if !self.resume => {
                 return refused("holds an unfinished run", &[Advice::Resume, Advice::OtherDirectory]);
@@ -237,7 +241,7 @@ fn make_room(dir: &RunDir, content: Content) -> Result<()> {
     if marked == Some(true) {
         return dir.clear();
     }
-    let problem = "was not made by the demo, and is left alone; move it away".into();
+    let problem = "was not made by the demo, so it is left as it is; move or rename it".into();
     Err(Error::Directory { path: dir.path().into(), problem })
 }
 
@@ -303,6 +307,9 @@ impl Run {
             _ => input.train,
         };
         let mut trainer = Trainer::new(spec.train.clone(), rbm, train, input.valid)?;
+        if fresh {
+            Chooser::new(asked).report(&spec, valid.as_ref().map_or(0, Dataset::len), front);
+        }
         if let Some(Length::Seconds(limit)) = request.length {
             trainer.end_after(limit);
         }
@@ -473,7 +480,7 @@ fn continue_from(dir: &RunDir, trainer: &mut Trainer<f32>, front: &dyn Front) ->
     trainer.resume(&bytes).map_err(|e| e.in_file(&path))?;
     let (update, updates) = (trainer.update(), trainer.config().updates);
     if update > updates {
-        let problem = format!("{updates} were asked for, but {update} are done already");
+        let problem = format!("is {updates}, but this run has already done {update}");
         return Err(Error::Config { key: "train.updates", problem });
     }
     front.note(&Note::Resumed { update, updates });
@@ -495,9 +502,9 @@ fn compare(recorded: Option<&Found>, found: &Found, must_agree: bool, front: &dy
         return Ok(());
     }
     let problem = match difference {
-        Difference::Data => "the data, or the model to start from, have changed since the run started".to_string(),
+        Difference::Data => "the data or the initial model have changed since the run started".to_string(),
         Difference::Kernel { found, recorded } => {
-            format!("the run was started on the kernel {recorded}, but this is {found}")
+            format!("the run was started on the backend {recorded}, but this is {found}")
         }
     };
     Err(Error::Settings {

@@ -111,10 +111,10 @@ impl SampleOptions<'_> {
     fn check(&self) -> Result<()> {
         let fail = |key, problem: String| Err(Error::Config { key, problem });
         if self.n == 0 {
-            return fail("n", "is 0, but must be at least 1 row".into());
+            return fail("n", "is 0, but must be at least 1".into());
         }
         if self.thin == 0 {
-            return fail("thin", "is 0, but must be at least 1 sweep".into());
+            return fail("thin", "is 0, but must be at least 1".into());
         }
         if let Some(n) = self.chains.filter(|n| !(1..=MOST_CHAINS).contains(n)) {
             return fail("chains", format!("is {n}, but must be 1 to {MOST_CHAINS}"));
@@ -126,7 +126,7 @@ impl SampleOptions<'_> {
         if draws.checked_mul(self.thin).and_then(|d| d.checked_add(self.burn_in)).is_some_and(|s| s < 1 << 62) {
             Ok(())
         } else {
-            fail("thin", "n, thin and burn-in make more sweeps than can be counted".into())
+            fail("thin", "n, thin and burn-in together ask for more sweeps than can be counted".into())
         }
     }
 }

@@ -28,7 +28,7 @@ impl Start<'_> {
     pub(super) fn check(&self, lowered: &LoweredModel<f64>) -> Result<()> {
         let Start::Rows(rows) = self else { return Ok(()) };
         if rows.nrows() == 0 {
-            return Err(Error::Config { key: "start", problem: "there are no rows to start from".into() });
+            return Err(Error::Config { key: "start", problem: "needs at least one row to start from".into() });
         }
         if rows.ncols() != lowered.visible().columns() {
             return Err(Error::Columns { expected: lowered.visible().columns(), found: rows.ncols() });

@@ -11,6 +11,8 @@ const LARGE_R_HAT: f64 = 1.1;
 const CHANCE: f64 = 3.0;
 /// Effective draws below which R̂ itself is not reliable.
 const LEAST_ESS: f64 = 400.0;
+/// Draws of every chain that R̂ needs: two in each half.
+const LEAST_DRAWS: usize = 4;
 /// Fraction of accepted swaps below which a ladder does not work.
 const LEAST_SWAPS: f64 = 0.1;
 
@@ -26,7 +28,7 @@ pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
         (Some((r_hat, f)), _) if r_hat > largest_r_hat(f) => {
             let have = if r_hat > LARGE_R_HAT { "have not" } else { "may not have" };
             let problem = format!(
-                "the chains {have} mixed: R̂ of the {} is {r_hat:.3}, chance alone explains at most {:.3}",
+                "the chains {have} mixed: R̂ of the {} is {r_hat:.3}, but chance alone explains at most {:.3}",
                 f.name,
                 largest_r_hat(f)
             );
@@ -35,22 +37,34 @@ pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
         (_, Some((ess, f))) if ess < LEAST_ESS => {
             let problem = format!(
                 "the chains are too short to judge whether they mix: the effective sample size of the {} is {ess:.0}, \
-                 at least {LEAST_ESS} is needed",
+                 but at least {LEAST_ESS} is needed",
                 f.name
             );
             warnings.push(Warning { problem, advice: mixing_advice(drawn) });
         }
-        (None, None) if drawn.quantities.iter().all(|f| f.r_hat.is_none()) => warnings.push(Warning {
-            problem:
-                "mixing cannot be judged: R̂ needs at least two chains, four states of each, and states that change"
-                    .into(),
-            advice: vec![Advice::MoreChains, Advice::LongerBurnIn],
-        }),
+        (None, None) if drawn.quantities.iter().all(|f| f.r_hat.is_none()) => warnings.push(no_r_hat(drawn)),
         _ => (),
     }
     warnings.extend(broken_ladder(drawn));
     (drawn.r_hat, drawn.ess) = (worst.map(|w| w.0), rows);
     drawn.warnings = warnings;
+}
+
+/// Why R̂ is not defined, and what to do about it.
+fn no_r_hat(drawn: &Drawn) -> Warning {
+    let (chains, draws) = drawn.quantities.first().map_or((0, 0), |f| f.trace.dim());
+    let (why, advice) = if chains < 2 {
+        ("R̂ needs at least two chains".to_string(), vec![Advice::MoreChains])
+    } else if draws < LEAST_DRAWS {
+        let each = crate::error::count(draws as u64, "row");
+        (
+            format!("R̂ needs at least {LEAST_DRAWS} rows from every chain, but there is {each}"),
+            vec![Advice::FewerChains],
+        )
+    } else {
+        ("the chains never changed their state".into(), vec![Advice::LongerBurnIn, Advice::LargerThin])
+    };
+    Warning { problem: format!("it cannot be judged whether the chains have converged: {why}"), advice }
 }
 
 /// 1.01 plus what chance adds: R̂² − 1 of M half chains of n independent draws has the standard deviation √(2/(M − 1))/n.

@@ -130,7 +130,7 @@ impl TrainConfig {
     /// Refuses settings that make no sense, by name.
     pub fn check(&self, rows: usize, has_valid: bool) -> Result<()> {
         if rows == 0 {
-            return Err(Error::Config { key: "data.source", problem: "there are no rows to learn from".into() });
+            return Err(Error::Config { key: "data.source", problem: "has no rows to learn from".into() });
         }
         self.check_numbers()?;
         for (key, name) in [("train.method", &self.method), ("train.optimizer.name", &self.optimizer.name)] {

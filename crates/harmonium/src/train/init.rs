@@ -32,7 +32,7 @@ pub fn initial_model<T: Real>(
     let lowered = plain.lower();
     let Moments { means, rows, known } = data.moments(lowered.visible());
     if let Some(site) = known.iter().position(|k| *k == 0.0) {
-        let problem = format!("column {} has no known cell: nothing can be learned of it, leave it out", site + 1);
+        let problem = format!("has no known cell in column {}; leave that column out", site + 1);
         return Err(Error::Config { key: "data.source", problem });
     }
     let alpha: Array1<T> = means.row(0).mapv(|m| if centred { T::of(m) } else { T::zero() });

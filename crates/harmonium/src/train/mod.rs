@@ -368,13 +368,14 @@ impl<T: Real> Trainer<T> {
     /// Goes back to the last snapshot with half the learning rate.
     fn recover(&mut self, trouble: Trouble) -> Result<Event> {
         let reason = match trouble {
-            Trouble::Error(Error::NotNormalisable(why)) => format!("the model could not be normalised: {why}"),
+            Trouble::Error(Error::NotNormalisable(why)) => why,
             Trouble::Error(error) => return Err(error),
             Trouble::Seen(what) => what,
         };
         let (update, failures, rate_factor) = (self.update, self.failures + 1, 0.5 * self.rate_factor);
         if failures > MOST_FAILURES {
-            let problem = format!("{reason}; this was failure {failures}, after halving the learning rate each time");
+            let problem =
+                format!("{reason}; it was restarted {MOST_FAILURES} times, each time with half the learning rate");
             return Err(Error::Diverged { update, problem }.advise(&[Advice::SmallerRate, Advice::CheckData]));
         }
         if let Some(snapshot) = self.snapshot.clone() {

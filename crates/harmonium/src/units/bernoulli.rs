@@ -31,7 +31,7 @@ impl Scalar for Bernoulli {
         (T::zero()..=T::one()).contains(&value).then_some(value)
     }
     fn domain(&self) -> String {
-        "0, 1 or a number between them".into()
+        "a number from 0 to 1".into()
     }
     /// log p/(1−p), with half a row of each value added.
     fn fit(&self, means: [f64; 2], rows: f64, _: f64) -> [f64; 2] {

@@ -231,11 +231,11 @@ fn settings_that_make_no_sense_are_refused_by_name() {
     let wide = Array2::zeros((2, 4));
     let plain = SampleOptions { sampler: "gibbs", n: 10, ..SampleOptions::default() };
     for (settings, word) in [
-        (SampleOptions { n: 0, ..plain }, "n: is 0"),
-        (SampleOptions { thin: 0, ..plain }, "thin: is 0"),
-        (SampleOptions { chains: Some(0), ..plain }, "chains: is 0"),
-        (SampleOptions { chains: Some(1 << 30), ..plain }, "chains: is 1073741824"),
-        (SampleOptions { temperatures: Some(1), ..plain }, "temperatures: is 1"),
+        (SampleOptions { n: 0, ..plain }, "n is 0"),
+        (SampleOptions { thin: 0, ..plain }, "thin is 0"),
+        (SampleOptions { chains: Some(0), ..plain }, "chains is 0"),
+        (SampleOptions { chains: Some(1 << 30), ..plain }, "chains is 1073741824"),
+        (SampleOptions { temperatures: Some(1), ..plain }, "temperatures is 1"),
         (SampleOptions { thin: u64::MAX, ..plain }, "more sweeps than can be counted"),
         (SampleOptions { sampler: "guess", ..plain }, "not one of auto, gibbs, tempering, exact"),
         (SampleOptions { start: Start::Rows(&none), ..plain }, "no rows to start from"),

@@ -43,7 +43,7 @@ pub const BUILTINS: &[Builtin] = &[
     },
     Builtin {
         name: "shifter",
-        about: "N bits, the same bits shifted cyclically, 3 bits for the shift, each row once; shifter:N, default 8",
+        about: "N bits, the same bits shifted cyclically by -1, 0 or +1, and 3 bits that name the shift; every row once; shifter:N, default 8",
         visible: "bernoulli",
         make: shifter::make,
     },
@@ -81,7 +81,7 @@ pub fn find(spec: &str) -> Option<Result<(&'static Builtin, Option<&str>)>> {
         let known: Vec<&str> = BUILTINS.iter().map(|b| b.name).collect();
         let meant = nearest(name, known.iter().copied());
         let meant = meant.map_or(String::new(), |name| format!("; did you mean builtin:{name}?"));
-        let problem = format!("no built-in data has this name{meant} (known are {})", known.join(", "));
+        let problem = format!("is not a built-in data set{meant} (known are {})", known.join(", "));
         Error::Data { path: spec.into(), problem }
     }))
 }
@@ -142,9 +142,9 @@ mod tests {
     #[test]
     fn names_and_arguments_that_do_not_exist_are_refused() {
         for (spec, message) in [
-            ("builtin:mnist", "no built-in data has this name (known are digits, bars, shifter"),
-            ("builtin:digit", "no built-in data has this name; did you mean builtin:digits? (known"),
-            ("builtin:", "no built-in data has this name"),
+            ("builtin:mnist", "is not a built-in data set (known are digits, bars, shifter"),
+            ("builtin:digit", "is not a built-in data set; did you mean builtin:digits? (known"),
+            ("builtin:", "is not a built-in data set"),
             ("builtin:bars:0", "from 1 to 12"),
             ("builtin:bars:13", "from 1 to 12"),
             ("builtin:bars:x", "the size is 'x'"),

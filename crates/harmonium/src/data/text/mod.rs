@@ -17,7 +17,7 @@ pub(super) use lines::Lines;
 use super::bytes::Bytes;
 use super::{MOST_COLUMNS, ReadOptions, Source};
 use crate::advice::Advice;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, count};
 use cells::Separator;
 use ndarray::Array2;
 use std::path::Path;
@@ -78,7 +78,7 @@ impl TextTable {
     fn push(&self, line: &[u8], at: impl Fn() -> String, numbers: &mut Vec<f64>) -> Result<()> {
         let start = numbers.len();
         numbers.resize(start + self.columns, 0.0);
-        let (mut found, mut problem) = (0, None);
+        let (mut found, mut problem) = (0u64, None);
         for (c, cell) in self.separator.cells(line).enumerate() {
             found += 1;
             let place = self.places.as_ref().map_or(Some(c as u32), |p| p.get(c).copied().flatten());
@@ -89,8 +89,8 @@ impl TextTable {
                 wrong => problem = Some(self.refuse_cell(&format!("{}, column {}", at(), c + 1), wrong, cell)),
             }
         }
-        if found != self.cells {
-            problem = Some(self.refuse(format!("{} has {found} cells, expected {}", at(), self.cells)));
+        if found != self.cells as u64 {
+            problem = Some(self.refuse(format!("{} has {}, expected {}", at(), count(found, "cell"), self.cells)));
         }
         problem.map_or(Ok(()), Err)
     }
@@ -99,7 +99,14 @@ impl TextTable {
     fn refuse_cell(&self, place: &str, found: Cell, cell: &[u8]) -> Error {
         let cell = super::shown(&String::from_utf8_lossy(cell));
         match found {
-            Cell::Missing => self.refuse(format!("{place}: the value is missing")).advise(&[Advice::MissingCells]),
+            Cell::Missing => {
+                let what = if cell.is_empty() {
+                    "the cell is empty".into()
+                } else {
+                    format!("'{cell}' means that the cell is missing")
+                };
+                self.refuse(format!("{place}: {what}")).advise(&[Advice::MissingCells])
+            }
             _ => {
                 let advice = [Advice::LeaveOutColumn, Advice::ChooseColumns];
                 self.refuse(format!("{place}: '{cell}' is not a number")).advise(&advice)
@@ -140,7 +147,7 @@ impl Source for TextTable {
             };
             let Some((number, line)) = line else { break };
             self.done += 1;
-            self.push(&line, || format!("row {} (line {number})", self.done), &mut numbers)?;
+            self.push(&line, || format!("data row {} (line {number})", self.done), &mut numbers)?;
             self.lines.give_back(line);
             rows += 1;
         }

@@ -40,35 +40,68 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
     let differ = parts().map(|p| total.share(p) * p.against).fold(0.0, f64::max);
     let new = survey.new_modes.0 as f64 / survey.new_modes.1.max(1) as f64;
     let evidence = vec![
-        at_most("error", total.std_err, limit, format!("the standard error is {:.3} nats", total.std_err)),
+        at_most(
+            "error",
+            total.std_err,
+            limit,
+            format!("the standard error is {:.3} nats (limit {limit:.3})", total.std_err),
+        ),
         at_least(
             "bound",
             total.value + ERRORS * total.std_err,
             bound,
-            format!("log Z is at least {bound:.3} nats, by mean-field bounds and states seen"),
+            format!("mean-field bounds and the states seen prove that log Z is at least {bound:.3} nats"),
         ),
         at_most(
             "flat",
             flat.value - total.value,
             ERRORS * flat.std_err.hypot(total.std_err),
-            format!(
-                "annealing from a base without fields finds {:.3} nats with an error of {:.3}",
-                flat.value, flat.std_err
-            ),
+            format!("annealing from a flat distribution gives {:.3} ± {:.3} nats", flat.value, flat.std_err),
         ),
         Evidence {
             holds: ess >= CHAINS || rest < REST,
-            ..at_least("flat_ess", ess, CHAINS, format!("its effective sample size is {ess:.0}"))
+            ..at_least(
+                "flat_ess",
+                ess,
+                CHAINS,
+                format!("its effective sample size is {ess:.0} (at least {CHAINS} wanted)"),
+            )
         },
-        at_most("weights", weights, MISSED, format!("modes found from the weights leave out {weights:.2} nats")),
-        at_most("sampling", sampling, MISSED, format!("modes found by sampling leave out {sampling:.2} nats")),
-        at_most("single", single, SINGLE, format!("{:.0} % of the mass rests on one estimate", 100.0 * single)),
-        at_most("agreement", differ, DIFFER, format!("estimates of the same part differ by {differ:.2} nats")),
+        at_most(
+            "weights",
+            weights,
+            MISSED,
+            format!(
+                "with only the modes found from the weights, log Z would be {weights:.2} nats lower (limit {MISSED})"
+            ),
+        ),
+        at_most(
+            "sampling",
+            sampling,
+            MISSED,
+            format!("with only the modes found by sampling, log Z would be {sampling:.2} nats lower (limit {MISSED})"),
+        ),
+        at_most(
+            "single",
+            single,
+            SINGLE,
+            format!("{:.0} % of Z relies on a single estimate (limit {:.0} %)", 100.0 * single, 100.0 * SINGLE),
+        ),
+        at_most(
+            "agreement",
+            differ,
+            DIFFER,
+            format!("estimates of the same part of Z differ by {differ:.2} nats (limit {DIFFER})"),
+        ),
         at_most(
             "new_modes",
             new,
             NEW,
-            format!("{:.0} % of the last search ended in modes not seen before", 100.0 * new),
+            format!(
+                "{:.0} % of the last searches ended in modes not seen before (limit {:.0} %)",
+                100.0 * new,
+                100.0 * NEW
+            ),
         ),
     ];
     let failed = |name: &str| evidence.iter().any(|e| e.name == name && !e.holds);
@@ -107,8 +140,7 @@ pub fn explain(verdict: Verdict, evidence: &[Evidence], with_data: bool) -> (Str
     if verdict == Verdict::Certain {
         return (String::new(), Vec::new());
     }
-    let failed: Vec<String> =
-        evidence.iter().filter(|e| !e.holds).map(|e| format!("{} (limit {:.3})", e.words, e.limit)).collect();
+    let failed: Vec<&str> = evidence.iter().filter(|e| !e.holds).map(|e| e.words.as_str()).collect();
     let mut advice = Vec::new();
     if !with_data {
         advice.push(Advice::GiveData);

@@ -272,7 +272,7 @@ impl<'a, T: Real> Survey<'a, T> {
         let modes = if n == 1 { "1 stable mode holds".to_string() } else { format!("{n} stable modes hold") };
         let rest = 100.0 * total.share(&total.rest);
         format!(
-            "{modes} {:.1} % of the mass, {} other modes and what lies between them {rest:.1} %; {} rounds of {} chains, {} temperatures in the last",
+            "{modes} {:.1} % of Z, {} other modes and what lies between them {rest:.1} %; rounds: {}, chains: {}, temperatures in the last round: {}",
             100.0 - rest,
             self.modes.all.len().saturating_sub(n),
             self.whole.len(),
