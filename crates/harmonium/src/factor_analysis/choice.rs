@@ -13,8 +13,6 @@ const FOLDS: usize = 5;
 const WORK: f64 = 3e9;
 /// The fits that are compared need not be close to their maximum.
 const EFFORT: Effort = Effort { tolerance: 1e-4, iterations: 200 };
-/// Nats per column that count as equal: more factors cost little then, and the fits that are compared have fewer rows.
-const EQUAL: f64 = 0.005;
 
 /// Factors at most: with as many as columns less one nothing is left to explain, and rows span one dimension less than their
 /// number; half of those leave rows to learn the noise from.
@@ -24,7 +22,7 @@ pub fn most_factors(columns: usize, rows: f64) -> usize {
 }
 
 /// The number of factors with the largest likelihood of held-out rows, or if there are none of parts of the rows that are left out
-/// in turn; then the largest of the numbers that are equally good.
+/// in turn.
 pub fn default_factors<T: Real>(layer: &LoweredLayer<T>, data: &Dataset<T>, held_out: Option<&Dataset<T>>) -> usize {
     let complete = held_out.filter(|rows| rows.known().is_none() && !rows.is_empty());
     let parts = Sums::of(layer, data, if complete.is_some() { 1 } else { FOLDS.min(data.len().max(1)) });
@@ -43,10 +41,8 @@ pub fn default_factors<T: Real>(layer: &LoweredLayer<T>, data: &Dataset<T>, held
     }
     let cost = 12.0 * (layer.columns() as f64).powi(3) * EFFORT.iterations as f64;
     folds.truncate((WORK / cost).max(1.0) as usize);
-    let tried: Vec<(usize, f64)> = numbers(most).into_iter().map(|k| (k, left_out(&mut folds, k))).collect();
-    let best = tried.iter().map(|t| t.1).fold(f64::NEG_INFINITY, f64::max);
-    let least = if complete.is_some() { best } else { best - EQUAL * layer.columns() as f64 };
-    tried.iter().rev().find(|t| t.1 >= least).map_or(1, |t| t.0)
+    let tried = numbers(most).into_iter().map(|k| (k, left_out(&mut folds, k)));
+    tried.fold((1, f64::NEG_INFINITY), |a, b| if b.1 > a.1 { b } else { a }).0
 }
 
 /// All numbers up to 12, then 16, 24, 32, 48, … and the most.
