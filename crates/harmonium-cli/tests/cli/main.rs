@@ -19,6 +19,3 @@ mod shell;
 mod train;
 mod train_bad_input;
 mod unknown_cells;
-mod shim;
-mod tmp_laws;
-mod tmp_laws2;
