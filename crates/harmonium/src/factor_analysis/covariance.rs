@@ -39,7 +39,7 @@ impl Covariance {
     /// Ψ^−½ C Ψ^−½.
     pub(super) fn scaled(&self, noise: &Array1<f64>) -> Array2<f64> {
         let shrink = noise.mapv(|x| x.sqrt().recip());
-        &self.covariance * &shrink.view().insert_axis(Axis(0)) * &shrink.view().insert_axis(Axis(1))
+        &self.covariance * &shrink.view().insert_axis(Axis(0)) * shrink.view().insert_axis(Axis(1))
     }
 }
 
