@@ -22,14 +22,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// States per block at most, and bytes of the table of inputs at most, which should stay in the second-level cache.
 const BLOCK_STATES: usize = 256;
 const TABLE_BYTES: usize = 512 << 10;
+/// The same against a Gaussian layer, where a block costs some microseconds and a state some nanoseconds.
+const QUADRATIC_STATES: usize = 2048;
 /// Shards of the sum; each holds one number and reports progress once.
 const SUM_SHARDS: u64 = 1024;
 /// Shards of the statistics; each holds a whole set of them.
 const STATS_SHARDS: u64 = 16;
 
-/// Terms from which on an enumeration runs in parallel: about 50 µs. A state costs some terms however few columns there are.
+/// Terms from which on an enumeration runs in parallel: about 50 µs; and those that a state against a Gaussian layer counts as.
 const LARGE: f64 = 1e5;
-const LEAST_TERMS_PER_STATE: f64 = 8.0;
+const TERMS_PER_STATE: f64 = 8.0;
 
 /// Which layer was enumerated, and the log mass of every shard.
 pub(super) struct Enumeration {
@@ -198,8 +200,12 @@ impl<'a> Walk<'a> {
     /// Needs a finite layer with at most 2^MOST_STATES_LOG2 states.
     fn new(pass: Pass<'a, f64>) -> Walk<'a> {
         let (q, sites) = (pass.from.unit().n_states().unwrap_or(1), pass.from.sites());
+        let is_quadratic = Quadratic::applies(pass);
         let row_bytes = 8 * pass.to.columns();
-        let fits = |n: usize| n <= BLOCK_STATES && n * row_bytes <= TABLE_BYTES;
+        let fits = |n: usize| match is_quadratic {
+            true => n <= QUADRATIC_STATES,
+            false => n <= BLOCK_STATES && n * row_bytes <= TABLE_BYTES,
+        };
         let low_sites = (1..=sites).take_while(|&l| fits(q.saturating_pow(l as u32))).last().unwrap_or(0);
         let n_low = q.pow(low_sites as u32);
         let mut low = Array2::zeros((n_low, low_sites * pass.from.unit().width()));
@@ -207,9 +213,11 @@ impl<'a> Walk<'a> {
             write_state(pass, k as u64, row.as_slice_mut().unwrap_or_default());
         }
         let low_weight = low.rows().into_iter().map(|x| log_weight(pass, 0, &x.to_vec())).collect();
-        let low_input = low.dot(&pass.weights.slice(s![..low.ncols(), ..])).as_standard_layout().into_owned();
+        let quadratic = is_quadratic.then(|| Quadratic::new(pass, &low));
+        // The quadratic form has no use for inputs.
+        let tabulated = if is_quadratic { low.slice(s![..0, ..]) } else { low.view() };
+        let low_input = tabulated.dot(&pass.weights.slice(s![..low.ncols(), ..])).as_standard_layout().into_owned();
         let factors = Factors::new(pass.to.unit(), pass.to.eta(), &low_input);
-        let quadratic = Quadratic::new(pass, &low);
         let blocks = (q as u64).pow((sites - low_sites) as u32);
         Walk { pass, low, low_weight, low_input, factors, quadratic, blocks }
     }
@@ -228,7 +236,8 @@ impl<'a> Walk<'a> {
 
     /// Whether it is worth waking other threads.
     fn is_large(&self) -> bool {
-        self.blocks as f64 * self.low.nrows() as f64 * LEAST_TERMS_PER_STATE.max(self.low_input.ncols() as f64) > LARGE
+        let terms = if self.quadratic.is_some() { TERMS_PER_STATE } else { self.pass.to.columns() as f64 };
+        self.blocks as f64 * self.low.nrows() as f64 * terms > LARGE
     }
 
     /// Columns of the sites that block `block` fixes.

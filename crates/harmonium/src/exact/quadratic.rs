@@ -36,13 +36,14 @@ fn parameters(pass: Pass<f64>) -> (Array1<f64>, Array1<f64>) {
 }
 
 impl Quadratic {
-    /// None if the other layer is not Gaussian, or if statistics of this one are more than its columns. `low` has one row of
-    /// columns for every combination of the first sites.
-    pub fn new(pass: Pass<f64>, low: &Array2<f64>) -> Option<Quadratic> {
+    /// Whether the other layer is Gaussian, and this one finite with its columns as its statistics.
+    pub fn applies(pass: Pass<f64>) -> bool {
+        pass.to.unit().quadratic() && pass.from.unit().n_stats() == 1 && pass.from.unit().n_states().is_some()
+    }
+
+    /// `low` has one row of columns for every combination of the first sites.
+    pub fn new(pass: Pass<f64>, low: &Array2<f64>) -> Quadratic {
         let unit = pass.from.unit();
-        if !pass.to.unit().quadratic() || unit.n_stats() != 1 {
-            return None;
-        }
         let (variance, theta) = parameters(pass);
         let scaled = &pass.weights * &variance.view().insert_axis(Axis(0));
         let (form, field) = (scaled.dot(&pass.weights.t()), scaled.dot(&theta));
@@ -56,13 +57,13 @@ impl Quadratic {
             unit.state(k, &mut x);
             x
         };
-        Some(Quadratic {
+        Quadratic {
             cross: form.slice(s![..n, n..]).to_owned(),
             high: form.slice(s![n.., n..]).to_owned(),
             high_field: field.slice(s![n..]).to_owned(),
             low: low.collect(),
-            site_states: (0..unit.n_states()?).map(state).collect(),
-        })
+            site_states: (0..unit.n_states().unwrap_or(1)).map(state).collect(),
+        }
     }
 
     /// Adds Γ of every state of a block, whose last sites have the columns `high`. `table` is overwritten.
@@ -143,7 +144,7 @@ impl Sums {
         let squares = &theta * &theta * weight + &theta * &input * 2.0 + &square;
         other.row_mut(1).assign(&(&variance * weight + &variance * &variance * &squares));
         let outer = mean.view().insert_axis(Axis(1)).dot(&theta.view().insert_axis(Axis(0)));
-        let cross = (outer + product) * &variance.view().insert_axis(Axis(0));
+        let cross = (outer + product) * variance.view().insert_axis(Axis(0));
         Stats { visible: mean.insert_axis(Axis(0)), hidden: other, cross, weight }
     }
 }

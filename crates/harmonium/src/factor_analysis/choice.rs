@@ -13,8 +13,6 @@ const FOLDS: usize = 5;
 const WORK: f64 = 3e9;
 /// The fits that are compared need not be close to their maximum.
 const EFFORT: Effort = Effort { tolerance: 1e-4, iterations: 200 };
-/// Nats per column that count as equal: more factors cost little then, and the fits that are compared have fewer rows.
-const EQUAL: f64 = 0.005;
 
 /// Factors at most: with as many as columns less one nothing is left to explain, and rows span one dimension less than their
 /// number; half of those leave rows to learn the noise from.
@@ -23,31 +21,36 @@ pub fn most_factors(columns: usize, rows: f64) -> usize {
     (columns - 1).min(rows).max(1)
 }
 
-/// The number of factors with the largest likelihood of left-out rows, of about ten between 1 and the most possible; the largest
-/// of those that are equally good.
-pub fn default_factors<T: Real>(layer: &LoweredLayer<T>, data: &Dataset<T>) -> usize {
-    let parts = Sums::of(layer, data, FOLDS.min(data.len().max(1)));
-    let Some(total) = Sums::total(parts.iter()) else { return 1 };
-    let most = most_factors(layer.columns(), total.weight() * (1.0 - 1.0 / parts.len() as f64));
-    let mut folds = folds(&parts);
+/// The number of factors with the largest likelihood of held-out rows, or if there are none of parts of the rows that are left out
+/// in turn.
+pub fn default_factors<T: Real>(layer: &LoweredLayer<T>, data: &Dataset<T>, held_out: Option<&Dataset<T>>) -> usize {
+    let complete = held_out.filter(|rows| rows.known().is_none() && !rows.is_empty());
+    let parts = Sums::of(layer, data, if complete.is_some() { 1 } else { FOLDS.min(data.len().max(1)) });
+    let mut folds = match complete {
+        Some(rows) => vec![Fold {
+            rest: parts[0].covariance(),
+            part: Sums::of(layer, rows, 1)[0].plain_covariance(),
+            noise: None,
+        }],
+        None => folds(&parts),
+    };
+    let rows = folds.iter().map(|f| f.rest.weight).fold(f64::INFINITY, f64::min);
+    let most = most_factors(layer.columns(), rows);
     if folds.is_empty() || most == 1 {
         return 1;
     }
-    let cost = (layer.columns() as f64).powi(3);
-    let affordable = (WORK / cost / EFFORT.iterations as f64 / 12.0).clamp(1.0, folds.len() as f64) as usize;
-    folds.truncate(affordable);
-    let tried: Vec<(usize, f64)> = numbers(most).into_iter().map(|k| (k, left_out(&mut folds, k))).collect();
-    let best = tried.iter().map(|t| t.1).fold(f64::NEG_INFINITY, f64::max);
-    let least = best - EQUAL * layer.columns() as f64;
-    tried.iter().rev().find(|t| t.1 >= least).map_or(1, |t| t.0)
+    let cost = 12.0 * (layer.columns() as f64).powi(3) * EFFORT.iterations as f64;
+    folds.truncate((WORK / cost).max(1.0) as usize);
+    let tried = numbers(most).into_iter().map(|k| (k, left_out(&mut folds, k)));
+    tried.fold((1, f64::NEG_INFINITY), |a, b| if b.1 > a.1 { b } else { a }).0
 }
 
-/// 1, 2, 3, 4, 6, 8, 12, 16, 24, … up to the most.
+/// All numbers up to 12, then 16, 24, 32, 48, … and the most.
 fn numbers(most: usize) -> Vec<usize> {
-    let powers = (0..usize::BITS - 2).flat_map(|p| [1 << p, 3 << p]);
-    let mut numbers: Vec<usize> = powers.take_while(|k| *k < 2 * most).filter(|k| *k < most).chain([most]).collect();
+    let powers = (3..usize::BITS - 2).flat_map(|p| [2 << p, 3 << p]);
+    let mut numbers: Vec<usize> = (1..=12).chain(powers.take_while(|k| *k < 2 * most)).filter(|k| *k < most).collect();
+    numbers.push(most);
     numbers.sort_unstable();
-    numbers.dedup();
     numbers
 }
 
@@ -87,7 +90,7 @@ mod tests {
     fn few_numbers_of_factors_are_tried() {
         assert_eq!(numbers(1), [1]);
         assert_eq!(numbers(3), [1, 2, 3]);
-        assert_eq!(numbers(29), [1, 2, 3, 4, 6, 8, 12, 16, 24, 29]);
+        assert_eq!(numbers(29), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 24, 29]);
         let most = [(30, 455.0), (30, 20.0), (1, 5.0), (4, 1.0)].map(|(columns, rows)| most_factors(columns, rows));
         assert_eq!(most, [29, 9, 1, 1]);
     }

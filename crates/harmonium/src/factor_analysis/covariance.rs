@@ -39,7 +39,7 @@ impl Covariance {
     /// Ψ^−½ C Ψ^−½.
     pub(super) fn scaled(&self, noise: &Array1<f64>) -> Array2<f64> {
         let shrink = noise.mapv(|x| x.sqrt().recip());
-        &self.covariance * &shrink.view().insert_axis(Axis(0)) * &shrink.view().insert_axis(Axis(1))
+        &self.covariance * &shrink.view().insert_axis(Axis(0)) * shrink.view().insert_axis(Axis(1))
     }
 }
 
@@ -85,11 +85,7 @@ impl Sums {
     pub fn plain_covariance(&self) -> Covariance {
         let shift = &self.first / self.weight;
         let outer = shift.view().insert_axis(Axis(1)).dot(&shift.view().insert_axis(Axis(0)));
-        Covariance {
-            mean: &self.origin + &shift,
-            covariance: &self.second / self.weight - outer,
-            weight: self.weight,
-        }
+        Covariance { mean: &self.origin + &shift, covariance: &self.second / self.weight - outer, weight: self.weight }
     }
 
     /// Constant columns have the variance 1.

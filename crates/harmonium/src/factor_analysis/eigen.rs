@@ -112,7 +112,8 @@ mod tests {
     #[test]
     fn eigenvectors_satisfy_their_equation() {
         for (n, rank) in [(1, 1), (2, 2), (3, 1), (7, 7), (20, 4), (60, 60)] {
-            let half = Array2::from_shape_fn((n, rank), |(i, j)| normal::<f64>(Key::root(3).uniforms(i as u64, j as u32)));
+            let half =
+                Array2::from_shape_fn((n, rank), |(i, j)| normal::<f64>(Key::root(3).uniforms(i as u64, j as u32)));
             for matrix in [half.dot(&half.t()), Array2::eye(n), Array2::zeros((n, n)), Array2::ones((n, n))] {
                 let (values, vectors) = eigen(&matrix);
                 let size = values.iter().fold(1.0, |a: f64, b| a.max(b.abs()));

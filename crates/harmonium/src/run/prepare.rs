@@ -156,15 +156,16 @@ fn complete_start(
     };
     let wanted = lookup(asked, "model.start").map(|_| model.start);
     if wanted == Some(Start::Factors) && !possible {
-        let problem = "factors need continuous visible units, Gaussian or two-valued hidden units, no missing cells, and not \
+        let problem =
+            "factors need continuous visible units, Gaussian or two-valued hidden units, no missing cells, and not \
                        too many columns"
-            .into();
+                .into();
         return Err(Error::Config { key: "model.start", problem });
     }
     model.start = wanted.unwrap_or(if possible && is_best { Start::Factors } else { Start::Independent });
     if model.start == Start::Factors && unit.quadratic() && lookup(asked, "model.n_hidden").is_none() {
         let encoder = Encoder::new(visible, columns)?;
-        model.n_hidden = default_factors(encoder.visible(), &input.train);
+        model.n_hidden = default_factors(encoder.visible(), &input.train, input.valid.as_ref());
     }
     Ok(())
 }

@@ -4,8 +4,8 @@
 //! μ + Λ_j δ(s − U/2), and the biases give s the probability π_s of the nearest level under z ∼ N(0, 1). A ladder leaves the part v
 //! of the variance of z, which the noise of the columns takes over.
 
-use super::init::{FIRST_VARIANCE, FIRST_WEIGHTS};
 use super::adopted_model;
+use super::init::{FIRST_VARIANCE, FIRST_WEIGHTS};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::factor_analysis::{Covariance, FactorAnalysis};
@@ -34,7 +34,10 @@ impl Ladder {
     fn new(units: usize) -> Ladder {
         let steps = (1..=200).map(|k| 0.01 * f64::from(k));
         let all = steps.map(|step| Ladder::with_step(units, step));
-        all.fold(Ladder { step: 0.0, left: f64::INFINITY, levels: Vec::new() }, |a, b| if b.left < a.left { b } else { a })
+        all.fold(
+            Ladder { step: 0.0, left: f64::INFINITY, levels: Vec::new() },
+            |a, b| if b.left < a.left { b } else { a },
+        )
     }
 
     fn with_step(units: usize, step: f64) -> Ladder {

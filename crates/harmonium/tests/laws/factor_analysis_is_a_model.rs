@@ -67,15 +67,17 @@ fn the_model_has_the_density_of_the_factor_analysis_in_every_chart() {
         let found = FactorAnalysis::fit(&covariance(&rows), factors, Effort::FULL);
         let loadings = found.loadings();
         let sigma = loadings.dot(&loadings.t()) + Array2::from_diag(&found.noise);
-        let want: Vec<f64> =
-            rows.rows().into_iter().map(|x| log_normal(&x.to_owned(), &found.mean, &sigma)).collect();
+        let want: Vec<f64> = rows.rows().into_iter().map(|x| log_normal(&x.to_owned(), &found.mean, &sigma)).collect();
         for visible in ["cho", "krizhevsky", "goodfellow"] {
             for hidden in ["cho", "krizhevsky"] {
                 let rbm: Rbm<f64> = gaussian_model(&gaussian(visible), &gaussian(hidden), n_hidden, &found).unwrap();
                 for rbm in [rbm.clone(), rbm.folded()] {
                     let log_p = Exact::new(&rbm).unwrap().log_likelihood(rows.view()).unwrap();
                     for (found, want) in log_p.iter().zip(&want) {
-                        assert!((found - want).abs() < 1e-8 * want.abs().max(1.0), "{visible} {hidden}: {found} {want}");
+                        assert!(
+                            (found - want).abs() < 1e-8 * want.abs().max(1.0),
+                            "{visible} {hidden}: {found} {want}"
+                        );
                     }
                 }
             }
@@ -109,8 +111,14 @@ fn the_fit_climbs_to_the_maximum_of_the_likelihood() {
         let size = (0..columns).filter(is_free).map(|i| gradient.visible[[1, i]].abs()).fold(0.0, f64::max);
         assert!(size < 2e-2, "log variances: {size}");
         if factors == columns {
-            let full: f64 = rows.rows().into_iter().map(|x| log_normal(&x.to_owned(), &data.mean, &data.covariance)).sum();
-            assert!(full / 200.0 - found.log_likelihood(&data) < 1e-4, "{} {}", full / 200.0, found.log_likelihood(&data));
+            let full: f64 =
+                rows.rows().into_iter().map(|x| log_normal(&x.to_owned(), &data.mean, &data.covariance)).sum();
+            assert!(
+                full / 200.0 - found.log_likelihood(&data) < 1e-4,
+                "{} {}",
+                full / 200.0,
+                found.log_likelihood(&data)
+            );
         }
     }
 }
@@ -144,7 +152,7 @@ fn degenerate_tables_are_analysed_without_harm() {
     }
     let (plain, mut data) = dataset(&table);
     let side = plain.lower().visible().clone();
-    assert!((1..8).contains(&default_factors(&side, &data)));
+    assert!((1..8).contains(&default_factors(&side, &data, None)));
     let counts: Vec<f64> = (0..12).map(|r| f64::from(r % 3)).collect();
     data.set_weights(&counts).unwrap();
     let repeated: Vec<usize> = (0..12).flat_map(|r| vec![r; r % 3]).collect();
@@ -158,7 +166,7 @@ fn the_number_of_factors_is_found() {
     for (factors, seed) in [(1, 21), (3, 22), (6, 23)] {
         let table = rows(400, 12, factors, 0.6, seed);
         let (plain, data) = dataset(&table);
-        let found = default_factors(plain.lower().visible(), &data);
+        let found = default_factors(plain.lower().visible(), &data, None);
         assert!((factors..=2 * factors).contains(&found), "{factors}: {found}");
     }
 }

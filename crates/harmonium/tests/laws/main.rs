@@ -12,6 +12,7 @@ mod errata;
 mod estimates_of_log_z_are_honest;
 mod exact_methods_are_exact;
 mod factor_analysis_is_a_model;
+mod gaussian_layers_are_summed_in_closed_form;
 mod gibbs_sampling_leaves_the_model_invariant;
 mod gradients_are_derivatives;
 mod hard_models_have_the_stated_log_z;
