@@ -1,20 +1,13 @@
-//! log p*(v_B) = log Σ_{v_A, h} exp(−E): exact, or by annealing chains with v_B clamped.
-//!
-//! At inverse temperature 0 the units are independent, and the clamped ones contribute ⟨η₀, T(v_B)⟩; the rest is annealed
-//! importance sampling as for log Z, with some chains per row. The estimate is unbiased before the logarithm and too low after it.
+//! log p*(v_B) = log Σ_{v_A, h} exp(−E): exact, or annealed with some chains per row.
 
-use super::known::KnownPath;
+use super::known::annealed;
 use super::{Conditional, Row};
-use crate::backend::Cpu;
 use crate::error::Result;
 use crate::logz::Estimate;
-use crate::rng::{Key, Purpose};
-use crate::states::{Bits, States};
+use crate::rng::Purpose;
+use crate::states::Bits;
 use crate::threads;
-use ndarray::{ArrayView2, Axis};
-
-/// Rows annealed at once.
-const BLOCK: usize = 256;
+use ndarray::ArrayView2;
 
 /// log p*(v_B) of one row, in nats.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,23 +40,15 @@ impl Conditional {
         for (r, log_z) in some.iter().zip(solved) {
             rows[*r].value = log_z?;
         }
-        let key = self.key.of(Purpose::Forward).step(first);
-        for (block, rest) in rest.chunks(BLOCK).enumerate() {
-            let x = x.select(Axis(0), rest);
-            let found = self.annealed(x.view(), &known.select(rest), key.step(block as u64))?;
-            for (r, Estimate { value, std_err, .. }) in rest.iter().zip(found) {
-                rows[*r] = Score { value, std_err };
-            }
+        let (key, chains) = (self.key.of(Purpose::Missing).step(first), self.settings.chains);
+        let found = threads::map(rest.len() > 1, rest.iter(), |&r| {
+            let unknown = lowered.clamped(&x.row(r).to_vec(), |site| known.get(r, site));
+            annealed(unknown.cast(), chains, key.step(r as u64))
+        });
+        for (r, estimate) in rest.iter().zip(found) {
+            let Estimate { value, std_err, .. } = estimate?;
+            rows[*r] = Score { value, std_err };
         }
         Ok(Scores { rows, exact: some.len() })
-    }
-
-    fn annealed(&mut self, x: ArrayView2<f64>, known: &Bits, key: Key) -> Result<Vec<Estimate>> {
-        let states = States::of(self.narrow.visible(), x.mapv(|x| x as f32).view());
-        let path = match &mut self.path {
-            Some(path) => path,
-            none => none.insert(KnownPath::new(Box::new(Cpu::new(self.narrow.clone())?), self.key)),
-        };
-        Ok(path.log_marginals(&states, known, self.settings.chains, key))
     }
 }

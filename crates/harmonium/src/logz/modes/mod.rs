@@ -17,10 +17,28 @@ mod masses;
 mod search;
 mod survey;
 
+use super::mean_field::{Follow, settle};
 use super::{Limits, LogZ, Problem, Sampler, Setup};
 use crate::error::Result;
+use crate::lowered::LoweredModel;
 use crate::real::Real;
+use crate::rng::Key;
+use basins::{Modes, Source};
+use ndarray::Array2;
 use survey::Survey;
+
+pub(super) use basins::Mode;
+
+/// Modes that the search from the weights finds, and those of the rows, the best bound first.
+pub(super) fn searched<T: Real>(lowered: &LoweredModel<T>, rows: Option<&Array2<T>>, key: Key) -> Vec<Mode<T>> {
+    let mut modes = Modes::new(lowered);
+    modes.add(&settle(lowered, search::from_weights(lowered, key).view(), Follow::FAR), Source::Weights);
+    if let Some(rows) = rows {
+        modes.add(&settle(lowered, rows.view(), Follow::FAR), Source::Data);
+    }
+    modes.all.sort_by(|a, b| b.bound.total_cmp(&a.bound));
+    modes.all
+}
 
 pub(super) fn run(problem: &Problem) -> Result<LogZ> {
     problem.sample(ByModes)
