@@ -155,11 +155,7 @@ fn main() -> Result<()> {
                     continue;
                 }
                 let updates = if set.name == "mushrooms" && setting == "old" && !short { 30_000 } else { 10_000 };
-                let updates = match set.name {
-                    "ww-domain" => 4000,
-                    _ if what == "stop" => 10_000,
-                    _ => updates,
-                };
+                let updates = if what == "stop" { 10_000 } else { updates };
                 let config = config(seed, updates, lr, gibbs_steps);
                 let case = Case { set, setting, seed, config };
                 let line = if what == "stop" { stop(&case, &folder)? } else { live(&case, &folder)? };

@@ -10,7 +10,7 @@
 #[path = "common/small_models.rs"]
 mod small_models;
 
-use harmonium::conditional::{Conditional, ConditionalOptions, Method, Scores};
+use harmonium::conditional::{Conditional, ConditionalOptions, Method, Score, Scores};
 use harmonium::data::{self, ReadOptions};
 use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::rng::Key;
@@ -147,13 +147,14 @@ fn compare(model: &Model, masked: f64, seed: u64) -> Result<Case> {
         .map(|(e, a)| (a.value - e.value, a.std_err))
         .collect();
     let n = estimated.len().max(1) as f64;
+    let annealed: Vec<Score> = annealed.rows.into_iter().filter(|a| a.std_err > 0.0).collect();
     let square = |f: &dyn Fn(&(f64, f64)) -> f64| estimated.iter().map(|e| f(e).powi(2)).sum::<f64>();
     Ok(Case {
         name: model.name.clone(),
         trained: model.trained,
         masked,
         difference: estimated.iter().map(|e| e.0).sum::<f64>() / n,
-        std_err: square(&|e| e.1).sqrt() / n,
+        std_err: Score::error_of_mean(&annealed, &vec![1.0; annealed.len()]),
         within: estimated.iter().filter(|e| e.0.abs() <= 2.0 * e.1 + 1e-4).count(),
         rows: estimated.len(),
         row_error: (square(&|e| e.1) / n).sqrt(),

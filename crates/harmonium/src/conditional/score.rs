@@ -3,19 +3,29 @@
 use super::known::annealed;
 use super::{Conditional, Row};
 use crate::error::Result;
-use crate::logz::Estimate;
 use crate::rng::Purpose;
 use crate::states::Bits;
 use crate::threads;
 use ndarray::ArrayView2;
 
 /// log p*(v_B) of one row, in nats.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
     /// The value.
     pub value: f64,
     /// Its standard error; 0 if exact.
     pub std_err: f64,
+    /// The part of it that does not average out over rows: what was added to the logarithm of a mean, which is too low on average.
+    pub doubt: f64,
+}
+
+impl Score {
+    /// The standard error of a weighted mean of scores; 0 of none.
+    pub fn error_of_mean(scores: &[Score], weights: &[f64]) -> f64 {
+        let sum = |f: &dyn Fn(&Score, f64) -> f64| scores.iter().zip(weights).map(|(s, w)| f(s, *w)).sum::<f64>();
+        let apart = sum(&|s, w| w * w * (s.std_err.powi(2) - s.doubt.powi(2)));
+        (apart + sum(&|s, w| w * s.doubt).powi(2)).max(0.0).sqrt() / weights.iter().sum::<f64>().max(1e-300)
+    }
 }
 
 /// log p*(v_B) of some rows.
@@ -32,7 +42,7 @@ impl Conditional {
     /// likelihood of the known cells.
     pub fn scores(&mut self, x: ArrayView2<f64>, known: &Bits, first: u64) -> Result<Scores> {
         let (some, rest) = self.parted(known);
-        let mut rows = vec![Score { value: 0.0, std_err: 0.0 }; x.nrows()];
+        let mut rows = vec![Score::default(); x.nrows()];
         let lowered = &self.lowered;
         let solved = threads::map(some.len() > 1, some.iter(), |&r| {
             Row { lowered, x: x.row(r).to_vec(), known, number: r }.log_p()
@@ -45,9 +55,8 @@ impl Conditional {
             let unknown = lowered.clamped(&x.row(r).to_vec(), |site| known.get(r, site));
             annealed(unknown.cast(), chains, key.step(r as u64))
         });
-        for (r, estimate) in rest.iter().zip(found) {
-            let Estimate { value, std_err, .. } = estimate?;
-            rows[*r] = Score { value, std_err };
+        for (r, score) in rest.iter().zip(found) {
+            rows[*r] = score?;
         }
         Ok(Scores { rows, exact: some.len() })
     }

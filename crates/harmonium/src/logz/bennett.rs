@@ -21,7 +21,11 @@ pub fn bennett(forward: &[f64], backward: &[f64]) -> Estimate {
         let (mut difference, mut slope) = (0.0, 0.0);
         up(value).for_each(|f| (difference, slope) = (difference + f, slope + f * (1.0 - f)));
         down(value).for_each(|f| (difference, slope) = (difference - f, slope + f * (1.0 - f)));
-        if difference > 0.0 { low = value } else { high = value }
+        if difference > 0.0 {
+            low = value
+        } else {
+            high = value
+        }
         let (next, last) = (value + difference / slope, value);
         value = if next > low && next < high { next } else { 0.5 * (low + high) };
         if (value - last).abs() <= 1e-13 * (1.0 + value.abs()) {

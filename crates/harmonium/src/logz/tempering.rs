@@ -19,8 +19,9 @@ use ndarray::Array2;
 
 /// Ladders at least: half of them start at annealed chains, half at modes.
 const LADDERS: usize = 16;
-/// Rounds at least: a single one cannot show that it was enough.
-const ROUNDS: u64 = 2;
+/// Rounds at least and at most: a single one cannot show that it was enough, and ladders that disagree after five doublings of the
+/// sweeps do not mix.
+const ROUNDS: std::ops::RangeInclusive<u64> = 2..=6;
 /// Standard errors from which on a difference is significant, and nats from which on a significant one is a disagreement.
 const ERRORS: f64 = 3.0;
 const NATS: f64 = 1.0;
@@ -56,7 +57,8 @@ impl Sampler for Tempering {
             let evidence = evidence(&sum, before.as_ref(), bound, limits.tolerance);
             let holds = evidence.iter().all(|e| e.holds);
             (limits.on_round)(sum.all.0, sum.all.1);
-            if round + 1 >= ROUNDS && holds || limits.is_over(3.0 * spent) {
+            let enough = holds && round + 1 >= *ROUNDS.start();
+            if enough || round + 1 == *ROUNDS.end() || limits.is_over(3.0 * spent) {
                 let how = format!(
                     "{} ladders of {} temperatures, {} sweeps, at least {:.0} % of the swaps accepted; half of the ladders \
                      started in {} modes",
@@ -190,7 +192,9 @@ fn conclude(sum: &Sum, evidence: Vec<Evidence>) -> LogZ {
     };
     let mut why: Vec<String> = evidence.iter().filter(|e| !e.holds).map(|e| e.words.clone()).collect();
     if why.is_empty() {
-        why.push("ladders agree wherever they started; modes that neither they nor the search reached are not seen".into());
+        why.push(
+            "ladders agree wherever they started; modes that neither they nor the search reached are not seen".into(),
+        );
     }
     LogZ {
         verdict,

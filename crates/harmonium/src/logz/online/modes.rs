@@ -23,7 +23,7 @@ pub(super) const PATHS: usize = 12;
 const ANNEALING: f64 = 2.0 * 2.5 * PATHS as f64;
 /// How far states are followed, and the steps that it usually takes.
 const FOLLOW: Follow = Follow { steps: 30, arrived: 1e-3 };
-const USUAL_STEPS: f64 = 8.0;
+const USUAL_STEPS: f64 = 10.0;
 /// Two fixed points are the same if no mean differs by more.
 const SAME: f64 = 0.25;
 /// Modes whose mean-field bound is that far below the best, in nats, are left to the rest. Bounds of broad modes are up to 30
