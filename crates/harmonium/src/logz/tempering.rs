@@ -38,10 +38,9 @@ pub(super) fn run(problem: &Problem) -> Result<LogZ> {
 struct Tempering;
 
 impl Sampler for Tempering {
-    fn run<T: Real>(self, setup: Setup<T>, limits: Limits) -> Result<LogZ> {
+    fn run<T: Real>(self, mut setup: Setup<T>, limits: Limits) -> Result<LogZ> {
         let (lowered, key) = (setup.backend.lowered().clone(), setup.key);
-        let rows = setup.data.as_ref().map(|rows| rows.columns(lowered.visible().unit(), 0, rows.rows()));
-        let modes = searched(&lowered, rows.as_ref(), key.of(Purpose::Far));
+        let modes = searched(&mut setup);
         let mut annealer = Annealer::new(setup);
         let mut effort = limits.first_effort(annealer.length());
         effort.ladders = effort.ladders.max(LADDERS);
