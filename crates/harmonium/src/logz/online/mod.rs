@@ -26,7 +26,7 @@ use crate::averages::{mean, variance};
 use crate::backend::{Backend, Cpu, Slot, Sweeps};
 use crate::error::{Error, Result};
 use crate::lowered::{LoweredLayer, LoweredModel};
-use crate::math::log_sum_exp;
+use crate::math::{log_sum_exp, softplus};
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
@@ -39,7 +39,7 @@ const CHAINS: usize = 8;
 const ALL: usize = ISLANDS * CHAINS;
 const SLOT: Slot = 0;
 /// Fraction of a run's work that may be spent.
-const PART: f64 = 0.10;
+const PART: f64 = 0.08;
 /// Cost of a step along a line, in products of a row with the weights: three for each chain, and the passes that change the
 /// model.
 const STEP_ROWS: f64 = (3 * ALL + 700) as f64;
@@ -251,7 +251,7 @@ impl<T: Real> LogZTracker<T> {
         let counted = if (0.0..1.0).contains(&part) { (part / (WORTH * (1.0 - part))).sqrt() } else { 0.0 };
         let of_rest = if inside < 1.0 { (1.0 - inside) * own.std_err.hypot(counted) } else { 0.0 };
         let of_listed = if inside > 0.0 { inside * listed_err } else { 0.0 };
-        let std_err = of_listed.hypot(of_rest).hypot(DIFFERENCE * doubt);
+        let std_err = of_listed.hypot(of_rest).hypot(DIFFERENCE * doubt).hypot(softplus(found.left_out - value));
         (Estimate { value, std_err, ess: own.ess }, inside)
     }
 
