@@ -33,10 +33,13 @@ pub(super) fn annealed(unknown: LoweredModel<f32>, chains: usize, key: Key) -> R
         let key = key.of(Purpose::Forward).step(round);
         path.start(SLOT, chains, key);
         let weights = path.anneal(SLOT, &path.schedule(temperatures as usize), key, |_, _, _| ());
-        if variance(&weights) <= SPREAD || 4.0 * temperatures > TEMPERATURES.1 {
+        let settled = variance(&weights) <= SPREAD;
+        if settled || 4.0 * temperatures > TEMPERATURES.1 {
             let (plain, value) = (log_mean_exp(&weights), unbiased(&weights));
-            let doubt = (value - plain.value).abs();
-            let std_err = plain.std_err.hypot(doubt).hypot(UNSEEN / chains as f64);
+            let added = (value - plain.value).abs();
+            let std_err = plain.std_err.hypot(added).hypot(UNSEEN / chains as f64);
+            // Chains that do not mix miss mass in every row, and their errors do not average out.
+            let doubt = if settled { added } else { std_err };
             return Ok(Score { value: path.log_z0() + value, std_err, doubt });
         }
         temperatures *= 4.0;

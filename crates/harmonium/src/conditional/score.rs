@@ -15,7 +15,8 @@ pub struct Score {
     pub value: f64,
     /// Its standard error; 0 if exact.
     pub std_err: f64,
-    /// The part of it that does not average out over rows: what was added to the logarithm of a mean, which is too low on average.
+    /// The part of it that does not average out over rows: what was added to the logarithm of a mean, which is too low on average;
+    /// all of it where chains do not mix.
     pub doubt: f64,
 }
 
