@@ -7,7 +7,7 @@ use crate::progress::Meter;
 use crate::stream::{Mapped, Stream};
 use anyhow::Result;
 use harmonium::backend::Cpu;
-use harmonium::conditional::{self, Conditional};
+use harmonium::conditional::{self, Conditional, Score};
 use harmonium::data::{Block, RowCounts};
 use harmonium::error::count;
 use harmonium::rng::{Key, Purpose};
@@ -30,30 +30,33 @@ pub struct DataPass {
 }
 
 /// Missing cells, and how they were summed over.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct MissingCells {
     pub cells: u64,
     rows: usize,
     /// Rows whose missing cells were summed over exactly.
     exact: usize,
-    /// Sum of the squared standard errors of the rows.
-    pub squares: f64,
+    /// The sums over them.
+    scores: Vec<Score>,
 }
 
 impl MissingCells {
     /// What was done about them, if there are any.
     pub fn in_words(&self) -> Option<String> {
-        let MissingCells { cells, rows, exact, .. } = *self;
+        let MissingCells { cells, rows, exact, .. } = self;
         let how = if exact == rows {
             "summed out exactly".into()
         } else {
-            format!(
-                "summed out by annealing in {} (slightly low on average), exactly in the others",
-                count((rows - exact) as u64, "row")
-            )
+            format!("summed out by annealing in {}, exactly in the others", count((rows - exact) as u64, "row"))
         };
         let what = "the likelihood is that of the known cells; other measures use draws for the missing ones";
-        (cells > 0).then(|| format!("{cells} in {}, {how}; {what}", count(rows as u64, "row")))
+        (*cells > 0).then(|| format!("{cells} in {}, {how}; {what}", count(*rows as u64, "row")))
+    }
+
+    /// The standard error that summing over them adds to a mean over `rows` rows.
+    pub fn error_of_mean(&self, rows: usize) -> f64 {
+        let part = self.scores.len() as f64 / rows.max(1) as f64;
+        part * Score::error_of_mean(&self.scores, &vec![1.0; self.scores.len()])
     }
 
     /// Puts −log p*(v_B) in the place of the free energies of rows with missing cells.
@@ -71,10 +74,10 @@ impl MissingCells {
             let scores = ask.scores(x.view(), &known.select(some), block.first + some[0] as u64)?;
             for (r, score) in some.iter().zip(&scores.rows) {
                 energies[[*r, 0]] = -score.value;
-                self.squares += score.std_err.powi(2);
                 self.cells += (known.sites() - known.ones(*r)) as u64;
             }
             self.exact += scores.exact;
+            self.scores.extend(scores.rows);
             meter.tell((done * PIECE) as u64, Some(rows.len() as u64));
         }
         self.rows += rows.len();

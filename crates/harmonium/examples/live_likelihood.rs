@@ -11,6 +11,7 @@
 
 use harmonium::data::{self, Binarize, Preprocess, ReadOptions};
 use harmonium::events::{Event, Flow, Observer, Progress, Reason};
+use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::train::initial_model;
 use harmonium::units::{Kind, Options};
 use harmonium::{Dataset, Exact, Rbm, Result, TrainConfig, Trainer};
@@ -154,12 +155,8 @@ fn main() -> Result<()> {
                     continue;
                 }
                 let updates = if set.name == "mushrooms" && setting == "old" && !short { 30_000 } else { 10_000 };
-                let updates = match set.name {
-                    "ww-domain" => 4000,
-                    _ if what == "stop" => 10_000,
-                    _ => updates,
-                };
-                let config = TrainConfig { seed, updates, lr, gibbs_steps, ..TrainConfig::default() };
+                let updates = if what == "stop" { 10_000 } else { updates };
+                let config = config(seed, updates, lr, gibbs_steps);
                 let case = Case { set, setting, seed, config };
                 let line = if what == "stop" { stop(&case, &folder)? } else { live(&case, &folder)? };
                 println!("{line}");
@@ -169,6 +166,26 @@ fn main() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The settings of both kinds of runs, whatever the defaults are.
+fn config(seed: u64, updates: u64, lr: f64, gibbs_steps: u64) -> TrainConfig {
+    TrainConfig {
+        seed,
+        method: "pcd".into(),
+        updates,
+        lr,
+        gibbs_steps,
+        chains: 100,
+        batch_size: 100,
+        schedule: Schedule::Cosine,
+        variance_rate: 0.3,
+        centering: true,
+        offset_rate: 0.01,
+        report_every: 200,
+        optimizer: OptimizerConfig { name: "adam".into(), momentum: 0.9, nesterov: false },
+        ..TrainConfig::default()
+    }
 }
 
 fn failed(error: std::io::Error) -> harmonium::Error {

@@ -7,12 +7,12 @@
 //!
 //! `bar two-layers` never sums out a layer: small models are then sampled like large ones.
 
+#[path = "common/small_models.rs"]
+mod small_models;
+
 use harmonium::logz::{self, LogZOptions, Verdict};
-use harmonium::rng::{Key, normal};
-use harmonium::train::initial_model;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Error, Exact, Layer, Rbm, Result, TrainConfig, Trainer};
-use ndarray::{Array1, Array2};
+use harmonium::{Exact, Result};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The budget of one model: a few seconds.
@@ -41,89 +41,19 @@ impl std::fmt::Display for Row {
     }
 }
 
-/// The random numbers of one model.
-struct Numbers(Key, u64);
-
-impl Numbers {
-    fn uniform(&mut self) -> f64 {
-        self.1 += 1;
-        self.0.uniforms(self.1, 0)[0]
-    }
-    fn normal(&mut self) -> f64 {
-        self.1 += 1;
-        normal(self.0.uniforms(self.1, 0))
-    }
-    fn between(&mut self, low: usize, high: usize) -> usize {
-        low + (self.uniform() * (high - low + 1) as f64) as usize
-    }
-}
-
-/// A model with fields of standard deviation about `strength` and biases of size 1.
-fn random(visible: &Kind, hidden: &Kind, strength: f64, r: &mut Numbers) -> Result<Rbm<f64>> {
-    let most = if hidden.unit::<f64>().n_states().is_some() { 40 } else { 11 };
-    let (n, m) = (r.between(6, most), r.between(4, 11));
-    let mut layer = |kind: &Kind, sites: usize| {
-        let plain = Layer::<f64>::new(kind.clone(), sites);
-        let par = Array2::from_shape_fn(plain.par().dim(), |(f, _)| if f == 0 { r.normal() } else { 0.5 * r.normal() });
-        Layer::from_parts(kind.clone(), par, Array1::zeros(plain.columns()))
-    };
-    let (v, h) = (layer(visible, n)?, layer(hidden, m)?);
-    let size = strength / (n as f64).sqrt();
-    let mut weights = Array2::from_shape_fn((v.columns(), h.columns()), |_| size * r.normal());
-    // Two Gaussian layers are normalisable only if the coupling is weak: the weights are halved until they are.
-    for _ in 0..60 {
-        let rbm = Rbm::from_parts(v.clone(), h.clone(), weights.clone())?;
-        match Exact::new(&rbm) {
-            Err(Error::NotNormalisable(_)) => weights *= 0.5,
-            other => return other.map(|_| rbm),
-        }
-    }
-    Err(Error::NotNormalisable("even with small weights".into()))
-}
-
-/// A model trained on samples of a random one.
-fn trained(visible: &Kind, hidden: &Kind, strength: f64, seed: u64, r: &mut Numbers) -> Result<Rbm<f64>> {
-    let teacher = random(visible, hidden, strength, r)?;
-    let exact = Exact::new(&teacher)?;
-    let (rows, _) = exact.sample(300, Key::root(seed).step(1));
-    let data = Dataset::from_values(teacher.lower().visible(), rows.view())?;
-    let rbm = initial_model(visible, hidden, r.between(4, 11), &data, true, seed)?;
-    let config = TrainConfig {
-        seed,
-        updates: 2000,
-        lr: 0.02,
-        report_every: 100_000,
-        likelihood: false,
-        ..TrainConfig::default()
-    };
-    let mut trainer = Trainer::new(config, rbm, data, None)?;
-    trainer.run(&mut ())?;
-    Ok(trainer.rbm().clone())
-}
-
 fn one(k: usize, method: &str, collapse: bool, pairs: &[(Kind, Kind)]) -> Result<Row> {
-    let (visible, hidden) = &pairs[(k / 2) % pairs.len()];
-    let seed = k as u64;
-    let mut r = Numbers(Key::root(seed).step(77), 0);
-    // From weak to very strong coupling.
-    let strength = 0.1 * 80f64.powf(r.uniform());
-    let is_trained = k % 2 == 1;
-    let rbm = if is_trained {
-        trained(visible, hidden, strength, seed, &mut r)?
-    } else {
-        random(visible, hidden, strength, &mut r)?
-    };
+    let (kinds, trained, strength, rbm) = small_models::model(k, pairs)?;
     let exact = Exact::new(&rbm)?.log_z();
     let clock = std::time::Instant::now();
     let found = logz::log_z(
         &rbm,
         method,
-        LogZOptions { seed, budget: BUDGET, collapse, ..LogZOptions::default() },
+        LogZOptions { seed: k as u64, budget: BUDGET, collapse, ..LogZOptions::default() },
         &|_, _| (),
     )?;
     Ok(Row {
-        kinds: format!("{visible} with {hidden}"),
-        trained: is_trained,
+        kinds,
+        trained,
         strength,
         exact,
         value: found.value,
@@ -160,13 +90,7 @@ fn main() -> Result<()> {
     let count: usize = args.get(1).and_then(|a| a.parse().ok()).unwrap_or(1056);
     let method = args.get(2).map_or("bar", String::as_str);
     let collapse = args.get(3).is_none_or(|a| a != "two-layers");
-    // Kinds that users can choose: the study is about these.
-    let offered = |kind: &Kind| Kind::LIST.iter().any(|k| k.0 == kind.name());
-    let kinds: Vec<Kind> = Kind::examples().into_iter().filter(offered).collect();
-    let pairs: Vec<(Kind, Kind)> = kinds
-        .iter()
-        .flat_map(|v| kinds.iter().filter(|h| !h.visible_only()).map(move |h| (v.clone(), h.clone())))
-        .collect();
+    let pairs = small_models::pairs();
     // Two models at a time; each is too small to keep two threads busy.
     let (next, workers) = (AtomicUsize::new(0), std::thread::available_parallelism().map_or(1, usize::from));
     let worker = || {
@@ -198,9 +122,12 @@ fn main() -> Result<()> {
     rows.sort_by_key(|r| r.0);
     let all: Vec<&Row> = rows.iter().map(|r| &r.1).collect();
     summary("all", &all);
+    for verdict in [Verdict::Certain, Verdict::Likely, Verdict::Imprecise, Verdict::Disagree] {
+        summary(verdict.name(), &all.iter().filter(|r| r.verdict == verdict).copied().collect::<Vec<_>>());
+    }
     summary("random", &all.iter().filter(|r| !r.trained).copied().collect::<Vec<_>>());
     summary("trained", &all.iter().filter(|r| r.trained).copied().collect::<Vec<_>>());
-    for kind in &kinds {
+    for kind in small_models::kinds() {
         let named: Vec<&Row> = all.iter().filter(|r| r.kinds.contains(&kind.to_string())).copied().collect();
         summary(&kind.to_string(), &named);
     }

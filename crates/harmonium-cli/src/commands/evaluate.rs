@@ -249,7 +249,7 @@ impl Likelihood {
         let squares = Mean::mean("spread", each.iter().map(|l| (l - mean.value).powi(2)), &weights);
         let errors = Errors {
             log_z: log_z.std_err,
-            missing: pass.missing.squares.sqrt() / each.len() as f64,
+            missing: pass.missing.error_of_mean(each.len()),
             rows: mean.std_err.unwrap_or(0.0),
         };
         Likelihood { mean: possible(mean.value, finite), errors, spread: squares.value.sqrt(), each }

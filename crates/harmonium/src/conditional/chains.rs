@@ -52,22 +52,10 @@ pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, 
 /// Puts `chains` copies of every row into the slot, clamps the known cells and cools the chains down.
 fn start(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) {
     let states = States::of(this.narrow.visible(), x.mapv(|x| x as f32).view());
-    let rows = put_copies(this.backend.as_mut(), SLOT, &states, known, this.settings.chains);
-    cool_down(this.backend.as_mut(), SLOT, rows, this.settings.burn_in, key);
-}
-
-/// Puts `chains` copies of every row into a slot, one after the other, and clamps the known cells; returns the number of copies.
-pub(super) fn put_copies<T: Real>(
-    backend: &mut dyn Backend<T>,
-    slot: Slot,
-    rows: &States<T>,
-    known: &Bits,
-    chains: usize,
-) -> usize {
-    let copies: Vec<usize> = (0..rows.rows()).flat_map(|r| std::iter::repeat_n(r, chains)).collect();
-    backend.put(slot, rows, Some(&copies));
-    backend.clamp(slot, Some(&known.select(&copies)));
-    copies.len()
+    let copies: Vec<usize> = (0..states.rows()).flat_map(|r| std::iter::repeat_n(r, this.settings.chains)).collect();
+    this.backend.put(SLOT, &states, Some(&copies));
+    this.backend.clamp(SLOT, Some(&known.select(&copies)));
+    cool_down(this.backend.as_mut(), SLOT, copies.len(), this.settings.burn_in, key);
 }
 
 /// Rows with their unknown cells drawn by `sweeps` sweeps in a slot. In the first half of them the chains are cooled down, so

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `exact` | the model of the other cells, solved |
 //! | `chains` | chains with clamped cells |
-//! | `known` | log Σ exp(−E) with clamped cells, by annealing |
+//! | `known` | log Σ exp(−E) over the unknown cells of a row, by annealing |
 //! | `score` | log Σ_{v_A} p*(v_A, v_B) |
 //! | `summary` | means, spreads and intervals of cells, from either of them |
 
@@ -32,7 +32,6 @@ use crate::rng::Key;
 use crate::states::Bits;
 use crate::stats::Stats;
 use crate::threads;
-use known::KnownPath;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 /// How conditional distributions are computed.
@@ -118,8 +117,6 @@ pub struct Conditional {
     lowered: LoweredModel<f64>,
     backend: Box<dyn Backend<f32>>,
     narrow: LoweredModel<f32>,
-    /// Created when it is first needed.
-    path: Option<KnownPath<f32>>,
     settings: ConditionalOptions,
     key: Key,
 }
@@ -130,7 +127,7 @@ impl Conditional {
         settings.check()?;
         let narrow = rbm.cast::<f32>().lower();
         let backend = Box::new(Cpu::new(narrow.clone())?);
-        Ok(Conditional { lowered: rbm.lower(), backend, narrow, path: None, settings, key: Key::root(settings.seed) })
+        Ok(Conditional { lowered: rbm.lower(), backend, narrow, settings, key: Key::root(settings.seed) })
     }
 
     /// Rows to process at once: as many as fit with their chains and draws into a few hundred megabytes.

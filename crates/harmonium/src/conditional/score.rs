@@ -1,28 +1,32 @@
-//! log p*(v_B) = log Σ_{v_A, h} exp(−E): exact, or by annealing chains with v_B clamped.
-//!
-//! At inverse temperature 0 the units are independent, and the clamped ones contribute ⟨η₀, T(v_B)⟩; the rest is annealed
-//! importance sampling as for log Z, with some chains per row. The estimate is unbiased before the logarithm and too low after it.
+//! log p*(v_B) = log Σ_{v_A, h} exp(−E): exact, or annealed with some chains per row.
 
-use super::known::KnownPath;
+use super::known::annealed;
 use super::{Conditional, Row};
-use crate::backend::Cpu;
 use crate::error::Result;
-use crate::logz::Estimate;
-use crate::rng::{Key, Purpose};
-use crate::states::{Bits, States};
+use crate::rng::Purpose;
+use crate::states::Bits;
 use crate::threads;
-use ndarray::{ArrayView2, Axis};
-
-/// Rows annealed at once.
-const BLOCK: usize = 256;
+use ndarray::ArrayView2;
 
 /// log p*(v_B) of one row, in nats.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
     /// The value.
     pub value: f64,
     /// Its standard error; 0 if exact.
     pub std_err: f64,
+    /// The part of it that does not average out over rows: what was added to the logarithm of a mean, which is too low on average;
+    /// all of it where chains do not mix.
+    pub doubt: f64,
+}
+
+impl Score {
+    /// The standard error of a weighted mean of scores; 0 of none.
+    pub fn error_of_mean(scores: &[Score], weights: &[f64]) -> f64 {
+        let sum = |f: &dyn Fn(&Score, f64) -> f64| scores.iter().zip(weights).map(|(s, w)| f(s, *w)).sum::<f64>();
+        let apart = sum(&|s, w| w * w * (s.std_err.powi(2) - s.doubt.powi(2)));
+        (apart + sum(&|s, w| w * s.doubt).powi(2)).max(0.0).sqrt() / weights.iter().sum::<f64>().max(1e-300)
+    }
 }
 
 /// log p*(v_B) of some rows.
@@ -39,7 +43,7 @@ impl Conditional {
     /// likelihood of the known cells.
     pub fn scores(&mut self, x: ArrayView2<f64>, known: &Bits, first: u64) -> Result<Scores> {
         let (some, rest) = self.parted(known);
-        let mut rows = vec![Score { value: 0.0, std_err: 0.0 }; x.nrows()];
+        let mut rows = vec![Score::default(); x.nrows()];
         let lowered = &self.lowered;
         let solved = threads::map(some.len() > 1, some.iter(), |&r| {
             Row { lowered, x: x.row(r).to_vec(), known, number: r }.log_p()
@@ -47,23 +51,14 @@ impl Conditional {
         for (r, log_z) in some.iter().zip(solved) {
             rows[*r].value = log_z?;
         }
-        let key = self.key.of(Purpose::Forward).step(first);
-        for (block, rest) in rest.chunks(BLOCK).enumerate() {
-            let x = x.select(Axis(0), rest);
-            let found = self.annealed(x.view(), &known.select(rest), key.step(block as u64))?;
-            for (r, Estimate { value, std_err, .. }) in rest.iter().zip(found) {
-                rows[*r] = Score { value, std_err };
-            }
+        let (key, chains) = (self.key.of(Purpose::Missing).step(first), self.settings.chains);
+        let found = threads::map(rest.len() > 1, rest.iter(), |&r| {
+            let unknown = lowered.clamped(&x.row(r).to_vec(), |site| known.get(r, site));
+            annealed(unknown.cast(), chains, key.step(r as u64))
+        });
+        for (r, score) in rest.iter().zip(found) {
+            rows[*r] = score?;
         }
         Ok(Scores { rows, exact: some.len() })
-    }
-
-    fn annealed(&mut self, x: ArrayView2<f64>, known: &Bits, key: Key) -> Result<Vec<Estimate>> {
-        let states = States::of(self.narrow.visible(), x.mapv(|x| x as f32).view());
-        let path = match &mut self.path {
-            Some(path) => path,
-            none => none.insert(KnownPath::new(Box::new(Cpu::new(self.narrow.clone())?), self.key)),
-        };
-        Ok(path.log_marginals(&states, known, self.settings.chains, key))
     }
 }

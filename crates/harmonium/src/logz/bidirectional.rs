@@ -52,12 +52,22 @@ pub struct Bidirectional {
 
 /// The proposed swaps of parallel tempering.
 pub struct SwapTrials {
-    /// For each rung but the last: ladder, forward and backward log weight of the step to the next rung.
-    pub works: Vec<Vec<(usize, f64, f64)>>,
+    /// Those of each rung but the last.
+    pub works: Vec<Vec<Trial>>,
     /// log Z at the first rung.
     pub log_z0: f64,
     /// Smallest fraction of accepted swaps between two rungs.
     pub swaps: f64,
+}
+
+/// A proposed swap with the next rung.
+pub struct Trial {
+    pub ladder: usize,
+    /// Whether it was in the second half of the sweeps that count.
+    pub late: bool,
+    /// Log weights of the step up, for the chain below and for the chain above.
+    pub forward: f64,
+    pub backward: f64,
 }
 
 /// A model with its path, and data rows to start ladders from.
@@ -122,16 +132,20 @@ impl<'a, T: Real> Annealer<'a, T> {
         }
     }
 
-    /// Runs parallel tempering; the first quarter of the sweeps is not counted.
-    pub fn swap_trials(&mut self, effort: &Effort, round: u64) -> SwapTrials {
+    /// Runs parallel tempering; the first quarter of the sweeps is not counted. The last ladders start with all their rungs at
+    /// the rows of columns `elsewhere`, the others at annealed chains.
+    pub fn swap_trials(&mut self, effort: &Effort, elsewhere: &Array2<T>, round: u64) -> SwapTrials {
         let schedule = self.path.schedule(effort.temperatures);
         let at = self.places(effort);
         let (_, mut starts) = self.up(effort, &schedule, &at, round);
-        self.spread_out(effort, &mut starts, round);
-        let mut works = vec![Vec::new(); at.len() - 1];
+        for start in &mut starts {
+            start.slice_mut(s![effort.ladders - elsewhere.nrows().., ..]).assign(elsewhere);
+        }
+        let mut works: Vec<Vec<Trial>> = (1..at.len()).map(|_| Vec::new()).collect();
         let swaps = self.temper(effort, &schedule, &at, &starts, round, |step, m| {
             if 4 * step >= effort.sweeps {
-                works[m.rung].push((m.ladder, m.forward, m.backward));
+                let late = 8 * step >= 5 * effort.sweeps;
+                works[m.rung].push(Trial { ladder: m.ladder, late, forward: m.forward, backward: m.backward });
             }
         });
         SwapTrials { works, log_z0: self.path.log_z0(), swaps: swaps.least_swaps() }

@@ -60,15 +60,23 @@ pub fn settle<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>, follow:
 fn settle_chunk<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>, follow: Follow) -> FixedPoints<T> {
     let (up, down) = (lowered.up(), lowered.down());
     let (mut visible, mut hidden) = (starts.to_owned(), up.means(starts));
-    let mut steps = 0;
+    let (mut steps, mut moving) = (0, (0..starts.nrows()).collect::<Vec<usize>>());
     for _ in 0..follow.steps {
-        steps += starts.nrows();
-        let next = down.means(hidden.view());
-        let moved = next.iter().zip(&visible).map(|(a, b)| (*a - *b).abs().f64() / (1.0 + a.abs().f64()));
-        let arrived = moved.fold(0.0, f64::max) < follow.arrived;
-        visible = next;
-        hidden = up.means(visible.view());
-        if arrived {
+        steps += moving.len();
+        let next = down.means(hidden.select(Axis(0), &moving).view());
+        let above = up.means(next.view());
+        let mut still = Vec::with_capacity(moving.len());
+        for (k, r) in moving.into_iter().enumerate() {
+            let (to, mut from) = (next.row(k), visible.row_mut(r));
+            let moved = to.iter().zip(&from).map(|(a, b)| (*a - *b).abs().f64() / (1.0 + a.abs().f64()));
+            if moved.fold(0.0, f64::max) >= follow.arrived {
+                still.push(r);
+            }
+            from.assign(&to);
+            hidden.row_mut(r).assign(&above.row(k));
+        }
+        moving = still;
+        if moving.is_empty() {
             break;
         }
     }

@@ -2,7 +2,7 @@
 
 use super::front::{Front, Stage};
 use crate::backend::{Backend, Cpu};
-use crate::conditional::{self, Conditional};
+use crate::conditional::{self, Conditional, Score};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::Result;
@@ -224,9 +224,8 @@ impl<'a> Fitness<'a> {
         }
         let how = Summed { exact, of: which.len(), rows: rows.len() };
         let weights = weights(&rows.select(&which));
-        let squares: f64 = all.iter().zip(&weights).map(|(s, w)| (w * s.std_err).powi(2)).sum();
         let energy = Value::mean("free_energy", all.iter().map(|s| -s.value), &weights);
-        Ok((energy, squares.sqrt() / weights.iter().sum::<f64>(), Some(how)))
+        Ok((energy, Score::error_of_mean(&all, &weights), Some(how)))
     }
 
     /// ⟨F⟩ and its standard error over the rows.

@@ -11,7 +11,7 @@ use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
 use crate::stats::{Stats, Take};
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2};
 
 /// Pilot chains, which determine the base distribution and the speed.
 #[derive(Clone, Copy)]
@@ -194,18 +194,6 @@ impl<'a, T: Real> Path<'a, T> {
     /// log Z of the base.
     pub fn log_z0(&self) -> f64 {
         self.base.log_z
-    }
-
-    /// log Z of the base with some visible sites clamped.
-    pub fn log_z0_given(&self, x: &[T], known: impl Fn(usize) -> bool) -> f64 {
-        let lowered = self.backend.lowered();
-        let (visible, width) = (lowered.visible(), lowered.visible().unit().width());
-        let (clamped, free): (Vec<usize>, Vec<usize>) = (0..visible.columns()).partition(|c| known(c / width));
-        let (eta, mut t) = (&self.base.eta[0], Array2::zeros(self.base.eta[0].dim()));
-        visible.unit().stats(x, t.view_mut());
-        let pair = |c: &usize| eta.column(*c).iter().zip(t.column(*c)).map(|(e, t)| e.f64() * t.f64()).sum::<f64>();
-        let own: f64 = clamped.iter().map(pair).sum();
-        own + log_norm(visible, &eta.select(Axis(1), &free)) + log_norm(lowered.hidden(), &self.base.eta[1])
     }
 
     /// Sets the base; returns the old one.

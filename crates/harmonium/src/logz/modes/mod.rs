@@ -17,10 +17,29 @@ mod masses;
 mod search;
 mod survey;
 
+use super::mean_field::{Follow, settle};
 use super::{Limits, LogZ, Problem, Sampler, Setup};
 use crate::error::Result;
 use crate::real::Real;
-use survey::Survey;
+use crate::rng::Purpose;
+use basins::{Modes, Source};
+use survey::{Survey, deepest_and_others};
+
+pub(super) use basins::Mode;
+
+/// Modes that the search from the weights finds, and those of the deepest rows, the best bound first.
+pub(super) fn searched<T: Real>(setup: &mut Setup<T>) -> Vec<Mode<T>> {
+    let lowered = setup.backend.lowered().clone();
+    let mut modes = Modes::new(&lowered);
+    let starts = search::from_weights(&lowered, setup.key.of(Purpose::Far));
+    modes.add(&settle(&lowered, starts.view(), Follow::FAR), Source::Weights);
+    if let Some(data) = &setup.data {
+        let rows = deepest_and_others(setup.backend.as_mut(), data);
+        modes.add(&settle(&lowered, rows.view(), Follow::FAR), Source::Data);
+    }
+    modes.all.sort_by(|a, b| b.bound.total_cmp(&a.bound));
+    modes.all
+}
 
 pub(super) fn run(problem: &Problem) -> Result<LogZ> {
     problem.sample(ByModes)

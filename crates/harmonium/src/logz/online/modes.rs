@@ -23,7 +23,7 @@ pub(super) const PATHS: usize = 12;
 const ANNEALING: f64 = 2.0 * 2.5 * PATHS as f64;
 /// How far states are followed, and the steps that it usually takes.
 const FOLLOW: Follow = Follow { steps: 30, arrived: 1e-3 };
-const USUAL_STEPS: f64 = 8.0;
+const USUAL_STEPS: f64 = 10.0;
 /// Two fixed points are the same if no mean differs by more.
 const SAME: f64 = 0.25;
 /// Modes whose mean-field bound is that far below the best, in nats, are left to the rest. Bounds of broad modes are up to 30
@@ -48,6 +48,9 @@ pub(super) struct Masses<T> {
     /// States at the ends of the paths, and log of the mass each stands for (−∞ if it left its basin).
     pub ends: States<T>,
     pub weights: Vec<f64>,
+    /// log of the sum of the mean-field bounds of modes that were found, have no place in the list, and hold none of the samples:
+    /// mass that nothing else counts.
+    pub left_out: f64,
     /// Which of the first rows of the starts, those of the tracker, are in one of the basins.
     pub inside: Vec<bool>,
     /// What it cost, in products of a row with the weights.
@@ -78,7 +81,7 @@ pub(super) fn masses<T: Real>(
     key: Key,
 ) -> Result<Masses<T>> {
     let points = settle(lowered, starts);
-    let (modes, first, labels) = listed(lowered, &points, tracked);
+    let Listed { modes, first, labels, left_out } = listed(lowered, &points, tracked);
     let on_sweeps = |_| ();
     let backend = Box::new(Cpu::new(lowered.clone())?);
     let mut path = Path::between(base(lowered, &modes[0]), backend, 2, &on_sweeps);
@@ -112,7 +115,7 @@ pub(super) fn masses<T: Real>(
     let inside = labels.iter().take(tracked).map(Option::is_some).collect();
     let bound = modes.iter().map(|m| m.bound).fold(f64::NEG_INFINITY, f64::max);
     weights.iter_mut().for_each(|w| *w -= (PATHS as f64).ln());
-    Ok(Masses { log_z, bound, ends, weights, inside, work: spent, remembered })
+    Ok(Masses { log_z, bound, ends, weights, left_out, inside, work: spent, remembered })
 }
 
 /// log Σ over modes of the mean of e^w over their paths, with the error of the whole.
@@ -144,13 +147,17 @@ fn work<T>(points: &FixedPoints<T>) -> f64 {
     4.0 * points.steps as f64
 }
 
-/// The modes whose mass is worth estimating, the first row that leads to each, and the mode of every row. Modes that hold
-/// many of the `tracked` samples come first, then those with the best bounds.
-fn listed<T: Real>(
-    lowered: &LoweredModel<T>,
-    points: &FixedPoints<T>,
-    tracked: usize,
-) -> (Vec<Mode<T>>, Vec<usize>, Vec<Option<usize>>) {
+/// The modes whose mass is worth estimating, the first row that leads to each, and the mode of every row; and log Σ e^bound of
+/// those for which there is no place and that hold no sample.
+struct Listed<T> {
+    modes: Vec<Mode<T>>,
+    first: Vec<usize>,
+    labels: Vec<Option<usize>>,
+    left_out: f64,
+}
+
+/// Modes that hold many of the `tracked` samples come first, then those with the best bounds.
+fn listed<T: Real>(lowered: &LoweredModel<T>, points: &FixedPoints<T>, tracked: usize) -> Listed<T> {
     let mut all: Vec<(Mode<T>, usize, usize)> = Vec::new();
     for r in 0..points.hidden.nrows() {
         let one = usize::from(r < tracked);
@@ -168,10 +175,12 @@ fn listed<T: Real>(
     };
     all.retain(|m| score(m) >= best - WINDOW);
     all.sort_by(|a, b| score(b).total_cmp(&score(a)).then(a.1.cmp(&b.1)));
+    let without_samples = all.iter().skip(MOST).filter(|m| m.2 == 0).map(|m| m.0.bound);
+    let left_out = log_sum_exp(without_samples.collect::<Vec<_>>().into_iter());
     all.truncate(MOST);
     let modes: Vec<Mode<T>> = all.iter().map(|m| m.0.clone()).collect();
     let labels = (0..points.hidden.nrows()).map(|r| label(lowered, &modes, points, r)).collect();
-    (modes, all.iter().map(|m| m.1).collect(), labels)
+    Listed { modes, first: all.iter().map(|m| m.1).collect(), labels, left_out }
 }
 
 fn label<T: Real>(lowered: &LoweredModel<T>, modes: &[Mode<T>], points: &FixedPoints<T>, r: usize) -> Option<usize> {
