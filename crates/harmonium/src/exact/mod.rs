@@ -8,7 +8,7 @@ mod cholesky;
 mod enumerate;
 mod factors;
 mod gaussian;
-mod rounding;
+pub(crate) mod rounding;
 
 pub use budget::MOST_STATES_LOG2;
 

@@ -38,7 +38,7 @@ pub(crate) use weights::log_mean_exp;
 use crate::advice::Advice;
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
-use crate::exact::{Exact, Progress, budget};
+use crate::exact::{Exact, Progress, budget, rounding};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::model::Rbm;
 use crate::real::Real;
@@ -235,18 +235,25 @@ pub(crate) struct Problem<'a> {
     bound: Option<f64>,
 }
 
-/// log Z by the method called `name`; `auto` enumerates where that is affordable and sums over modes otherwise.
+/// log Z by the method called `name`; `auto` enumerates where that is affordable and sums over modes otherwise. Whatever the
+/// method, parameters so large that rounding would leave no digits are an error.
 pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: LogZOptions<'a>, progress: Progress<'a>) -> Result<LogZ> {
     settings.check()?;
-    let bound = settings.data.and_then(|rows| bounds::of_rows(&rbm.lower(), rows));
+    let lowered = rbm.lower();
+    rounding::check(&lowered, 0.0)?;
+    let bound = settings.data.and_then(|rows| bounds::of_rows(&lowered, rows));
     let problem = Problem { rbm, settings, progress, bound };
     let chosen = match name {
-        "auto" if budget::LOG_Z.allows(Exact::cost(&rbm.lower())) => "exact",
+        "auto" if budget::LOG_Z.allows(Exact::cost(&lowered)) => "exact",
         "auto" => "modes",
         other => other,
     };
     match METHODS.iter().find(|m| m.name == chosen) {
-        Some(method) => Ok(bounds::respected((method.run)(&problem)?, problem.bound)),
+        Some(method) => {
+            let found = (method.run)(&problem)?;
+            rounding::check(&lowered, found.value)?;
+            Ok(bounds::respected(found, problem.bound))
+        }
         None => {
             let known = METHODS.iter().map(|m| m.name).collect::<Vec<_>>().join(", ");
             Err(Error::UnknownMethod { name: name.into(), known: format!("auto, {known}") })
