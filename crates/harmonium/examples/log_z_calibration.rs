@@ -45,7 +45,10 @@ impl std::fmt::Display for Row {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         let Row { number, kinds, trained, strength, exact, value, std_err, verdict, seconds } = self;
         let errors = (value - exact) / std_err;
-        write!(f, "{number},{trained},{strength:.3},{exact:.9},{value:.9},{std_err:.9},{errors:.2},{verdict},{seconds:.2},")?;
+        write!(
+            f,
+            "{number},{trained},{strength:.3},{exact:.9},{value:.9},{std_err:.9},{errors:.2},{verdict},{seconds:.2},"
+        )?;
         write!(f, "{kinds}")
     }
 }
@@ -183,7 +186,10 @@ fn summary(name: &str, rows: &[&Row]) {
 /// All lines of a file that are results.
 fn read(path: &str) -> Vec<Row> {
     let text = read_to_string(path).unwrap_or_default();
-    text.split_inclusive('\n').filter(|line| line.ends_with('\n')).filter_map(|line| Row::parse(line.trim_end())).collect()
+    text.split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'))
+        .filter_map(|line| Row::parse(line.trim_end()))
+        .collect()
 }
 
 fn main() -> common::Result<()> {
@@ -194,7 +200,8 @@ fn main() -> common::Result<()> {
         ("two-layers", "false"),
         ("threads", "0"),
     ])?;
-    let (count, method, path): (usize, _, _) = (options.get("models")?, options.text("method"), options.text("results"));
+    let (count, method, path): (usize, _, _) =
+        (options.get("models")?, options.text("method"), options.text("results"));
     let collapse = options.text("two-layers") == "false";
     // Kinds that users can choose: the study is about these.
     let offered = |kind: &Kind| Kind::LIST.iter().any(|k| k.0 == kind.name());
@@ -205,9 +212,7 @@ fn main() -> common::Result<()> {
         .collect();
     let done: Vec<usize> = read(&path).iter().map(|row| row.number).collect();
     let file = Mutex::new(OpenOptions::new().create(true).append(true).open(&path)?);
-    let write = |line: String| {
-        file.lock().map(|mut file| file.write_all(format!("{line}\n").as_bytes()))
-    };
+    let write = |line: String| file.lock().map(|mut file| file.write_all(format!("{line}\n").as_bytes()));
     if done.is_empty() {
         write(HEADER.into()).ok();
     }

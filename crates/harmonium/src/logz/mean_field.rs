@@ -57,21 +57,26 @@ pub fn settle<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>, follow:
     }
 }
 
+/// Rows that have arrived take no further steps.
 fn settle_chunk<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>, follow: Follow) -> FixedPoints<T> {
     let (up, down) = (lowered.up(), lowered.down());
-    let (mut visible, mut hidden) = (starts.to_owned(), up.means(starts));
-    let mut steps = 0;
+    let (mut visible, mut steps) = (starts.to_owned(), 0);
+    let (mut moving, mut now): (Vec<usize>, _) = ((0..starts.nrows()).collect(), starts.to_owned());
     for _ in 0..follow.steps {
-        steps += starts.nrows();
-        let next = down.means(hidden.view());
-        let moved = next.iter().zip(&visible).map(|(a, b)| (*a - *b).abs().f64() / (1.0 + a.abs().f64()));
-        let arrived = moved.fold(0.0, f64::max) < follow.arrived;
-        visible = next;
-        hidden = up.means(visible.view());
-        if arrived {
+        if moving.is_empty() {
             break;
         }
+        steps += moving.len();
+        let next = down.means(up.means(now.view()).view());
+        let still: Vec<usize> =
+            (0..moving.len()).filter(|r| distance(next.row(*r), now.row(*r)) >= follow.arrived).collect();
+        for (row, r) in next.rows().into_iter().zip(&moving) {
+            visible.row_mut(*r).assign(&row);
+        }
+        moving = still.iter().map(|r| moving[*r]).collect();
+        now = next.select(Axis(0), &still);
     }
+    let hidden = up.means(visible.view());
     let inputs = [down.inputs(hidden.view()), up.inputs(down.means(hidden.view()).view())];
     let visible = down.means(hidden.view());
     let bound = |r: usize| {
@@ -81,6 +86,11 @@ fn settle_chunk<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>, follo
     };
     let bounds = (0..starts.nrows()).map(bound).collect();
     FixedPoints { hidden: up.means(visible.view()), visible, bounds, steps }
+}
+
+/// The largest change of a mean.
+fn distance<T: Real>(a: ArrayView1<T>, b: ArrayView1<T>) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (*a - *b).abs().f64() / (1.0 + a.abs().f64())).fold(0.0, f64::max)
 }
 
 fn log_norm<T: Real>(layer: &LoweredLayer<T>, input: ArrayView1<T>) -> f64 {

@@ -339,6 +339,7 @@ impl Problem<'_> {
             least: if layers == 1 { ONE_LAYER } else { TWO_LAYERS },
             meter: &meter,
             bound: self.bound.unwrap_or(f64::NEG_INFINITY),
+            started: Instant::now(),
             end: self.settings.time.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds.min(MOST_SECONDS))),
             on_round: self.settings.on_round.unwrap_or(&|_, _| ()),
         };
@@ -376,6 +377,7 @@ struct Limits<'a> {
     meter: &'a Meter<'a>,
     /// A lower bound of log Z that is already known.
     bound: f64,
+    started: Instant,
     end: Option<Instant>,
     on_round: &'a (dyn Fn(f64, f64) + Sync),
 }
@@ -395,6 +397,12 @@ impl Limits<'_> {
     /// Whether no further work may start after so many sweeps.
     fn is_over(&self, spent: f64) -> bool {
         spent >= self.sweeps || self.end.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// Whether the time is over after more work: so many times what was done so far.
+    fn is_late_after(&self, more: f64) -> bool {
+        let passed = self.started.elapsed();
+        self.end.is_some_and(|end| self.started + passed + passed.mul_f64(more.clamp(0.0, 1e6)) > end)
     }
 
     /// The effort of the first round on a path of this length.

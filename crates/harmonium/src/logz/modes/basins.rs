@@ -33,6 +33,11 @@ impl<T> Mode<T> {
     pub fn found_by(&self, source: Source) -> bool {
         self.found[source as usize] > 0
     }
+
+    /// Whether any search has found it. Other modes only tell where a chain ended.
+    pub fn found(&self) -> bool {
+        self.found.iter().any(|n| *n > 0)
+    }
 }
 
 /// All modes found.
@@ -67,8 +72,8 @@ impl<T: Real> Modes<T> {
         a.iter().zip(b).zip(&self.scales).all(|((a, b), s)| (a.f64() - b.f64()).abs() < SAME * s)
     }
 
-    /// Adds the fixed points that are new, and counts the others; returns the mode of every row.
-    pub fn add(&mut self, points: &FixedPoints<T>, source: Source) -> Vec<usize> {
+    /// Adds the fixed points that are new, and counts those that a search has found; returns the mode of every row.
+    pub fn add(&mut self, points: &FixedPoints<T>, source: Option<Source>) -> Vec<usize> {
         let mut numbers = Vec::with_capacity(points.bounds.len());
         for (r, bound) in points.bounds.iter().enumerate() {
             let k = self.find(points.visible.row(r)).unwrap_or_else(|| {
@@ -76,7 +81,9 @@ impl<T: Real> Modes<T> {
                 self.all.push(Mode { visible, hidden, bound: *bound, found: [0; 3] });
                 self.all.len() - 1
             });
-            self.all[k].found[source as usize] += 1;
+            if let Some(source) = source {
+                self.all[k].found[source as usize] += 1;
+            }
             numbers.push(k);
         }
         numbers
