@@ -130,3 +130,36 @@ pub fn scales<T: Real>(layer: &LoweredLayer<T>) -> Vec<f64> {
     let site: Vec<f64> = low.iter().zip(&high).map(|(low, high)| high - low).collect();
     site.iter().copied().cycle().take(layer.columns()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Layer, Rbm};
+    use crate::units::Kind;
+
+    /// Twelve Bernoulli units and five hidden ones, with two strong patterns.
+    fn model() -> LoweredModel<f64> {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let weights = Array2::from_shape_fn((12, 5), |(i, j)| if (i < 6) == (j < 2) { 1.5 } else { -1.2 });
+        Rbm::from_parts(Layer::new(kind.clone(), 12), Layer::new(kind, 5), weights).unwrap().lower()
+    }
+
+    /// Rows arrive after different numbers of steps; what a row becomes does not depend on the rows beside it.
+    #[test]
+    fn rows_settle_alone_as_they_do_together_and_stay_where_they_arrive() {
+        let lowered = model();
+        let starts = Array2::from_shape_fn((7, 12), |(r, c)| f64::from(u8::from((c * (r + 3)) % 7 < r)));
+        let together = settle(&lowered, starts.view(), Follow::FAR);
+        for r in 0..starts.nrows() {
+            let alone = settle(&lowered, starts.slice(s![r..=r, ..]), Follow::FAR);
+            assert!(distance(alone.visible.row(0), together.visible.row(r)) < 1e-12, "row {r}");
+            assert!((alone.bounds[0] - together.bounds[r]).abs() < 1e-9, "row {r}");
+        }
+        let next = lowered.down().means(lowered.up().means(together.visible.view()).view());
+        for r in 0..starts.nrows() {
+            assert!(distance(next.row(r), together.visible.row(r)) < Follow::FAR.arrived, "row {r} has not arrived");
+        }
+        let exact = crate::exact::Solved::new(lowered, &|_, _| ()).unwrap().log_z();
+        assert!(together.bounds.iter().all(|bound| *bound <= exact), "{:?} {exact}", together.bounds);
+    }
+}

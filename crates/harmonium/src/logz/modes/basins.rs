@@ -123,3 +123,27 @@ impl Sets {
         self.parent[second] = first;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Layer, Rbm};
+    use crate::units::Kind;
+    use ndarray::array;
+
+    /// A mode where a chain ended is known from then on, but only a search finds modes.
+    #[test]
+    fn the_end_of_a_chain_is_no_find_of_a_search() {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let rbm =
+            Rbm::<f64>::from_parts(Layer::new(kind.clone(), 2), Layer::new(kind, 1), array![[0.5], [0.5]]).unwrap();
+        let mut modes = Modes::new(&rbm.lower());
+        let points = settle(&rbm.lower(), array![[1.0, 0.0]].view(), Follow::FAR);
+        assert_eq!(modes.add(&points, None), [0]);
+        assert!(!modes.all[0].found());
+        assert_eq!(modes.add(&points, Some(Source::Sampling)), [0]);
+        assert!(
+            modes.all[0].found() && modes.all[0].found_by(Source::Sampling) && !modes.all[0].found_by(Source::Data)
+        );
+    }
+}
