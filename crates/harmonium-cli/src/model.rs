@@ -42,7 +42,8 @@ impl Model {
             temperatures,
             tolerance,
             time,
-            budget: work.unwrap_or(logz::BUDGET),
+            // A time that was asked for replaces the default budget.
+            budget: work.unwrap_or(if time.is_some() { f64::INFINITY } else { logz::BUDGET }),
             data: rows,
             on_round: Some(&on_round),
             ..Default::default()

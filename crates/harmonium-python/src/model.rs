@@ -145,7 +145,7 @@ pub fn log_z<'py>(
         Some(found) => found,
         None => work::run(py, threads, f64::INFINITY, |stop| {
             let rows = data.map(|table| columns(model, &table)).transpose()?;
-            let budget = budget.unwrap_or(logz::BUDGET);
+            let budget = budget.unwrap_or(if time.is_some() { f64::INFINITY } else { logz::BUDGET });
             let settings = logz::LogZOptions {
                 seed,
                 chains,

@@ -2,17 +2,24 @@
 //! half trained, are estimated without enumeration.
 //!
 //! ```sh
-//! cargo run --release -p harmonium --example log_z_calibration -- 1056 bar > models.csv
+//! cargo run --release -p harmonium --example log_z_calibration -- --models 1056 --method modes --results models.csv
 //! ```
 //!
-//! `bar two-layers` never sums out a layer: small models are then sampled like large ones.
+//! One line per model is appended to the results; models that are in them are not estimated again, so a run can be stopped and
+//! continued. `--two-layers` never sums out a layer: small models are then sampled like large ones.
 
+#[allow(dead_code)] // the driver's protocol is for the timings
+mod common;
 #[path = "common/small_models.rs"]
 mod small_models;
 
+use common::Options;
 use harmonium::logz::{self, LogZOptions, Verdict};
 use harmonium::units::Kind;
 use harmonium::{Exact, Result};
+use std::fs::{OpenOptions, read_to_string};
+use std::io::Write;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The budget of one model: a few seconds.
@@ -20,45 +27,66 @@ const BUDGET: f64 = 4e10;
 
 /// One model and its result.
 struct Row {
+    number: usize,
     kinds: String,
     trained: bool,
     strength: f64,
     exact: f64,
     value: f64,
     std_err: f64,
-    verdict: Verdict,
+    verdict: String,
     seconds: f64,
 }
 
+const HEADER: &str = "model,trained,strength,exact,value,std_err,errors,verdict,seconds,units";
+
 impl std::fmt::Display for Row {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let Row { kinds, trained, strength, exact, value, std_err, verdict, seconds } = self;
+        let Row { number, kinds, trained, strength, exact, value, std_err, verdict, seconds } = self;
         let errors = (value - exact) / std_err;
         write!(
             f,
-            "\"{kinds}\",{trained},{strength:.3},{exact:.6},{value:.6},{std_err:.6},{errors:.2},{verdict},{seconds:.2}"
-        )
+            "{number},{trained},{strength:.3},{exact:.9},{value:.9},{std_err:.9},{errors:.2},{verdict},{seconds:.2},"
+        )?;
+        write!(f, "{kinds}")
+    }
+}
+
+impl Row {
+    /// A line of the results; none if it is something else, or was cut off.
+    fn parse(line: &str) -> Option<Row> {
+        let mut fields = line.splitn(10, ',');
+        let number = fields.next()?.parse().ok()?;
+        let trained = fields.next()?.parse().ok()?;
+        let mut f = || fields.next()?.parse::<f64>().ok();
+        let [strength, exact, value, std_err, _] = [f()?, f()?, f()?, f()?, f()?];
+        let verdict = fields.next()?.to_string();
+        let seconds = fields.next()?.parse().ok()?;
+        let kinds = fields.next()?.to_string();
+        Some(Row { number, kinds, trained, strength, exact, value, std_err, verdict, seconds })
     }
 }
 
 fn one(k: usize, method: &str, collapse: bool, pairs: &[(Kind, Kind)]) -> Result<Row> {
     let (kinds, trained, strength, rbm) = small_models::model(k, pairs)?;
+    let seed = k as u64;
     let exact = Exact::new(&rbm)?.log_z();
     let clock = std::time::Instant::now();
     let found = logz::log_z(
         &rbm,
         method,
-        LogZOptions { seed: k as u64, budget: BUDGET, collapse, ..LogZOptions::default() },
+        LogZOptions { seed, budget: BUDGET, collapse, ..LogZOptions::default() },
         &|_, _| (),
     )?;
     Ok(Row {
+        number: k,
         kinds,
         trained,
         strength,
         exact,
         value: found.value,
         std_err: found.std_err,
-        verdict: found.verdict,
+        verdict: found.verdict.name().into(),
         seconds: clock.elapsed().as_secs_f64(),
     })
 }
@@ -77,54 +105,67 @@ fn summary(name: &str, rows: &[&Row]) {
         rows.len(),
         100.0 - part(&|r| beyond(r, 2.0)),
         part(&|r| beyond(r, 4.0)),
-        rows.iter().filter(|r| beyond(r, 4.0) && r.verdict == Verdict::Certain).count(),
+        rows.iter().filter(|r| beyond(r, 4.0) && r.verdict == Verdict::Certain.name()).count(),
         errors.get(errors.len() / 2).unwrap_or(&0.0),
-        part(&|r| r.verdict == Verdict::Certain),
+        part(&|r| r.verdict == Verdict::Certain.name()),
         seconds.get(seconds.len() / 2).unwrap_or(&0.0),
         seconds.last().unwrap_or(&0.0),
     );
 }
 
-fn main() -> Result<()> {
-    let args: Vec<String> = std::env::args().collect();
-    let count: usize = args.get(1).and_then(|a| a.parse().ok()).unwrap_or(1056);
-    let method = args.get(2).map_or("bar", String::as_str);
-    let collapse = args.get(3).is_none_or(|a| a != "two-layers");
+/// All lines of a file that are results.
+fn read(path: &str) -> Vec<Row> {
+    let text = read_to_string(path).unwrap_or_default();
+    text.split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'))
+        .filter_map(|line| Row::parse(line.trim_end()))
+        .collect()
+}
+
+fn main() -> common::Result<()> {
+    let options = Options::parse(&[
+        ("models", "1056"),
+        ("method", "modes"),
+        ("results", "target/log-z-calibration.csv"),
+        ("two-layers", "false"),
+        ("threads", "0"),
+    ])?;
+    let (count, method, path): (usize, _, _) =
+        (options.get("models")?, options.text("method"), options.text("results"));
+    let collapse = options.text("two-layers") == "false";
     let pairs = small_models::pairs();
-    // Two models at a time; each is too small to keep two threads busy.
-    let (next, workers) = (AtomicUsize::new(0), std::thread::available_parallelism().map_or(1, usize::from));
+    let done: Vec<usize> = read(&path).iter().map(|row| row.number).collect();
+    let file = Mutex::new(OpenOptions::new().create(true).append(true).open(&path)?);
+    let write = |line: String| file.lock().map(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+    if done.is_empty() {
+        write(HEADER.into()).ok();
+    }
+    // One model per thread; each is too small to keep two threads busy.
+    let next = AtomicUsize::new(0);
     let worker = || {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let mut rows = Vec::new();
         loop {
             let k = next.fetch_add(1, Ordering::Relaxed);
             if k >= count {
-                return rows;
+                return;
+            }
+            if done.contains(&k) {
+                continue;
             }
             let found = match &pool {
-                Ok(pool) => pool.install(|| one(k, method, collapse, &pairs)),
-                Err(_) => one(k, method, collapse, &pairs),
+                Ok(pool) => pool.install(|| one(k, &method, collapse, &pairs)),
+                Err(_) => one(k, &method, collapse, &pairs),
             };
             match found {
-                Ok(row) => {
-                    println!("{k},{row}");
-                    rows.push((k, row));
-                }
+                Ok(row) => drop(write(row.to_string())),
                 Err(error) => eprintln!("model {k} skipped: {error}"),
             }
         }
     };
-    println!("model,units,trained,strength,exact,value,std_err,errors,verdict,seconds");
-    let mut rows: Vec<(usize, Row)> = std::thread::scope(|scope| {
-        let all: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
-        all.into_iter().flat_map(|w| w.join().unwrap_or_default()).collect()
-    });
-    rows.sort_by_key(|r| r.0);
-    let all: Vec<&Row> = rows.iter().map(|r| &r.1).collect();
+    std::thread::scope(|scope| (0..rayon::current_num_threads()).for_each(|_| drop(scope.spawn(worker))));
+    let rows = read(&path);
+    let all: Vec<&Row> = rows.iter().filter(|row| row.number < count).collect();
     summary("all", &all);
-    for verdict in [Verdict::Certain, Verdict::Likely, Verdict::Imprecise, Verdict::Disagree] {
-        summary(verdict.name(), &all.iter().filter(|r| r.verdict == verdict).copied().collect::<Vec<_>>());
-    }
     summary("random", &all.iter().filter(|r| !r.trained).copied().collect::<Vec<_>>());
     summary("trained", &all.iter().filter(|r| r.trained).copied().collect::<Vec<_>>());
     for kind in small_models::kinds() {

@@ -35,6 +35,8 @@ struct Study {
     only: Option<(String, Option<usize>)>,
     seeds: Option<u64>,
     short: bool,
+    /// Further models per family, in place of the usual ones; 0 for the usual ones.
+    held_out: usize,
     method: String,
     results: Results,
 }
@@ -50,11 +52,19 @@ struct Task<'a> {
 impl Study {
     fn wants(&self, family: &str, number: usize) -> bool {
         let named = self.only.as_ref().is_none_or(|(f, n)| f == family && n.is_none_or(|n| n == number));
-        named && !(self.short && number >= SHORT)
+        named && !(self.short && self.held_out == 0 && number >= SHORT)
     }
 
     fn seeds(&self, number: usize) -> u64 {
-        self.seeds.unwrap_or(if number.is_multiple_of(SEVERAL) && !self.short { SEEDS } else { 1 })
+        let several = number.is_multiple_of(SEVERAL) && !self.short && self.held_out == 0;
+        self.seeds.unwrap_or(if several { SEEDS } else { 1 })
+    }
+
+    /// The numbers of the models of a family that are wanted.
+    fn numbers(&self, family: &Family) -> Vec<usize> {
+        let first = if self.held_out > 0 { family.models } else { 0 };
+        let end = if self.held_out > 0 { family.models + self.held_out } else { family.models };
+        (first..end).filter(|n| self.wants(family.name, *n)).collect()
     }
 
     fn case(&self, family: &str, number: usize, seed: u64, variant: &str) -> Case {
@@ -80,7 +90,7 @@ impl Study {
     /// Runs the cases of a family that are not in the results yet.
     fn family(&mut self, family: &Family) -> Result<()> {
         const VARIANT: &str = "two-layers";
-        for number in (0..family.models).filter(|n| self.wants(family.name, *n)).collect::<Vec<_>>() {
+        for number in self.numbers(family) {
             let cases: Vec<Case> = (0..self.seeds(number))
                 .map(|seed| self.case(family.name, number, seed, VARIANT))
                 .filter(|case| !self.results.has(case))
@@ -121,6 +131,7 @@ fn main() -> Result<()> {
     let options = Options::parse(&[
         ("only", ""),
         ("seeds", ""),
+        ("held-out", "0"),
         ("method", default_method()),
         ("results", "target/hard-models.csv"),
         ("trained", ""),
@@ -142,7 +153,8 @@ fn main() -> Result<()> {
     }
     let seeds = Some(options.text("seeds")).filter(|s| !s.is_empty()).map(|s| s.parse()).transpose()?;
     let only = parse_only(&options.text("only"))?;
-    let mut study = Study { only, seeds, short: flag("short"), method, results };
+    let held_out = options.get("held-out")?;
+    let mut study = Study { only, seeds, short: flag("short"), held_out, method, results };
     let folder = Some(options.text("trained")).filter(|folder| !folder.is_empty()).map(PathBuf::from);
     match (folder, flag("list")) {
         (None, false) => FAMILIES.iter().try_for_each(|family| study.family(family)),
@@ -163,7 +175,7 @@ fn check() -> Result<()> {
 /// Prints every model with its sizes and log Z.
 fn list(study: &Study) -> Result<()> {
     for family in FAMILIES {
-        for number in (0..family.models).filter(|n| study.wants(family.name, *n)) {
+        for number in study.numbers(family) {
             let clock = Instant::now();
             let (rbm, truth) = family.model(number, false)?;
             println!(

@@ -1,6 +1,6 @@
 //! One table of all results: verdicts, wrong ones, coverage and time per family, and the bars of the study.
 
-use super::models::TRAP;
+use super::models::{TRAP, is_held_out};
 use super::results::{ERROR, Row};
 use super::trained::TRAINED;
 
@@ -109,23 +109,20 @@ fn bars(all: &Counts) {
 /// Prints everything about the results of one method.
 pub fn print(rows: &[Row], method: &str) {
     let mine = || rows.iter().filter(|row| row.case.method == method);
-    let class = |row: &&Row| {
-        if row.case.family.starts_with(TRAP) {
-            TRAP
-        } else if row.case.family.starts_with(TRAINED) {
-            TRAINED
-        } else {
-            ""
-        }
+    let class = |row: &Row| [TRAP, TRAINED].into_iter().find(|c| row.case.family.starts_with(c)).unwrap_or("");
+    let of = |name: &str, held_out: bool| {
+        mine().filter(|row| class(row) == name && is_held_out(&row.case.family, row.case.number) == held_out).collect()
     };
-    let of = |name: &str| mine().filter(|row| class(row) == name).collect();
-    if let Some(all) = table(&format!("Generated models, method {method}"), of("")) {
-        bars(&all);
+    for (held_out, which) in [(false, ""), (true, ", held out")] {
+        if let Some(all) = table(&format!("Generated models{which}, method {method}"), of("", held_out)) {
+            bars(&all);
+        }
     }
-    if let Some(all) = table("Trained models", of(TRAINED)) {
+    if let Some(all) = table("Trained models", of(TRAINED, false)) {
         println!("\nwrong and certain: {} ({})", all.wrong("certain"), judged(all.wrong("certain") == 0));
     }
-    table("Traps, for which nothing is promised", of(TRAP));
+    table("Traps, for which nothing is promised", of(TRAP, false));
+    table("Traps, held out", of(TRAP, true));
     let wrong: Vec<&Row> = mine().filter(|row| row.verdict == "certain" && row.wrong()).collect();
     if !wrong.is_empty() {
         println!("\nWrong and certain:");

@@ -9,7 +9,7 @@ mod enumerate;
 mod factors;
 mod gaussian;
 mod quadratic;
-mod rounding;
+pub(crate) mod rounding;
 
 pub use budget::MOST_STATES_LOG2;
 

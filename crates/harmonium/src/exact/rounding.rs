@@ -11,8 +11,8 @@ use ndarray::{Array1, Axis};
 /// Largest rounding error of a number that is called exact, in nats: six decimals are printed.
 const LARGEST: f64 = 1e-6;
 
-/// Refuses a model whose exact log Z would not have the digits that are printed.
-pub(super) fn check(lowered: &LoweredModel<f64>, log_z: f64) -> Result<()> {
+/// Refuses a model whose log Z, exact or estimated, would not have the digits that are printed. What is not known of log Z yet is 0.
+pub(crate) fn check(lowered: &LoweredModel<f64>, log_z: f64) -> Result<()> {
     let error = size_of_terms(lowered, log_z) * f64::EPSILON;
     if error <= LARGEST {
         return Ok(());

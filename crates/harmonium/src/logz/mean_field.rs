@@ -57,29 +57,26 @@ pub fn settle<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>, follow:
     }
 }
 
+/// Rows that have arrived take no further steps.
 fn settle_chunk<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>, follow: Follow) -> FixedPoints<T> {
     let (up, down) = (lowered.up(), lowered.down());
-    let (mut visible, mut hidden) = (starts.to_owned(), up.means(starts));
-    let (mut steps, mut moving) = (0, (0..starts.nrows()).collect::<Vec<usize>>());
+    let (mut visible, mut steps) = (starts.to_owned(), 0);
+    let (mut moving, mut now): (Vec<usize>, _) = ((0..starts.nrows()).collect(), starts.to_owned());
     for _ in 0..follow.steps {
-        steps += moving.len();
-        let next = down.means(hidden.select(Axis(0), &moving).view());
-        let above = up.means(next.view());
-        let mut still = Vec::with_capacity(moving.len());
-        for (k, r) in moving.into_iter().enumerate() {
-            let (to, mut from) = (next.row(k), visible.row_mut(r));
-            let moved = to.iter().zip(&from).map(|(a, b)| (*a - *b).abs().f64() / (1.0 + a.abs().f64()));
-            if moved.fold(0.0, f64::max) >= follow.arrived {
-                still.push(r);
-            }
-            from.assign(&to);
-            hidden.row_mut(r).assign(&above.row(k));
-        }
-        moving = still;
         if moving.is_empty() {
             break;
         }
+        steps += moving.len();
+        let next = down.means(up.means(now.view()).view());
+        let still: Vec<usize> =
+            (0..moving.len()).filter(|r| distance(next.row(*r), now.row(*r)) >= follow.arrived).collect();
+        for (row, r) in next.rows().into_iter().zip(&moving) {
+            visible.row_mut(*r).assign(&row);
+        }
+        moving = still.iter().map(|r| moving[*r]).collect();
+        now = next.select(Axis(0), &still);
     }
+    let hidden = up.means(visible.view());
     let inputs = [down.inputs(hidden.view()), up.inputs(down.means(hidden.view()).view())];
     let visible = down.means(hidden.view());
     let bound = |r: usize| {
@@ -89,6 +86,11 @@ fn settle_chunk<T: Real>(lowered: &LoweredModel<T>, starts: ArrayView2<T>, follo
     };
     let bounds = (0..starts.nrows()).map(bound).collect();
     FixedPoints { hidden: up.means(visible.view()), visible, bounds, steps }
+}
+
+/// The largest change of a mean.
+fn distance<T: Real>(a: ArrayView1<T>, b: ArrayView1<T>) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (*a - *b).abs().f64() / (1.0 + a.abs().f64())).fold(0.0, f64::max)
 }
 
 fn log_norm<T: Real>(layer: &LoweredLayer<T>, input: ArrayView1<T>) -> f64 {
@@ -127,4 +129,37 @@ pub fn scales<T: Real>(layer: &LoweredLayer<T>) -> Vec<f64> {
     }
     let site: Vec<f64> = low.iter().zip(&high).map(|(low, high)| high - low).collect();
     site.iter().copied().cycle().take(layer.columns()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Layer, Rbm};
+    use crate::units::Kind;
+
+    /// Twelve Bernoulli units and five hidden ones, with two strong patterns.
+    fn model() -> LoweredModel<f64> {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let weights = Array2::from_shape_fn((12, 5), |(i, j)| if (i < 6) == (j < 2) { 1.5 } else { -1.2 });
+        Rbm::from_parts(Layer::new(kind.clone(), 12), Layer::new(kind, 5), weights).unwrap().lower()
+    }
+
+    /// Rows arrive after different numbers of steps; what a row becomes does not depend on the rows beside it.
+    #[test]
+    fn rows_settle_alone_as_they_do_together_and_stay_where_they_arrive() {
+        let lowered = model();
+        let starts = Array2::from_shape_fn((7, 12), |(r, c)| f64::from(u8::from((c * (r + 3)) % 7 < r)));
+        let together = settle(&lowered, starts.view(), Follow::FAR);
+        for r in 0..starts.nrows() {
+            let alone = settle(&lowered, starts.slice(s![r..=r, ..]), Follow::FAR);
+            assert!(distance(alone.visible.row(0), together.visible.row(r)) < 1e-12, "row {r}");
+            assert!((alone.bounds[0] - together.bounds[r]).abs() < 1e-9, "row {r}");
+        }
+        let next = lowered.down().means(lowered.up().means(together.visible.view()).view());
+        for r in 0..starts.nrows() {
+            assert!(distance(next.row(r), together.visible.row(r)) < Follow::FAR.arrived, "row {r} has not arrived");
+        }
+        let exact = crate::exact::Solved::new(lowered, &|_, _| ()).unwrap().log_z();
+        assert!(together.bounds.iter().all(|bound| *bound <= exact), "{:?} {exact}", together.bounds);
+    }
 }

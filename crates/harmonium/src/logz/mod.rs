@@ -38,7 +38,7 @@ pub(crate) use weights::log_mean_exp;
 use crate::advice::Advice;
 use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
-use crate::exact::{Exact, Progress, budget};
+use crate::exact::{Exact, Progress, budget, rounding};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::model::Rbm;
 use crate::real::Real;
@@ -236,18 +236,25 @@ pub(crate) struct Problem<'a> {
     bound: Option<f64>,
 }
 
-/// log Z by the method called `name`; `auto` enumerates where that is affordable and sums over modes otherwise.
+/// log Z by the method called `name`; `auto` enumerates where that is affordable and sums over modes otherwise. Whatever the
+/// method, parameters so large that rounding would leave no digits are an error.
 pub fn log_z<'a>(rbm: &'a Rbm<f64>, name: &str, settings: LogZOptions<'a>, progress: Progress<'a>) -> Result<LogZ> {
     settings.check()?;
-    let bound = settings.data.and_then(|rows| bounds::of_rows(&rbm.lower(), rows));
+    let lowered = rbm.lower();
+    rounding::check(&lowered, 0.0)?;
+    let bound = settings.data.and_then(|rows| bounds::of_rows(&lowered, rows));
     let problem = Problem { rbm, settings, progress, bound };
     let chosen = match name {
-        "auto" if budget::LOG_Z.allows(Exact::cost(&rbm.lower())) => "exact",
+        "auto" if budget::LOG_Z.allows(Exact::cost(&lowered)) => "exact",
         "auto" => "modes",
         other => other,
     };
     match METHODS.iter().find(|m| m.name == chosen) {
-        Some(method) => Ok(bounds::respected((method.run)(&problem)?, problem.bound)),
+        Some(method) => {
+            let found = (method.run)(&problem)?;
+            rounding::check(&lowered, found.value)?;
+            Ok(bounds::respected(found, problem.bound))
+        }
         None => {
             let known = METHODS.iter().map(|m| m.name).collect::<Vec<_>>().join(", ");
             Err(Error::UnknownMethod { name: name.into(), known: format!("auto, {known}") })
@@ -333,6 +340,7 @@ impl Problem<'_> {
             least: if layers == 1 { ONE_LAYER } else { TWO_LAYERS },
             meter: &meter,
             bound: self.bound.unwrap_or(f64::NEG_INFINITY),
+            started: Instant::now(),
             end: self.settings.time.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds.min(MOST_SECONDS))),
             on_round: self.settings.on_round.unwrap_or(&|_, _| ()),
         };
@@ -370,6 +378,7 @@ struct Limits<'a> {
     meter: &'a Meter<'a>,
     /// A lower bound of log Z that is already known.
     bound: f64,
+    started: Instant,
     end: Option<Instant>,
     on_round: &'a (dyn Fn(f64, f64) + Sync),
 }
@@ -389,6 +398,12 @@ impl Limits<'_> {
     /// Whether no further work may start after so many sweeps.
     fn is_over(&self, spent: f64) -> bool {
         spent >= self.sweeps || self.end.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// Whether the time is over after more work: so many times what was done so far.
+    fn is_late_after(&self, more: f64) -> bool {
+        let passed = self.started.elapsed();
+        self.end.is_some_and(|end| self.started + passed + passed.mul_f64(more.clamp(0.0, 1e6)) > end)
     }
 
     /// The effort of the first round on a path of this length.

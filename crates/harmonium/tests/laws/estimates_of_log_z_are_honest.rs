@@ -156,6 +156,33 @@ fn settings_that_make_no_sense_are_refused_by_name() {
     assert!(log_z(&gaussian, "ais", plain, &|_, _| ()).is_err());
 }
 
+/// One hidden bias of 1e20 eats all digits of log p; large negative biases eat none.
+#[test]
+fn parameters_that_leave_no_digits_are_refused_by_every_method() {
+    let model = |bias: f64| {
+        let layer = |par: Array2<f64>| {
+            let offset = Array1::zeros(par.ncols());
+            Layer::from_parts(kind("bernoulli"), par, offset).unwrap()
+        };
+        let mut hidden = Array2::zeros((1, 4));
+        hidden[[0, 2]] = bias;
+        let weights = Array2::from_shape_fn((6, 4), |(i, j)| 0.1 * (i as f64 - j as f64));
+        Rbm::from_parts(layer(Array2::zeros((1, 6))), layer(hidden), weights).unwrap()
+    };
+    let options = LogZOptions { chains: Some(16), temperatures: Some(20), budget: 1e9, ..LogZOptions::default() };
+    for method in METHODS.iter().map(|m| m.name).chain(["auto"]) {
+        for bias in [1e20, 1e12] {
+            let refused = log_z(&model(bias), method, options, &|_, _| ()).unwrap_err().to_string();
+            assert!(refused.contains("so large that rounding leaves"), "{method}, {bias:e}: {refused}");
+        }
+        for bias in [1e6, -1e20] {
+            let exact = Exact::new(&model(bias)).unwrap().log_z();
+            let z = estimate(&model(bias), method, options);
+            assert!((z.value - exact).abs() <= 4.5 * z.std_err + 0.05, "{method}, {bias:e}: {z}, exact {exact}");
+        }
+    }
+}
+
 /// Keeps what a run reports.
 #[derive(Default)]
 struct Reported(Vec<Progress>);

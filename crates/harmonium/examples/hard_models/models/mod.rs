@@ -92,6 +92,11 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "trap-broad", models: TRAPS, make: traps::broad },
 ];
 
+/// Whether a model is not one of the usual ones of its family, which constants of the method were chosen by.
+pub fn is_held_out(family: &str, number: usize) -> bool {
+    FAMILIES.iter().any(|f| f.name == family && number >= f.models)
+}
+
 impl Family {
     /// The model with this number and its log Z; `reduced` for a small one of the same form.
     pub fn model(&self, number: usize, reduced: bool) -> Result<(Rbm<f64>, f64)> {

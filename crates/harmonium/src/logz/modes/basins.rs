@@ -33,6 +33,11 @@ impl<T> Mode<T> {
     pub fn found_by(&self, source: Source) -> bool {
         self.found[source as usize] > 0
     }
+
+    /// Whether any search has found it. Other modes only tell where a chain ended.
+    pub fn found(&self) -> bool {
+        self.found.iter().any(|n| *n > 0)
+    }
 }
 
 /// All modes found.
@@ -67,8 +72,8 @@ impl<T: Real> Modes<T> {
         a.iter().zip(b).zip(&self.scales).all(|((a, b), s)| (a.f64() - b.f64()).abs() < SAME * s)
     }
 
-    /// Adds the fixed points that are new, and counts the others; returns the mode of every row.
-    pub fn add(&mut self, points: &FixedPoints<T>, source: Source) -> Vec<usize> {
+    /// Adds the fixed points that are new, and counts those that a search has found; returns the mode of every row.
+    pub fn add(&mut self, points: &FixedPoints<T>, source: Option<Source>) -> Vec<usize> {
         let mut numbers = Vec::with_capacity(points.bounds.len());
         for (r, bound) in points.bounds.iter().enumerate() {
             let k = self.find(points.visible.row(r)).unwrap_or_else(|| {
@@ -76,7 +81,9 @@ impl<T: Real> Modes<T> {
                 self.all.push(Mode { visible, hidden, bound: *bound, found: [0; 3] });
                 self.all.len() - 1
             });
-            self.all[k].found[source as usize] += 1;
+            if let Some(source) = source {
+                self.all[k].found[source as usize] += 1;
+            }
             numbers.push(k);
         }
         numbers
@@ -114,5 +121,29 @@ impl Sets {
         let (a, b) = (self.of(a), self.of(b));
         let (first, second) = (a.min(b), a.max(b));
         self.parent[second] = first;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Layer, Rbm};
+    use crate::units::Kind;
+    use ndarray::array;
+
+    /// A mode where a chain ended is known from then on, but only a search finds modes.
+    #[test]
+    fn the_end_of_a_chain_is_no_find_of_a_search() {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let rbm =
+            Rbm::<f64>::from_parts(Layer::new(kind.clone(), 2), Layer::new(kind, 1), array![[0.5], [0.5]]).unwrap();
+        let mut modes = Modes::new(&rbm.lower());
+        let points = settle(&rbm.lower(), array![[1.0, 0.0]].view(), Follow::FAR);
+        assert_eq!(modes.add(&points, None), [0]);
+        assert!(!modes.all[0].found());
+        assert_eq!(modes.add(&points, Some(Source::Sampling)), [0]);
+        assert!(
+            modes.all[0].found() && modes.all[0].found_by(Source::Sampling) && !modes.all[0].found_by(Source::Data)
+        );
     }
 }

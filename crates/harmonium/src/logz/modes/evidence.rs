@@ -5,6 +5,7 @@
 
 use super::super::{Evidence, Verdict};
 use super::basins::Source;
+use super::places::Region;
 use super::survey::{Survey, Total};
 use crate::advice::Advice;
 use crate::math::log_sum_exp;
@@ -32,12 +33,13 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
     let bound = survey.modes.bound().max(survey.limits.bound);
     let flat = survey.flat_estimate();
     let ess = survey.last_whole().iter().map(|run| run.mass(|_| true).ess).fold(0.0, f64::max);
-    let parts = || total.sets.iter().map(|s| &s.1).chain([&total.rest]);
-    let rest = total.share(&total.rest);
+    let parts = || total.parts.iter().map(|part| &part.1);
+    let rest = total.rest_share();
     let [weights, sampling, data] =
         [Source::Weights, Source::Sampling, Source::Data].map(|source| missed_by(survey, total, source));
     let single = parts().filter(|p| p.agree < 2).map(|p| total.share(p)).sum::<f64>().abs();
     let differ = parts().map(|p| total.share(p) * p.against).fold(0.0, f64::max);
+    let places = total.parts.iter().filter(|part| matches!(part.0, Region::Place(_))).count();
     let new = survey.new_modes.0 as f64 / survey.new_modes.1.max(1) as f64;
     let evidence = vec![
         at_most(
@@ -103,6 +105,14 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
                 100.0 * NEW
             ),
         ),
+        at_most(
+            "places",
+            places as f64,
+            0.0,
+            format!(
+                "{places} places that few chains reach were measured apart, after chains with large weights were seen there"
+            ),
+        ),
     ];
     let failed = |name: &str| evidence.iter().any(|e| e.name == name && !e.holds);
     let by_data = survey.rows.is_some() && data <= MISSED;
@@ -131,7 +141,8 @@ fn missed_by<T: Real>(survey: &Survey<T>, total: &Total, source: Source) -> f64 
     let modes = survey.modes.all.iter().enumerate();
     let found: BTreeSet<usize> =
         modes.filter(|(_, mode)| mode.found_by(source)).map(|(k, _)| survey.sets.of(k)).collect();
-    let parts = total.sets.iter().filter(|s| found.contains(&s.0)).map(|s| s.1.value).chain([total.rest.value]);
+    let included = |region: &Region| if let Region::Set(set) = region { found.contains(set) } else { true };
+    let parts = total.parts.iter().filter(|part| included(&part.0)).map(|part| part.1.value);
     total.value - log_sum_exp(parts.collect::<Vec<_>>().into_iter())
 }
 

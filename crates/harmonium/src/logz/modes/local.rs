@@ -1,7 +1,8 @@
 //! What happens near one mode: a first look at its mass, where chains from it go, and annealing from its own base.
 
-use super::super::mean_field::product_at;
+use super::super::mean_field::{Follow, product_at, settle};
 use super::masses::{Run, combine};
+use super::places::{AROUND, Region};
 use super::survey::Survey;
 use crate::backend::{Slot, Sweeps};
 use crate::math::log_sum_exp;
@@ -50,8 +51,8 @@ const PART_ERROR: f64 = 0.03;
 
 /// A base at a mode, and what was annealed from there.
 pub struct Local<T> {
-    /// The set whose mass it measures; none for the rest.
-    pub set: Option<usize>,
+    /// The region whose mass it measures.
+    pub region: Region,
     pub run: Run,
     kind: BaseKind,
     base: Saved<T>,
@@ -59,22 +60,26 @@ pub struct Local<T> {
 }
 
 /// Independent units to anneal from.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 enum BaseKind {
     /// The mean-field product at a mode.
     Product(usize),
     /// Fitted to chains from a mode.
     Fitted(usize),
+    /// The same with the chains of a place.
+    Around(usize),
     /// Fitted to rows of all modes, in proportion to their mass.
     Mixture,
+    /// Fitted to the data rows.
+    Data,
 }
 
 impl BaseKind {
     /// The mode it stands at.
     fn mode(self) -> Option<usize> {
         match self {
-            BaseKind::Product(k) | BaseKind::Fitted(k) => Some(k),
-            BaseKind::Mixture => None,
+            BaseKind::Product(k) | BaseKind::Fitted(k) | BaseKind::Around(k) => Some(k),
+            BaseKind::Mixture | BaseKind::Data => None,
         }
     }
 
@@ -82,8 +87,10 @@ impl BaseKind {
     fn tag(self) -> u64 {
         match self {
             BaseKind::Mixture => 0,
+            BaseKind::Data => u64::MAX,
             BaseKind::Product(k) => 2 * k as u64 + 1,
             BaseKind::Fitted(k) => 2 * k as u64 + 2,
+            BaseKind::Around(k) => (1 << 32) + k as u64,
         }
     }
 }
@@ -92,7 +99,7 @@ impl<T: Real> Survey<'_, T> {
     /// Looks at the modes that could matter and were not looked at yet.
     pub(super) fn look(&mut self) {
         let (all, best) = (&self.modes.all, self.at_least());
-        let mut deep: Vec<usize> = (0..all.len()).filter(|k| all[*k].bound > best - DEEP).collect();
+        let mut deep: Vec<usize> = (0..all.len()).filter(|k| all[*k].found() && all[*k].bound > best - DEEP).collect();
         deep.sort_by(|a, b| all[*b].bound.total_cmp(&all[*a].bound));
         let mut visits: BTreeMap<usize, usize> = BTreeMap::new();
         self.whole.iter().flat_map(|run| run.ends.iter().flatten()).for_each(|k| *visits.entry(*k).or_default() += 1);
@@ -134,7 +141,7 @@ impl<T: Real> Survey<'_, T> {
             if self.moves.contains_key(&k) || self.is_over() {
                 continue;
             }
-            let ends = self.chains_from(k);
+            let ends = self.chains_from(k, MOVES.0);
             let ends = self.modes.of_states(&self.lowered, ends.view());
             let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
             ends.iter().flatten().for_each(|j| *counts.entry(*j).or_default() += 1);
@@ -158,38 +165,44 @@ impl<T: Real> Survey<'_, T> {
     }
 
     /// Chains that start from a mode's product distribution, after some sweeps of the model.
-    fn chains_from(&mut self, k: usize) -> Array2<T> {
+    pub(super) fn chains_from(&mut self, k: usize, chains: usize) -> Array2<T> {
         let key = self.key.of(Purpose::Chains).step(k as u64);
         let eta = self.product(k);
         self.path.rebase_evenly(eta);
-        self.path.start(MOVING, MOVES.0, key);
+        self.path.start(MOVING, chains, key);
         self.path.backend.gibbs(MOVING, Sweeps { steps: MOVES.1, key, first: 1, beta: None });
-        let sweeps = MOVES.0 as u64 * MOVES.1;
+        let sweeps = chains as u64 * MOVES.1;
         self.path.report_sweeps(sweeps as usize);
         self.spent += sweeps as f64;
-        self.path.backend.get(MOVING).columns(self.lowered.visible().unit(), 0, MOVES.0)
+        self.path.backend.get(MOVING).columns(self.lowered.visible().unit(), 0, chains)
     }
 
     /// Measures the mass of the stable sets: from the mean-field product at the largest mode of each, and from units fitted to
     /// samples there or at the second largest. The rest is measured from unstable modes that are far apart, and from a mixture.
     pub(super) fn measure_modes(&mut self, round: u64) {
-        let mut by_set: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::from([(None, Vec::new())]);
+        let mut by_region: BTreeMap<Region, Vec<usize>> = BTreeMap::from([(Region::Rest, Vec::new())]);
         for k in self.large() {
-            by_set.entry(self.stable_set(Some(k))).or_default().push(k);
+            by_region.entry(self.region(Some(k))).or_default().push(k);
         }
-        // Sets change while modes are found; what was measured for another set is dropped.
-        let sets: Vec<Option<usize>> = self.local.iter().map(|l| self.stable_set(l.kind.mode())).collect();
-        let mut sets = sets.into_iter();
-        self.local.retain(|l| sets.next() == Some(l.set));
+        for mode in self.places.iter().map(|place| place.mode) {
+            let region = self.region(Some(mode));
+            if matches!(region, Region::Place(_)) {
+                by_region.insert(region, vec![mode]);
+            }
+        }
+        // Regions change while modes are found; what was measured for another one is dropped.
+        let regions: Vec<Region> = self.local.iter().map(|l| self.region(l.kind.mode())).collect();
+        let mut regions = regions.into_iter();
+        self.local.retain(|l| regions.next() == Some(l.region));
         let whole = self.at_least();
-        for (set, modes) in by_set {
-            for kind in self.bases(set, &modes) {
+        for (region, modes) in by_region {
+            for kind in self.bases(region, &modes) {
                 if !self.local.iter().any(|l| l.kind == kind) && !self.is_over() {
-                    self.start(set, kind);
+                    self.start(region, kind);
                 }
             }
             for k in 0..self.local.len() {
-                if self.local[k].set == set {
+                if self.local[k].region == region {
                     self.refine(k, whole, round);
                 }
             }
@@ -197,13 +210,17 @@ impl<T: Real> Survey<'_, T> {
         self.local.retain(|l| !l.run.weights.is_empty());
     }
 
-    /// The bases from which a stable set, or the rest, is measured.
-    fn bases(&self, set: Option<usize>, modes: &[usize]) -> Vec<BaseKind> {
-        if set.is_some() {
-            return vec![BaseKind::Product(modes[0]), BaseKind::Fitted(*modes.get(1).unwrap_or(&modes[0]))];
+    /// The bases from which a region is measured.
+    fn bases(&self, region: Region, modes: &[usize]) -> Vec<BaseKind> {
+        match region {
+            Region::Set(_) => {
+                return vec![BaseKind::Product(modes[0]), BaseKind::Fitted(*modes.get(1).unwrap_or(&modes[0]))];
+            }
+            Region::Place(_) => return vec![BaseKind::Product(modes[0]), BaseKind::Around(modes[0])],
+            Region::Rest => (),
         }
         let rest = combine(
-            &self.last_whole().iter().map(|run| run.mass(|end| self.stable_set(end).is_none())).collect::<Vec<_>>(),
+            &self.last_whole().iter().map(|run| run.mass(|end| self.region(end) == Region::Rest)).collect::<Vec<_>>(),
             &[],
         );
         if rest.value < self.at_least() - SMALL / 2.0 {
@@ -211,7 +228,9 @@ impl<T: Real> Survey<'_, T> {
         }
         let far = self.far_apart(modes);
         let fitted = far.first().map(|k| BaseKind::Fitted(*k));
-        [BaseKind::Mixture].into_iter().chain(fitted).chain(far.iter().map(|k| BaseKind::Product(*k))).collect()
+        let data = self.rows.as_ref().map(|_| BaseKind::Data);
+        let wide = [BaseKind::Mixture].into_iter().chain(data);
+        wide.chain(fitted).chain(far.iter().map(|k| BaseKind::Product(*k))).collect()
     }
 
     /// Some of these modes, far from each other, the first one first.
@@ -229,7 +248,7 @@ impl<T: Real> Survey<'_, T> {
     }
 
     /// Sets up a base, with nothing annealed yet.
-    fn start(&mut self, set: Option<usize>, kind: BaseKind) {
+    fn start(&mut self, region: Region, kind: BaseKind) {
         let key = self.key.of(Purpose::Pilot).step(kind.tag());
         match kind {
             BaseKind::Product(mode) => {
@@ -237,12 +256,21 @@ impl<T: Real> Survey<'_, T> {
                 self.path.rebase_evenly(eta);
             }
             BaseKind::Fitted(mode) => {
-                let rows = self.chains_from(mode);
+                let rows = self.chains_from(mode, MOVES.0);
+                self.fit_base(&rows);
+            }
+            BaseKind::Around(mode) => {
+                let rows = self.chains_from(mode, AROUND);
                 self.fit_base(&rows);
             }
             BaseKind::Mixture => {
                 let rows = self.rows_of_modes(key);
                 self.fit_base(&rows);
+            }
+            BaseKind::Data => {
+                if let Some(rows) = self.rows.clone() {
+                    self.fit_base(&rows);
+                }
             }
         }
         self.path.measure_speeds(PILOTS, key);
@@ -250,7 +278,7 @@ impl<T: Real> Survey<'_, T> {
         let temperatures =
             ((4.0 * self.path.length.powi(2)) as usize).clamp(FEWEST_TEMPERATURES, MOST_TEMPERATURES / 9);
         let (base, run) = (self.path.saved(), Run { weights: Vec::new(), ends: Vec::new() });
-        self.local.push(Local { set, run, kind, base, temperatures });
+        self.local.push(Local { region, run, kind, base, temperatures });
     }
 
     /// Fits the base of the path to rows of visible columns.
@@ -284,29 +312,33 @@ impl<T: Real> Survey<'_, T> {
     /// Anneals from a local base with growing effort, until the error is small compared with the whole and what other bases
     /// found is not significantly larger.
     fn refine(&mut self, k: usize, whole: f64, round: u64) {
-        let set = self.local[k].set;
+        let region = self.local[k].region;
         for again in 0..REFINED {
-            let inside = |end: Option<usize>| self.stable_set(end) == set;
+            let inside = |end: Option<usize>| self.region(end) == region;
             let mass = self.local[k].run.mass(inside);
             let flat: Vec<_> = self.last_whole().iter().map(|run| run.mass(inside)).collect();
-            let others = (0..self.local.len()).filter(|j| *j != k && self.local[*j].set == set);
+            let others = (0..self.local.len()).filter(|j| *j != k && self.local[*j].region == region);
             let others = combine(&flat, &others.map(|j| self.local[j].run.mass(inside)).collect::<Vec<_>>());
             let low =
                 others.value - mass.value > 2.0 * others.std_err.hypot(mass.std_err) && others.value > whole - 4.0;
             let part = mass.std_err * (mass.value - whole).min(0.0).exp();
             // From a mode inside of the rest the way to all of it may be too far.
-            let hopeless = set.is_none() && others.value - mass.value > HOPELESS;
+            let hopeless = region == Region::Rest && others.value - mass.value > HOPELESS;
             let enough = mass.ess > 0.0 && (part < PART_ERROR && !low || hopeless);
             let first = self.local[k].run.weights.is_empty();
             let next = self.local[k].temperatures * if first { 1 } else { 3 };
-            if enough || next > MOST_TEMPERATURES || self.is_over() {
+            let most = MOST_TEMPERATURES.max(2 * self.temperatures);
+            if enough || next > most || !self.may_start(CHAINS * next) {
                 return;
             }
             self.local[k].temperatures = next;
             self.path.restore(&self.local[k].base);
             let key = self.key.of(Purpose::Backward).step(round).step(self.local[k].kind.tag()).step(again);
             let (weights, ends) = self.anneal(CHAINS, next, key);
-            self.local[k].run = Run { weights, ends: self.modes.of_states(&self.lowered, ends.view()) };
+            let points = settle(&self.lowered, ends.view(), Follow::FAR);
+            let ends = self.modes.add(&points, None).into_iter().map(Some).collect();
+            self.sets.grow(self.modes.all.len());
+            self.local[k].run = Run { weights, ends };
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | `basins` | the list of modes, and sets of modes that sampling connects |
 //! | `masses` | the mass of a set from annealed weights |
 //! | `local` | what happens near one mode |
+//! | `places` | places that few chains reach, each with a large weight |
 //! | `survey` | all of these on one model, with growing effort |
 //! | `evidence` | what speaks for the sum or against it, and the verdict |
 
@@ -14,6 +15,7 @@ mod basins;
 mod evidence;
 mod local;
 mod masses;
+mod places;
 mod search;
 mod survey;
 
@@ -32,10 +34,10 @@ pub(super) fn searched<T: Real>(setup: &mut Setup<T>) -> Vec<Mode<T>> {
     let lowered = setup.backend.lowered().clone();
     let mut modes = Modes::new(&lowered);
     let starts = search::from_weights(&lowered, setup.key.of(Purpose::Far));
-    modes.add(&settle(&lowered, starts.view(), Follow::FAR), Source::Weights);
+    modes.add(&settle(&lowered, starts.view(), Follow::FAR), Some(Source::Weights));
     if let Some(data) = &setup.data {
         let rows = deepest_and_others(setup.backend.as_mut(), data);
-        modes.add(&settle(&lowered, rows.view(), Follow::FAR), Source::Data);
+        modes.add(&settle(&lowered, rows.view(), Follow::FAR), Some(Source::Data));
     }
     modes.all.sort_by(|a, b| b.bound.total_cmp(&a.bound));
     modes.all

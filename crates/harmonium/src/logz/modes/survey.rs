@@ -8,6 +8,7 @@ use super::basins::{Modes, Sets, Source};
 use super::evidence;
 use super::local::Local;
 use super::masses::{Combined, Run, combine};
+use super::places::{Place, Region};
 use super::search;
 use crate::backend::{Backend, Slot};
 use crate::error::Result;
@@ -60,6 +61,7 @@ pub struct Survey<'a, T: Real> {
     /// Runs from the flat base, one per round.
     pub(super) whole: Vec<Run>,
     pub(super) local: Vec<Local<T>>,
+    pub(super) places: Vec<Place>,
     pub(super) limits: Limits<'a>,
     pub(super) key: Key,
     /// Sweeps of a chain done so far.
@@ -68,23 +70,28 @@ pub struct Survey<'a, T: Real> {
     /// Of the last search by sampling: how many starts led to modes that were not known, and how many there were.
     pub(super) new_modes: (usize, usize),
     flat: Saved<T>,
-    temperatures: usize,
+    pub(super) temperatures: usize,
+    /// Whether a run did not fit into the time that was left: nothing more starts.
+    over: bool,
 }
 
 /// The sum of the masses of all parts.
 pub struct Total {
     pub value: f64,
     pub std_err: f64,
-    /// The stable sets.
-    pub sets: Vec<(usize, Combined)>,
-    /// Everything else.
-    pub rest: Combined,
+    /// Every part that was measured, and the rest.
+    pub parts: Vec<(Region, Combined)>,
 }
 
 impl Total {
     /// The share of a part in the whole.
     pub fn share(&self, part: &Combined) -> f64 {
         (part.value - self.value).exp()
+    }
+
+    /// The share of all that lies outside of stable sets.
+    pub fn rest_share(&self) -> f64 {
+        self.parts.iter().filter(|part| !matches!(part.0, Region::Set(_))).map(|part| self.share(&part.1)).sum()
     }
 }
 
@@ -104,6 +111,8 @@ impl<'a, T: Real> Survey<'a, T> {
             stable: BTreeSet::new(),
             whole: Vec::new(),
             local: Vec::new(),
+            places: Vec::new(),
+            over: false,
             spent: 0.0,
             new_modes: (0, 0),
             path,
@@ -131,7 +140,14 @@ impl<'a, T: Real> Survey<'a, T> {
                 return Ok(self.conclude(&total, verdict, evidence));
             }
             if self.limits.temperatures.is_none() && verdict != Verdict::Certain {
-                self.temperatures *= if total.std_err > 0.25 * self.limits.tolerance { 3 } else { 2 };
+                let narrow = total.std_err <= 0.25 * self.limits.tolerance;
+                self.temperatures *= if narrow { 2 } else { 3 };
+                if !narrow {
+                    self.find_places();
+                }
+            }
+            if !self.may_start(self.chains() * self.temperatures) {
+                return Ok(self.conclude(&total, verdict, evidence));
             }
         }
         unreachable!("the loop ends by returning")
@@ -143,7 +159,14 @@ impl<'a, T: Real> Survey<'a, T> {
 
     /// Whether no further work may start.
     pub(super) fn is_over(&self) -> bool {
-        self.limits.is_over(self.spent)
+        self.over || self.limits.is_over(self.spent)
+    }
+
+    /// Whether so many sweeps can be made in the time that is left, at the speed of all work so far. Once they cannot, nothing
+    /// more starts, so that the work done repeats the estimate.
+    pub(super) fn may_start(&mut self, sweeps: usize) -> bool {
+        self.over = self.is_over() || self.limits.is_late_after(sweeps as f64 / self.spent.max(1.0));
+        !self.over
     }
 
     /// Anneals from the flat base; returns where the chains ended.
@@ -152,7 +175,7 @@ impl<'a, T: Real> Survey<'a, T> {
         let key = self.key.of(Purpose::Forward).step(round);
         let (weights, ends) = self.anneal(self.chains(), self.temperatures, key);
         let points = settle(&self.lowered, ends.view(), Follow::FAR);
-        let ends_in = self.modes.add(&points, Source::Sampling).into_iter().map(Some).collect();
+        let ends_in = self.modes.add(&points, Some(Source::Sampling)).into_iter().map(Some).collect();
         self.whole.push(Run { weights, ends: ends_in });
         ends
     }
@@ -174,21 +197,22 @@ impl<'a, T: Real> Survey<'a, T> {
         if round == 0 {
             let starts = search::from_weights(&self.lowered, key);
             let points = settle(&self.lowered, starts.view(), Follow::FAR);
-            self.modes.add(&points, Source::Weights);
+            self.modes.add(&points, Some(Source::Weights));
             if let Some(rows) = &self.rows {
                 let points = settle(&self.lowered, rows.view(), Follow::FAR);
-                self.modes.add(&points, Source::Data);
+                self.modes.add(&points, Some(Source::Data));
             }
         }
         self.path.restore(&self.flat);
-        let known = self.modes.all.len();
+        let known: Vec<bool> = self.modes.all.iter().map(|mode| mode.found()).collect();
         let some = ends.slice(s![..SEARCHED.min(ends.nrows()), ..]);
         let (starts, sweeps) = search::from_sampling(self.path.backend.as_mut(), some, key);
         self.path.report_sweeps(sweeps as usize);
         self.spent += sweeps as f64;
         let points = settle(&self.lowered, starts.view(), Follow::FAR);
-        let found = self.modes.add(&points, Source::Sampling);
-        self.new_modes = (found.iter().filter(|mode| **mode >= known).count(), found.len());
+        let found = self.modes.add(&points, Some(Source::Sampling));
+        let is_new = |mode: &&usize| !known.get(**mode).copied().unwrap_or(false);
+        self.new_modes = (found.iter().filter(is_new).count(), found.len());
         self.sets.grow(self.modes.all.len());
     }
 
@@ -196,11 +220,6 @@ impl<'a, T: Real> Survey<'a, T> {
     pub(super) fn at_least(&self) -> f64 {
         let flat = self.last_whole().iter().map(|run| run.mass(|_| true).value);
         flat.fold(self.modes.bound(), f64::max)
-    }
-
-    /// The stable set that a mode belongs to; none is the rest.
-    pub(super) fn stable_set(&self, mode: Option<usize>) -> Option<usize> {
-        mode.map(|k| self.sets.of(k)).filter(|set| self.stable.contains(set))
     }
 
     /// The last runs from the flat base. Earlier ones had fewer temperatures, and miss more.
@@ -213,49 +232,46 @@ impl<'a, T: Real> Survey<'a, T> {
         combine(&self.last_whole().iter().map(|run| run.mass(|_| true)).collect::<Vec<_>>(), &[])
     }
 
-    /// All estimates of the mass of a stable set, or of the rest: from the flat base, and from others.
-    fn estimates(&self, set: Option<usize>) -> [Vec<Estimate>; 2] {
-        let mass = |run: &Run| run.mass(|end| self.measured_set(end) == set);
-        let local = self.local.iter().filter(|l| l.set == set);
+    /// All estimates of the mass of a region: from the flat base, and from others.
+    fn estimates(&self, region: Region) -> [Vec<Estimate>; 2] {
+        let mass = |run: &Run| run.mass(|end| self.measured_region(end) == region);
+        let local = self.local.iter().filter(|l| l.region == region);
         [self.last_whole().iter().map(mass).collect(), local.map(|l| mass(&l.run)).collect()]
     }
 
-    fn combined(&self, set: Option<usize>) -> Combined {
-        let [flat, others] = self.estimates(set);
+    fn combined(&self, region: Region) -> Combined {
+        let [flat, others] = self.estimates(region);
         combine(&flat, &others)
     }
 
-    /// The stable set of a mode if it was measured. Those that were not are too small, and part of the rest.
-    fn measured_set(&self, mode: Option<usize>) -> Option<usize> {
-        self.stable_set(mode).filter(|set| self.local.iter().any(|l| l.set == Some(*set)))
+    /// The region of a mode if it was measured. Those that were not are too small, and part of the rest.
+    fn measured_region(&self, mode: Option<usize>) -> Region {
+        let region = self.region(mode);
+        if self.local.iter().any(|l| l.region == region) { region } else { Region::Rest }
     }
 
-    /// The sum of all stable sets, and of the rest.
+    /// The sum of all parts.
     fn total(&self) -> Total {
-        let measured: BTreeSet<usize> = self.local.iter().filter_map(|l| l.set).collect();
-        let sets: Vec<(usize, Combined)> = measured.into_iter().map(|set| (set, self.combined(Some(set)))).collect();
-        let rest = self.combined(None);
-        let parts = || sets.iter().map(|s| s.1).chain([rest]).filter(|p| p.value > f64::NEG_INFINITY);
-        let value = log_sum_exp(parts().map(|p| p.value));
+        let regions: BTreeSet<Region> = self.local.iter().map(|l| l.region).chain([Region::Rest]).collect();
+        let all = regions.into_iter().map(|region| (region, self.combined(region)));
+        let parts: Vec<(Region, Combined)> = all.filter(|part| part.1.value > f64::NEG_INFINITY).collect();
+        let value = log_sum_exp(parts.iter().map(|part| part.1.value));
         // Estimates err by missing mass, all on the same side, so their errors add and do not average out.
-        let std_err = parts().map(|p| (p.value - value).exp() * p.std_err).sum();
-        Total { value, std_err, sets, rest }
+        let std_err = parts.iter().map(|part| (part.1.value - value).exp() * part.1.std_err).sum();
+        Total { value, std_err, parts }
     }
 
     fn conclude(&self, total: &Total, verdict: Verdict, evidence: Vec<super::super::Evidence>) -> LogZ {
         let Total { value, std_err, .. } = *total;
         let judgement = evidence::explain(verdict, &evidence, self.rows.is_some());
-        let part = |set: Option<usize>, found: &Combined| Part {
+        let part = |(region, found): &(Region, Combined)| Part {
             log_mass: found.value,
             std_err: found.std_err,
             share: total.share(found),
-            is_rest: set.is_none(),
-            estimates: self.estimates(set).concat().into_iter().filter(|e| e.ess > 0.0).collect(),
+            is_rest: !matches!(region, Region::Set(_)),
+            estimates: self.estimates(*region).concat().into_iter().filter(|e| e.ess > 0.0).collect(),
         };
-        let mut parts: Vec<Part> = total.sets.iter().map(|(set, found)| part(Some(*set), found)).collect();
-        if total.rest.value > f64::NEG_INFINITY {
-            parts.push(part(None, &total.rest));
-        }
+        let mut parts: Vec<Part> = total.parts.iter().map(part).collect();
         parts.sort_by(|a, b| b.log_mass.total_cmp(&a.log_mass));
         LogZ {
             ess: Some(self.whole.iter().map(|run| run.mass(|_| true).ess).fold(0.0, f64::max)),
@@ -274,7 +290,7 @@ impl<'a, T: Real> Survey<'a, T> {
         let large = |p: &&Part| p.share >= 0.001;
         let n = parts.iter().filter(large).filter(|p| !p.is_rest).count();
         let modes = if n == 1 { "1 stable mode holds".to_string() } else { format!("{n} stable modes hold") };
-        let rest = 100.0 * total.share(&total.rest);
+        let rest = 100.0 * total.rest_share();
         format!(
             "{modes} {:.1} % of Z, {} other modes and what lies between them {rest:.1} %; rounds: {}, chains: {}, temperatures in the last round: {}",
             100.0 - rest,
