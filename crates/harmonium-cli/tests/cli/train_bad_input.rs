@@ -127,7 +127,7 @@ fn options_that_make_no_sense() {
         ("--momentum 1", "at least 0 and below 1"),
         ("--l2 -0.1", "0 or more"),
         ("--clip 0", "a number above 0"),
-        ("--valid-fraction 1.5", "above 0 and below 1"),
+        ("--valid-fraction 1.5", "at least 0 and below 1"),
         ("--n-hidden abc", "expected a whole number"),
         ("--hidden 64", "for the number of hidden units use '--n-hidden 64'"),
         ("--hidden gaussian --hidden-coupling goodfellow", "possible values: cho, krizhevsky"),
