@@ -15,8 +15,6 @@ pub enum Keep {
 
 impl Keep {
     /// Every choice with its description.
-    pub const LIST: [(&'static str, &'static str); 2] = [
-        ("best", "under which held-out rows are most likely, by more than chance"),
-        ("last", "after the last update"),
-    ];
+    pub const LIST: [(&'static str, &'static str); 2] =
+        [("best", "under which held-out rows are most likely, by more than chance"), ("last", "after the last update")];
 }

@@ -1,9 +1,9 @@
 //! The command as the front end of a run: notes on stderr, progress bars for long work.
 
+use super::summary::thousands;
 use crate::advice;
 use crate::output::{one_line, say};
 use crate::progress::Meter;
-use super::summary::thousands;
 use harmonium::run::{Difference, Front, Note, Stage};
 use harmonium::settings;
 use harmonium::train::TrainConfig;

@@ -50,7 +50,7 @@ fn short_runs_that_go_wrong_have_their_verdict() {
             &["The run was short: 3 updates", "train --resume -o run --updates 1000"],
         ),
         (
-            "random.npy --n-hidden 40 --updates 6000 --valid-fraction 0.25",
+            "random.npy --n-hidden 40 --updates 6000 --valid-fraction 0.25 --method pcd --keep last",
             &["overfitting"],
             Value::Null,
             &["The model overfits", "--early-stop 10"],
@@ -63,7 +63,7 @@ fn short_runs_that_go_wrong_have_their_verdict() {
         ),
         (
             "builtin:mixture --lr 5 --updates 300",
-            &["failed"],
+            &["failed", "little"],
             "high-rate".into(),
             &["The likely cause is the learning rate, 5", "hidden units are idle"],
         ),

@@ -99,8 +99,7 @@ pub fn read(path: &Path) -> Result<Table> {
 
 /// What a run recorded is complete, so that no new default applies: settings that its version did not have get what it did.
 fn complete(table: &mut Table) {
-    let mut before: Vec<(&str, Value)> =
-        vec![("model.start", "independent".into()), ("train.keep", "last".into())];
+    let mut before: Vec<(&str, Value)> = vec![("model.start", "independent".into()), ("train.keep", "last".into())];
     if lookup(table, "data.valid").is_none() {
         before.push(("data.valid_fraction", 0.0.into()));
     }

@@ -92,7 +92,8 @@ impl<'a> Chooser<'a> {
 
     /// Reports what was chosen, unless everything was asked for.
     pub fn report(&self, spec: &Spec, held_out: usize, front: &dyn Front) {
-        let open = ["train.method", "train.lr", "train.penalty.l2", "data.valid_fraction", "train.updates", "model.n_hidden"];
+        let open =
+            ["train.method", "train.lr", "train.penalty.l2", "data.valid_fraction", "train.updates", "model.n_hidden"];
         if open.iter().all(|key| self.has(key)) || self.has("found") {
             return;
         }
@@ -101,7 +102,13 @@ impl<'a> Chooser<'a> {
     }
 
     /// The number of updates.
-    pub fn updates(&self, config: &TrainConfig, length: Option<Length>, lowered: &LoweredModel<f32>, rows: usize) -> u64 {
+    pub fn updates(
+        &self,
+        config: &TrainConfig,
+        length: Option<Length>,
+        lowered: &LoweredModel<f32>,
+        rows: usize,
+    ) -> u64 {
         let per_epoch = config.updates_per_epoch(rows);
         match length {
             Some(Length::Epochs(epochs)) => (epochs * per_epoch as f64).ceil() as u64,

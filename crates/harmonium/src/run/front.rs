@@ -1,8 +1,8 @@
 //! What a run needs from its front end: tables to read, somebody to inform, a clock face for long work.
 
-use crate::train::TrainConfig;
 use crate::data::{self, Binarize, ReadOptions, Source};
 use crate::error::{Error, Result};
+use crate::train::TrainConfig;
 use std::path::PathBuf;
 
 /// Opens the tables that settings name.

@@ -150,7 +150,8 @@ impl Request<'_> {
     fn extend(&self, dir: RunDir, asked: &Table, front: &dyn Front) -> Result<Opened> {
         let mut recorded = self.resumed(asked, &dir)?;
         let before = Spec::from_table(&config_file::read(&dir.file(CONFIG))?)?;
-        let (done, rows) = (before.train.stop_at.unwrap_or(before.train.updates), before.found.as_ref().map_or(0, |f| f.rows));
+        let (done, rows) =
+            (before.train.stop_at.unwrap_or(before.train.updates), before.found.as_ref().map_or(0, |f| f.rows));
         let per_epoch = before.train.updates_per_epoch(rows as usize) as f64;
         let wanted = match self.length {
             Some(Length::Epochs(epochs)) => (epochs * per_epoch).ceil() as u64,

@@ -94,12 +94,11 @@ impl<T: Real> Trainer<T> {
         let lowered = rbm.lower();
         let limits = log_variance_limits(&rbm, &data);
         let monitor = Monitor::new(&config, &lowered, &data, valid, key);
-        let settings =
-            estimate::EstimatorOptions {
-                gibbs_steps: config.gibbs_steps,
-                temperatures: config.temperatures,
-                max_drift: config.max_drift,
-            };
+        let settings = estimate::EstimatorOptions {
+            gibbs_steps: config.gibbs_steps,
+            temperatures: config.temperatures,
+            max_drift: config.max_drift,
+        };
         let mut estimator = estimate::new(&config.method, settings)?;
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
         let work = Work::new(&rbm, &lowered);
