@@ -8,15 +8,15 @@ use crate::averages::median;
 use crate::math::log_sum_exp;
 use crate::real::Real;
 
-/// A part of all states.
+/// A part of all states, in the order in which they are measured where time is short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Region {
-    /// Modes between which chains move, and which they hardly leave.
-    Set(usize),
+    /// Everything that is in no other region.
+    Rest,
     /// The surroundings of a place, by its number.
     Place(usize),
-    /// Everything else.
-    Rest,
+    /// Modes between which chains move, and which they hardly leave.
+    Set(usize),
 }
 
 /// A mode and how far around it chains of the model go.
