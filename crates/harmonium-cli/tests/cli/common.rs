@@ -160,9 +160,10 @@ pub fn fails(folder: &Folder, line: &str) -> String {
     let before = folder.names();
     let run = folder.run(line);
     assert_eq!((run.code, run.out.as_str()), (1, ""), "harmonium {line}: {}", run.err);
-    let others = run.err.lines().filter(|line| !line.starts_with("note: settings: ")).count();
-    assert_eq!(others, 1, "harmonium {line}: {}", run.err);
-    assert!(run.err.starts_with("error: ") && !run.err.contains("panic"), "harmonium {line}: {}", run.err);
+    let lines = run.err.lines().filter(|line| !line.starts_with("note: settings: "));
+    let err: String = lines.map(|line| format!("{line}\n")).collect();
+    assert_eq!(err.lines().count(), 1, "harmonium {line}: {}", run.err);
+    assert!(err.starts_with("error: ") && !err.contains("panic"), "harmonium {line}: {}", run.err);
     assert_eq!(folder.names(), before, "harmonium {line}");
-    run.err
+    err
 }

@@ -214,14 +214,18 @@ mod tests {
     #[test]
     fn nan_and_values_outside_the_domain_are_refused_by_row_and_column() {
         let lowered = lowered("bernoulli");
-        for (bad, text) in [(f64::NAN, "NaN"), (2.0, "2"), (f64::INFINITY, "inf")] {
+        for (bad, text) in [
+            (f64::NAN, "NaN means that the cell is missing"),
+            (2.0, "2 is not 0, 1"),
+            (f64::INFINITY, "inf is not 0, 1"),
+        ] {
             let source = Box::new(Memory(vec![array![[0.0, 1.0], [1.0, bad]], array![[0.3, 1.0]]]));
             let preprocess = Preprocess::default();
             let mut rows = PreparedRows::new(source, lowered.visible(), &preprocess, None, 0).unwrap();
             assert_eq!(rows.read().unwrap().unwrap().columns, array![[0.0, 1.0]]);
             assert_eq!(rows.decided_by_data(), Some(Binarize::Threshold(0.5)));
             let message = rows.read().err().unwrap().to_string();
-            assert!(message.starts_with(&format!("data row 3, column 2: {text} is not 0, 1")), "{message}");
+            assert!(message.starts_with(&format!("data row 3, column 2: {text}")), "{message}");
         }
     }
 

@@ -144,7 +144,7 @@ impl Sums {
         let squares = &theta * &theta * weight + &theta * &input * 2.0 + &square;
         other.row_mut(1).assign(&(&variance * weight + &variance * &variance * &squares));
         let outer = mean.view().insert_axis(Axis(1)).dot(&theta.view().insert_axis(Axis(0)));
-        let cross = (outer + product) * variance.view().insert_axis(Axis(0));
+        let cross = ((outer + product) * variance.view().insert_axis(Axis(0))).as_standard_layout().into_owned();
         Stats { visible: mean.insert_axis(Axis(0)), hidden: other, cross, weight }
     }
 }

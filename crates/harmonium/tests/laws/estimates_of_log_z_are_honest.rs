@@ -173,7 +173,10 @@ fn parameters_that_leave_no_digits_are_refused_by_every_method() {
     for method in METHODS.iter().map(|m| m.name).chain(["auto"]) {
         for bias in [1e20, 1e12] {
             let refused = log_z(&model(bias), method, options, &|_, _| ()).unwrap_err().to_string();
-            assert!(refused.contains("so large that rounding leaves"), "{method}, {bias:e}: {refused}");
+            assert!(
+                refused.contains("so large that log Z cannot be computed accurately"),
+                "{method}, {bias:e}: {refused}"
+            );
         }
         for bias in [1e6, -1e20] {
             let exact = Exact::new(&model(bias)).unwrap().log_z();

@@ -238,7 +238,7 @@ fn settings_that_make_no_sense_are_refused_by_name() {
         (SampleOptions { temperatures: Some(1), ..plain }, "temperatures is 1"),
         (SampleOptions { thin: u64::MAX, ..plain }, "more sweeps than can be counted"),
         (SampleOptions { sampler: "guess", ..plain }, "not one of auto, gibbs, tempering, exact"),
-        (SampleOptions { start: Start::Rows(&none), ..plain }, "no rows to start from"),
+        (SampleOptions { start: Start::Rows(&none), ..plain }, "at least one row to start from"),
         (SampleOptions { start: Start::Rows(&wide), ..plain }, "4 columns"),
     ] {
         let error = draw(&rbm, settings, &|_, _| ()).err().unwrap().to_string();

@@ -177,5 +177,5 @@ fn a_column_without_any_known_cell_is_refused() {
     let mut data = Dataset::new(lowered.visible());
     data.push_known(lowered.visible(), Array2::zeros((4, 3)).view(), Some(&known));
     let refused = initial_model(&visible, &kind("bernoulli"), 2, &data, true, 1).unwrap_err().to_string();
-    assert!(refused.contains("column 2 has no known cell"), "{refused}");
+    assert!(refused.contains("has no known cell in column 2"), "{refused}");
 }
