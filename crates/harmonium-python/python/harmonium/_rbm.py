@@ -34,7 +34,8 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     Parameters
     ----------
     n_hidden : int or "auto", default="auto"
-        Number of hidden units. "auto": 4 per column (1 if continuous), but 16 to 256.
+        Number of hidden units. "auto": 4 per column or 1 per 100 rows, at least 16 and at most 256; continuous
+        columns have fewer.
     visible : {"bernoulli", "spin", "gaussian", "potts"}, default="bernoulli"
         Kind of visible units.
     coupling : {"cho", "krizhevsky", "goodfellow"}, default="cho"
@@ -52,23 +53,30 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         ``partial_fit``; otherwise at independent columns.
     init : path, default=None
         Model file to start from.
-    method : {"auto", "pcd", "pt", "cd", "exact"}, default="auto"
-        How the negative phase is estimated. "auto": pcd; exact for very small models.
-    gibbs_steps : int, default=1
-        Gibbs sweeps per update.
-    n_chains : int, default=100
-        Number of persistent chains.
+    method : {"auto", "pcd", "cd", "pt", "wpcd", "exact"}, default="auto"
+        How the model's side of the gradient (negative phase) is estimated. "auto": pt, or pcd for large models;
+        exact for very small models.
+    gibbs_steps : int or "auto", default="auto"
+        Gibbs sweeps per update. "auto": 1; 5 for large models.
+    n_chains : int or "auto", default="auto"
+        Number of persistent chains. "auto": 100; 200 for large models.
     n_temperatures : int, default=10
         Number of temperatures of parallel tempering.
     batch_size : int or "auto", default="auto"
-        Rows per update. "auto": 100; all rows, but at most 2,000, if learning starts at factors and the gradient is exact.
+        Rows per update. "auto": 100; 200 for large models; all rows, but at most 2,000, if learning starts at
+        factors and the gradient is exact.
     epochs : float, default=None
-        Passes through the data, instead of updates. None: 10 epochs or 10,000 updates, whichever is more.
+        Passes through the data, instead of updates. None: 300 epochs, but 30,000 to 80,000 updates; fewer for large
+        models.
+    time : float, default=None
+        Seconds to train for, instead of updates. The number of updates that fit is measured before the run, and recorded.
     updates : int, default=None
         Number of updates. None: as epochs, but 3,000 if learning starts at factors and the gradient is exact, and none if the
         hidden units are Gaussian too, for then it starts at the maximum of the likelihood.
     learning_rate : float or "auto", default="auto"
         Learning rate. A number is constant unless a schedule is given.
+    max_drift : float or "auto", default="auto"
+        Limit of the model's change per update, in nats. "auto": 0.3; none if a method or a learning rate is given.
     schedule : {"auto", "constant", "step", "cosine", "inverse"}, default="auto"
         How the learning rate falls. "auto": cosine; constant if a learning rate is given.
     optimizer : {"sgd", "adam"}, default="adam"
@@ -78,15 +86,18 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     nesterov : bool, default=False
         Nesterov momentum (sgd).
     variance_rate : float, default=0.3
-        Factor of the learning rate for log-variances of Gaussian units.
+        Learning rate of Gaussian log-variances, as a multiple of the main one.
     centering : bool, default=True
-        Centering (offsets that follow the means of the units). The trained model has no offsets.
+        Centering (measuring each unit from its running mean). The trained model has no offsets.
+    keep : {"auto", "best", "last"}, default="auto"
+        Which model of the run is the result. "auto": best with held-out rows, else last.
     early_stopping : bool, int or "auto", default="auto"
         Stop after N measurements without improvement on held-out rows. True: 10. The best model is kept.
     l1 : float, default=0.0
         L1 penalty: weight of the sum of |W|.
-    l2 : float, default=0.0
-        Weight decay: weight of half the sum of W².
+    l2 : float or "auto", default="auto"
+        Weight decay: weight of half the sum of W². "auto": 3 divided by the rows; 0 if a method or an L1 penalty is
+        given.
     max_norm : float, default=None
         Largest norm of a hidden unit's weights.
     sparsity : float, default=None
@@ -96,9 +107,10 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     clip : float, default=None
         Clip the gradient to this norm.
     validation_fraction : float or "auto", default="auto"
-        Fraction of the rows to hold out, chosen by the seed. "auto": none.
+        Fraction of the rows to hold out, chosen at random. "auto": 0.1 from 1,000 rows on. 0 holds out none.
     binarize : {"auto", "none", "sample", "threshold:T"}, default="auto"
-        How values between 0 and 1 become 0 or 1. "auto": a threshold of 0.5, with a warning; "none": they are probabilities.
+        How to turn values between 0 and 1 into 0 or 1. "auto": a threshold of 0.5, with a warning; "none": they are
+        probabilities.
     standardize : bool or "auto", default="auto"
         Give every column mean 0 and standard deviation 1. "auto": for continuous units, except in ``partial_fit``. Results are
         in the units of the data.
@@ -107,7 +119,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     image : str, default=None
         Height and width of the rows as images, for the report; such as "28x28".
     likelihood : bool, default=True
-        Measure the likelihood while training, exactly where that is cheap.
+        Whether to measure the likelihood, while training and at the end.
     report_every : int, default=200
         Updates between measurements.
     checkpoint_every : int, default=1000
@@ -158,22 +170,25 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         start="auto",
         init=None,
         method="auto",
-        gibbs_steps=1,
-        n_chains=100,
+        gibbs_steps="auto",
+        n_chains="auto",
         n_temperatures=10,
         batch_size="auto",
         epochs=None,
+        time=None,
         updates=None,
         learning_rate="auto",
+        max_drift="auto",
         schedule="auto",
         optimizer="adam",
         momentum=0.9,
         nesterov=False,
         variance_rate=0.3,
         centering=True,
+        keep="auto",
         early_stopping="auto",
         l1=0.0,
-        l2=0.0,
+        l2="auto",
         max_norm=None,
         sparsity=None,
         sparsity_cost="auto",
@@ -206,14 +221,17 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         self.n_temperatures = n_temperatures
         self.batch_size = batch_size
         self.epochs = epochs
+        self.time = time
         self.updates = updates
         self.learning_rate = learning_rate
+        self.max_drift = max_drift
         self.schedule = schedule
         self.optimizer = optimizer
         self.momentum = momentum
         self.nesterov = nesterov
         self.variance_rate = variance_rate
         self.centering = centering
+        self.keep = keep
         self.early_stopping = early_stopping
         self.l1 = l1
         self.l2 = l2
@@ -343,7 +361,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
             "train.updates": 2**62,
             "train.report_every": 2**62,
         }
-        for key in ("train.early_stop", "data.valid_fraction", "model.init", "epochs"):
+        for key in ("train.early_stop", "data.valid_fraction", "model.init", "epochs", "time"):
             settings.pop(key, None)
         init, checkpoint = getattr(self, "_model", None), self.__dict__.pop("_checkpoint", None)
         self._trainer, notes = _harmonium.Trainer.start(table, json.dumps(settings), init, checkpoint, self.n_threads)

@@ -56,8 +56,6 @@ def asked(estimator):
             value = PATIENCE if value else None
         if name == "early_stopping" and not isinstance(value, str) and value == 0:
             value = None
-        if name == "validation_fraction" and not isinstance(value, str) and value == 0:
-            value = None
         if value is None or (isinstance(value, str) and value == "auto"):
             continue
         settings[row["key"]] = _plain(name, value, row["default"])

@@ -68,7 +68,7 @@ impl<'a> Chooser<'a> {
         if self.has("train.method") || config.method == "exact" {
             return;
         }
-        let own_rate = self.has("train.lr") || self.has("train.optimizer.name");
+        let own_rate = self.has("train.lr") || config.optimizer.name != "adam";
         let tempered = TrainConfig { method: "pt".into(), ..config.clone() };
         if least_updates(tempered.updates_per_epoch(data.len())) as f64 * work(&tempered, weights) <= WORK.0 {
             config.method = tempered.method;
@@ -84,7 +84,7 @@ impl<'a> Chooser<'a> {
                 config.lr = LARGE.3;
             }
         }
-        if !self.has("train.penalty.l1") && !self.has("train.penalty.l2") {
+        if config.penalty.l1 == 0.0 && !self.has("train.penalty.l2") {
             let rows = data.weights().iter().map(|w| f64::from(*w)).sum::<f64>();
             config.penalty.l2 = decay(rows);
         }
