@@ -75,7 +75,7 @@ def test_pipelines_and_searches(digits):
     from sklearn.datasets import load_digits
 
     labels = load_digits().target
-    line = make_pipeline(RBM(32, epochs=40, random_state=0), LogisticRegression(max_iter=300))
+    line = make_pipeline(RBM(32, epochs=80, random_state=0), LogisticRegression(max_iter=300))
     assert line.fit(digits, labels).score(digits, labels) > 0.85
     assert list(line[:-1].get_feature_names_out()[:2]) == ["rbm0", "rbm1"]
     search = GridSearchCV(RBM(epochs=10, random_state=0), {"n_hidden": [2, 10]}, cv=3, n_jobs=2).fit(digits[:600])

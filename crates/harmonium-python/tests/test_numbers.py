@@ -123,7 +123,7 @@ def test_a_gaussian_model_is_a_density(reference):
 
 
 def test_training_is_the_same_on_any_number_of_threads_and_learns(digits):
-    make = lambda n: RBM(n_hidden=12, epochs=20, random_state=3, n_threads=n).fit(digits)  # noqa: E731
+    make = lambda n: RBM(n_hidden=12, epochs=60, random_state=3, n_threads=n).fit(digits)  # noqa: E731
     one, two = make(1), make(2)
     assert one.model_ == two.model_
     p = digits.mean(axis=0).clip(1e-3, 1 - 1e-3)

@@ -407,7 +407,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         >>> import numpy as np
         >>> from harmonium import RBM
         >>> X = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], 50, axis=0)
-        >>> "has learned" in RBM(n_hidden=4, epochs=2000, random_state=0).fit(X).report().html
+        >>> "fits the training rows" in RBM(n_hidden=4, epochs=2000, random_state=0).fit(X).report().html
         True
         """
         report = Report(self._conclude()[1])

@@ -4,8 +4,6 @@
 //! need some hundred updates to cross the model keep up only if it moves little in that time. So the rate falls while updates
 //! move the model by more than a limit, and recovers slowly while they do not.
 
-/// The factor of the first update, from which the rate finds its level within some hundred updates.
-const FIRST: f64 = 0.1;
 /// Factors after an update that moved too far, and after one that did not.
 const DOWN: f64 = 0.98;
 const UP: f64 = 1.005;
@@ -22,7 +20,7 @@ pub struct Drift {
 impl Drift {
     /// At most `limit` nats per update; without a limit nothing is computed and the factor is 1.
     pub fn new(limit: Option<f64>) -> Drift {
-        Drift { limit, rate: if limit.is_some() { FIRST } else { 1.0 }, before: Vec::new() }
+        Drift { limit, rate: 1.0, before: Vec::new() }
     }
 
     /// Whether the drift is watched.
@@ -85,9 +83,9 @@ mod tests {
         // Gains of ±0.1 are a drift of 0.005.
         let gains = drift.adapt(&[6.1, 6.9]).unwrap();
         assert!((gains[0] - 0.1).abs() < 1e-12 && (gains[1] + 0.1).abs() < 1e-12);
-        assert_eq!(drift.rate(), FIRST * DOWN);
+        assert_eq!(drift.rate(), DOWN);
         drift.adapt(&[6.05, 6.95]);
-        assert_eq!(drift.rate(), FIRST * DOWN * UP);
+        assert_eq!(drift.rate(), DOWN * UP);
         for _ in 0..1000 {
             drift.adapt(&[1.0, 2.0]);
         }
