@@ -66,7 +66,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         Rows per update. "auto": 100; 200 for large models; all rows, but at most 2,000, if learning starts at
         factors and the gradient is exact.
     epochs : float, default=None
-        Passes through the data, instead of updates. None: 300 epochs, but 30,000 to 80,000 updates; fewer for large
+        Passes through the data, instead of updates. None: 300 epochs, but 40,000 to 80,000 updates; fewer for large
         models.
     time : float, default=None
         Seconds to train for, instead of updates. The number of updates that fit is measured before the run, and recorded.
@@ -96,7 +96,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     l1 : float, default=0.0
         L1 penalty: weight of the sum of |W|.
     l2 : float or "auto", default="auto"
-        Weight decay: weight of half the sum of W². "auto": 3 divided by the rows; 0 if a method or an L1 penalty is
+        Weight decay: weight of half the sum of W². "auto": 3 divided by the rows, less below 256 hidden units; 0 if a method or an L1 penalty is
         given.
     max_norm : float, default=None
         Largest norm of a hidden unit's weights.

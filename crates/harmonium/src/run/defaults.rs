@@ -8,6 +8,7 @@ use super::training::Length;
 use crate::dataset::Dataset;
 use crate::keep::Keep;
 use crate::lowered::LoweredModel;
+use crate::model::Rbm;
 use crate::train::TrainConfig;
 use toml::Table;
 
@@ -15,15 +16,16 @@ use toml::Table;
 const ENOUGH_ROWS: usize = 1000;
 const HELD_OUT: f64 = 0.1;
 /// Rate of tempered chains, and the drift of the model to which it is limited: wide data would otherwise move it by nats.
-const RATE: f64 = 0.003;
+const RATE: f64 = 0.0035;
 const MAX_DRIFT: f64 = 0.3;
 /// Sweeps, chains, rows and rate where chains are not tempered.
 const LARGE: (u64, usize, usize, f64) = (5, 200, 200, 0.003);
-/// Weight decay times the number of rows: the precision of a normal prior of the weights.
-const PRIOR_PRECISION: f64 = 3.0;
+/// Weight decay times the number of rows, the precision of a normal prior of the weights, from so many hidden units on; fewer units can
+/// do less harm, and have less.
+const PRIOR_PRECISION: (f64, f64) = (3.0, 256.0);
 /// Updates: 300 epochs, but within this range.
 const EPOCHS: u64 = 300;
-const UPDATES: (u64, u64) = (30_000, 80_000);
+const UPDATES: (u64, u64) = (40_000, 80_000);
 /// Epochs are not counted beyond so many updates where they decide how few are enough.
 const SHORT: u64 = 20_000;
 /// Weights visited in a run, with and without temperatures: a minute or two on two cores. Beyond it fewer updates are made, but not
@@ -60,8 +62,9 @@ impl<'a> Chooser<'a> {
         (open && rows >= ENOUGH_ROWS).then_some(HELD_OUT)
     }
 
-    /// Method, rate and weight decay of a model with so many weights whose gradient is not exact; and which model is kept.
-    pub fn learning(&self, config: &mut TrainConfig, weights: usize, data: &Dataset<f32>, has_valid: bool) {
+    /// Method, rate and weight decay of a model whose gradient is not exact; and which model is kept.
+    pub fn learning(&self, config: &mut TrainConfig, rbm: &Rbm<f32>, data: &Dataset<f32>, has_valid: bool) {
+        let (weights, hidden) = (rbm.weights().len(), rbm.hidden().sites());
         if !self.has("train.keep") {
             config.keep = if has_valid { Keep::Best } else { Keep::Last };
         }
@@ -86,7 +89,7 @@ impl<'a> Chooser<'a> {
         }
         if config.penalty.l1 == 0.0 && !self.has("train.penalty.l2") {
             let rows = data.weights().iter().map(|w| f64::from(*w)).sum::<f64>();
-            config.penalty.l2 = decay(rows);
+            config.penalty.l2 = decay(rows, hidden);
         }
     }
 
@@ -121,11 +124,11 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// Weight decay for so many rows, in two digits.
-fn decay(rows: f64) -> f64 {
-    let exact = PRIOR_PRECISION / rows.max(1.0);
-    let unit = 10f64.powf(exact.log10().floor() - 1.0);
-    (exact / unit).round() * unit
+/// Weight decay for so many rows and hidden units, in two digits.
+fn decay(rows: f64, hidden: usize) -> f64 {
+    let (precision, all) = PRIOR_PRECISION;
+    let exact = precision * (hidden as f64 / all).min(1.0) / rows.max(1.0);
+    format!("{exact:.1e}").parse().unwrap_or(exact)
 }
 
 /// Weights that an update of a model with so many weights visits.
@@ -149,9 +152,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_data_get_thirty_thousand_updates_wide_data_fewer_and_large_data_ten_epochs() {
-        assert_eq!(updates(18, 1e9), 30_000);
-        assert_eq!(updates(130, 1e9), 39_000);
+    fn small_data_get_forty_thousand_updates_wide_data_fewer_and_large_data_ten_epochs() {
+        assert_eq!(updates(18, 1e9), 40_000);
+        assert_eq!(updates(150, 1e9), 45_000);
         assert_eq!(updates(17, 5747.0), 5747);
         assert_eq!(updates(450, 10_000.0), 20_000);
         assert_eq!(updates(10_000, 1e9), 100_000);
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn weight_decay_falls_with_the_rows() {
-        assert!((decay(2000.0) - 0.0015).abs() < 1e-12 && (decay(50_000.0) - 6e-5).abs() < 1e-15);
+    fn weight_decay_falls_with_the_rows_and_rises_with_the_hidden_units() {
+        assert_eq!([decay(2000.0, 256), decay(50_000.0, 500), decay(1438.0, 24)], [0.0015, 6e-5, 0.0002]);
     }
 }

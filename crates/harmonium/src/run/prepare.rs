@@ -102,7 +102,7 @@ pub fn prepare(
     };
     complete_method(&mut spec.train, asked, &rbm);
     let has_valid = input.valid.as_ref().is_some_and(|v| !v.is_empty());
-    chooser.learning(&mut spec.train, rbm.weights().len(), &input.train, has_valid);
+    chooser.learning(&mut spec.train, &rbm, &input.train, has_valid);
     let at_factors = spec.model.start == Start::Factors && complete_learning(&mut spec.train, asked, &rbm, &input);
     if !at_factors || length.is_some() {
         spec.train.updates = chooser.updates(&spec.train, length, &rbm.lower(), input.train.len());
