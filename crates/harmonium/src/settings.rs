@@ -309,7 +309,7 @@ pub const SETTINGS: &[Setting] = &[
     row("train.updates", "updates", Group::Learning, Takes::Whole(0, MANY), "Number of updates").python("updates")
         .usual("as epochs; 3,000 from factors by an exact gradient; none if both layers are Gaussian"),
     row("train.lr", "lr", Group::Learning, Takes::Number(Range::Positive), "Learning rate").python("learning_rate")
-        .usual("0.0035; 0.003 for large models; 0.005 if a method is given; 0.03 from factors by an exact gradient")
+        .usual("0.003; 0.005 if a method is given; 0.03 from factors by an exact gradient")
         .more("With sgd it multiplies the gradient of the mean log likelihood; with adam it is about the size of a step. If you give a rate without a schedule, it stays constant."),
     row("train.max_drift", "max-drift", Group::Learning, Takes::Number(Range::Positive), "Limit of the model's change per update, in nats")
         .python("max_drift").usual("0.3; none if a method or a learning rate is given").only_with(&[("train.method", &["pt", "wpcd"])])
@@ -331,7 +331,7 @@ pub const SETTINGS: &[Setting] = &[
         .python("early_stopping").usual("off; N is 10 if left out").more("The likelihood of the held-out rows is compared, and the best model is kept."),
     row("train.penalty.l1", "l1", Group::Penalties, Takes::Number(Range::NotNegative), "L1 penalty: weight of the sum of |W|"),
     row("train.penalty.l2", "l2", Group::Penalties, Takes::Number(Range::NotNegative), "Weight decay: weight of half the sum of W²")
-        .usual("3 divided by the rows (less below 256 hidden units); 0 if a method or an L1 penalty is given"),
+        .usual("4 divided by the rows (less below 256 hidden units); 0 if a method or an L1 penalty is given"),
     row("train.penalty.max_norm", "max-norm", Group::Penalties, Takes::Number(Range::Positive), "Largest norm of a hidden unit's weights")
         .python("max_norm").usual("none"),
     row("train.penalty.sparsity", "sparsity", Group::Penalties, Takes::Number(Range::Finite), "Target for the mean activity of hidden units").usual("none"),

@@ -96,7 +96,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     l1 : float, default=0.0
         L1 penalty: weight of the sum of |W|.
     l2 : float or "auto", default="auto"
-        Weight decay: weight of half the sum of W². "auto": 3 divided by the rows, less below 256 hidden units; 0 if a method or an L1 penalty is
+        Weight decay: weight of half the sum of W². "auto": 4 divided by the rows, less below 256 hidden units; 0 if a method or an L1 penalty is
         given.
     max_norm : float, default=None
         Largest norm of a hidden unit's weights.

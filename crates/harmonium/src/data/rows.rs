@@ -216,8 +216,8 @@ mod tests {
         let lowered = lowered("bernoulli");
         for (bad, text) in [
             (f64::NAN, "NaN means that the cell is missing"),
-            (2.0, "2 is not 0, 1"),
-            (f64::INFINITY, "inf is not 0, 1"),
+            (2.0, "2 is not a number from 0 to 1"),
+            (f64::INFINITY, "inf is not a number from 0 to 1"),
         ] {
             let source = Box::new(Memory(vec![array![[0.0, 1.0], [1.0, bad]], array![[0.3, 1.0]]]));
             let preprocess = Preprocess::default();

@@ -16,13 +16,13 @@ use toml::Table;
 const ENOUGH_ROWS: usize = 1000;
 const HELD_OUT: f64 = 0.1;
 /// Rate of tempered chains, and the drift of the model to which it is limited: wide data would otherwise move it by nats.
-const RATE: f64 = 0.0035;
+const RATE: f64 = 0.003;
 const MAX_DRIFT: f64 = 0.3;
 /// Sweeps, chains, rows and rate where chains are not tempered.
 const LARGE: (u64, usize, usize, f64) = (5, 200, 200, 0.003);
 /// Weight decay times the number of rows, the precision of a normal prior of the weights, from so many hidden units on; fewer units can
 /// do less harm, and have less.
-const PRIOR_PRECISION: (f64, f64) = (3.0, 256.0);
+const PRIOR_PRECISION: (f64, f64) = (4.0, 256.0);
 /// Updates: 300 epochs, but within this range.
 const EPOCHS: u64 = 300;
 const UPDATES: (u64, u64) = (40_000, 80_000);
@@ -163,6 +163,6 @@ mod tests {
 
     #[test]
     fn weight_decay_falls_with_the_rows_and_rises_with_the_hidden_units() {
-        assert_eq!([decay(2000.0, 256), decay(50_000.0, 500), decay(1438.0, 24)], [0.0015, 6e-5, 0.0002]);
+        assert_eq!([decay(2000.0, 256), decay(50_000.0, 500), decay(1438.0, 24)], [0.002, 8e-5, 0.00026]);
     }
 }
