@@ -5,7 +5,7 @@
 
 use super::super::{Evidence, Verdict};
 use super::basins::Source;
-use super::places::Region;
+use super::local::Region;
 use super::survey::{Survey, Total};
 use crate::advice::Advice;
 use crate::math::log_sum_exp;
@@ -39,7 +39,7 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
         [Source::Weights, Source::Sampling, Source::Data].map(|source| missed_by(survey, total, source));
     let single = parts().filter(|p| p.agree < 2).map(|p| total.share(p)).sum::<f64>().abs();
     let differ = parts().map(|p| total.share(p) * p.against).fold(0.0, f64::max);
-    let places = total.parts.iter().filter(|part| matches!(part.0, Region::Place(_))).count();
+    let conflict = parts().map(|p| total.share(p) * p.conflict).fold(0.0, f64::max);
     let new = survey.new_modes.0 as f64 / survey.new_modes.1.max(1) as f64;
     let evidence = vec![
         at_most(
@@ -105,20 +105,12 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
                 100.0 * NEW
             ),
         ),
-        at_most(
-            "places",
-            places as f64,
-            0.0,
-            format!(
-                "{places} places that few chains reach were measured apart, after chains with large weights were seen there"
-            ),
-        ),
     ];
     let failed = |name: &str| evidence.iter().any(|e| e.name == name && !e.holds);
     let by_data = survey.rows.is_some() && data <= MISSED;
     let verdict = if evidence.iter().all(|e| e.holds) {
         Verdict::Certain
-    } else if failed("bound") || failed("flat") || weights.max(sampling) > APART && !by_data || differ > APART {
+    } else if failed("bound") || failed("flat") || weights.max(sampling) > APART && !by_data || conflict > APART {
         Verdict::Disagree
     } else if failed("error") {
         Verdict::Imprecise

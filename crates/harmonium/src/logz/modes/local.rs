@@ -2,7 +2,6 @@
 
 use super::super::mean_field::{Follow, product_at, settle};
 use super::masses::{Run, combine};
-use super::places::{AROUND, Region};
 use super::survey::Survey;
 use crate::backend::{Slot, Sweeps};
 use crate::math::log_sum_exp;
@@ -49,6 +48,15 @@ const HOPELESS: f64 = 2.0;
 /// Target error of each part, in nats of the whole.
 const PART_ERROR: f64 = 0.03;
 
+/// A part of all states, in the order in which they are measured where time is short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Region {
+    /// Everything that is in no stable set.
+    Rest,
+    /// Modes between which chains move, and which they hardly leave.
+    Set(usize),
+}
+
 /// A base at a mode, and what was annealed from there.
 pub struct Local<T> {
     /// The region whose mass it measures.
@@ -66,19 +74,24 @@ enum BaseKind {
     Product(usize),
     /// Fitted to chains from a mode.
     Fitted(usize),
-    /// The same with the chains of a place.
-    Around(usize),
     /// Fitted to rows of all modes, in proportion to their mass.
     Mixture,
     /// Fitted to data rows.
     Data,
 }
 
+impl<T> Local<T> {
+    /// Whether the base stands at one of the many modes of its region: what it finds is less than the whole region, as a rule.
+    pub fn is_narrow(&self) -> bool {
+        self.region == Region::Rest && self.kind.mode().is_some()
+    }
+}
+
 impl BaseKind {
     /// The mode it stands at.
     fn mode(self) -> Option<usize> {
         match self {
-            BaseKind::Product(k) | BaseKind::Fitted(k) | BaseKind::Around(k) => Some(k),
+            BaseKind::Product(k) | BaseKind::Fitted(k) => Some(k),
             BaseKind::Mixture | BaseKind::Data => None,
         }
     }
@@ -90,7 +103,6 @@ impl BaseKind {
             BaseKind::Data => u64::MAX,
             BaseKind::Product(k) => 2 * k as u64 + 1,
             BaseKind::Fitted(k) => 2 * k as u64 + 2,
-            BaseKind::Around(k) => (1 << 32) + k as u64,
         }
     }
 }
@@ -133,6 +145,12 @@ impl<T: Real> Survey<'_, T> {
         let mut large: Vec<usize> = self.looks.iter().filter(|(_, m)| **m > best - SMALL).map(|(k, _)| *k).collect();
         large.sort_by(|a, b| self.looks[b].total_cmp(&self.looks[a]));
         large
+    }
+
+    /// The part that a chain belongs to, by the mode where it ended.
+    pub(super) fn region(&self, end: Option<usize>) -> Region {
+        let set = end.map(|mode| self.sets.of(mode)).filter(|set| self.stable.contains(set));
+        set.map_or(Region::Rest, Region::Set)
     }
 
     /// Joins modes between which chains move. A set is stable if most chains stay in it; modes of other sets belong to the rest.
@@ -184,12 +202,6 @@ impl<T: Real> Survey<'_, T> {
         for k in self.large() {
             by_region.entry(self.region(Some(k))).or_default().push(k);
         }
-        for mode in self.places.iter().map(|place| place.mode) {
-            let region = self.region(Some(mode));
-            if matches!(region, Region::Place(_)) {
-                by_region.insert(region, vec![mode]);
-            }
-        }
         // Regions change while modes are found; what was measured for another one is dropped.
         let regions: Vec<Region> = self.local.iter().map(|l| self.region(l.kind.mode())).collect();
         let mut regions = regions.into_iter();
@@ -212,15 +224,12 @@ impl<T: Real> Survey<'_, T> {
 
     /// The bases from which a region is measured.
     fn bases(&self, region: Region, modes: &[usize]) -> Vec<BaseKind> {
-        match region {
-            Region::Set(_) => {
-                return vec![BaseKind::Product(modes[0]), BaseKind::Fitted(*modes.get(1).unwrap_or(&modes[0]))];
-            }
-            Region::Place(_) => return vec![BaseKind::Product(modes[0]), BaseKind::Around(modes[0])],
-            Region::Rest => (),
+        if region != Region::Rest {
+            return vec![BaseKind::Product(modes[0]), BaseKind::Fitted(*modes.get(1).unwrap_or(&modes[0]))];
         }
         let rest = combine(
             &self.last_whole().iter().map(|run| run.mass(|end| self.region(end) == Region::Rest)).collect::<Vec<_>>(),
+            &[],
             &[],
         );
         if rest.value < self.at_least() - SMALL / 2.0 {
@@ -257,10 +266,6 @@ impl<T: Real> Survey<'_, T> {
             }
             BaseKind::Fitted(mode) => {
                 let rows = self.chains_from(mode, MOVES.0);
-                self.fit_base(&rows);
-            }
-            BaseKind::Around(mode) => {
-                let rows = self.chains_from(mode, AROUND);
                 self.fit_base(&rows);
             }
             BaseKind::Mixture => {
@@ -320,7 +325,7 @@ impl<T: Real> Survey<'_, T> {
             let mass = self.local[k].run.mass(inside);
             let flat: Vec<_> = self.last_whole().iter().map(|run| run.mass(inside)).collect();
             let others = (0..self.local.len()).filter(|j| *j != k && self.local[*j].region == region);
-            let others = combine(&flat, &others.map(|j| self.local[j].run.mass(inside)).collect::<Vec<_>>());
+            let others = combine(&flat, &others.map(|j| self.local[j].run.mass(inside)).collect::<Vec<_>>(), &[]);
             let low =
                 others.value - mass.value > 2.0 * others.std_err.hypot(mass.std_err) && others.value > whole - 4.0;
             let part = mass.std_err * (mass.value - whole).min(0.0).exp();

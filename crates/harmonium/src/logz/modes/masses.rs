@@ -48,16 +48,18 @@ pub struct Combined {
     pub agree: usize,
     /// The largest difference from it of an estimate whose error does not explain that, in nats.
     pub against: f64,
+    /// The same, of estimates that should have found the whole part.
+    pub conflict: f64,
 }
 
-/// Combines estimates of one mass: those of repeated runs from the flat base, which share what they miss and count as one, and
-/// those from other bases. They err by missing mass, so the largest that its error supports counts, with those that
-/// agree with it.
-pub fn combine(flat: &[Estimate], others: &[Estimate]) -> Combined {
-    let seen = || flat.iter().chain(others).filter(|e| e.value > f64::NEG_INFINITY);
+/// Combines estimates of one mass: those of repeated runs from the flat base, which share what they miss and count as one, those
+/// from other bases, and those from narrow bases, which stand at one of the many modes of the part. All err by missing mass, narrow
+/// bases most, so the largest that its error supports counts, with those that agree with it.
+pub fn combine(flat: &[Estimate], wide: &[Estimate], narrow: &[Estimate]) -> Combined {
+    let seen = || flat.iter().chain(wide).chain(narrow).filter(|e| e.value > f64::NEG_INFINITY);
     let sure = |e: &Estimate| e.value - (ERRORS * e.std_err).max(if e.ess < ALONE { BY_CHANCE } else { 0.0 });
     let Some(best) = seen().max_by(|a, b| sure(a).total_cmp(&sure(b))) else {
-        return Combined { value: f64::NEG_INFINITY, std_err: f64::INFINITY, agree: 0, against: 0.0 };
+        return Combined { value: f64::NEG_INFINITY, std_err: f64::INFINITY, agree: 0, against: 0.0, conflict: 0.0 };
     };
     let error = |e: &Estimate| e.std_err.hypot(LEAST_ERROR);
     let agrees = |e: &&Estimate| (best.value - e.value).abs() <= ERRORS * error(e).hypot(error(best));
@@ -73,7 +75,8 @@ pub fn combine(flat: &[Estimate], others: &[Estimate]) -> Combined {
     Combined {
         value,
         std_err: (CAUTION * scatter * weight.powf(-0.5)).max(least).max(LEAST_TOTAL.min(2.0 * least)),
-        agree: others.iter().filter(worth).count() + usize::from(flat.iter().any(|e| worth(&e))),
+        agree: wide.iter().chain(narrow).filter(worth).count() + usize::from(flat.iter().any(|e| worth(&e))),
         against: seen().filter(far).map(|e| (value - e.value).abs()).fold(0.0, f64::max),
+        conflict: flat.iter().chain(wide).filter(far).map(|e| (value - e.value).abs()).fold(0.0, f64::max),
     }
 }

@@ -7,7 +7,6 @@
 //! | `basins` | the list of modes, and sets of modes that sampling connects |
 //! | `masses` | the mass of a set from annealed weights |
 //! | `local` | what happens near one mode |
-//! | `places` | places that few chains reach, each with a large weight |
 //! | `survey` | all of these on one model, with growing effort |
 //! | `evidence` | what speaks for the sum or against it, and the verdict |
 
@@ -15,7 +14,6 @@ mod basins;
 mod evidence;
 mod local;
 mod masses;
-mod places;
 mod search;
 mod survey;
 

@@ -6,9 +6,8 @@ use super::super::weights::Estimate;
 use super::super::{Limits, LogZ, Part, Setup, Verdict};
 use super::basins::{Modes, Sets, Source};
 use super::evidence;
-use super::local::Local;
+use super::local::{Local, Region};
 use super::masses::{Combined, Run, combine};
-use super::places::{Place, Region};
 use super::search;
 use crate::backend::{Backend, Slot};
 use crate::error::Result;
@@ -61,7 +60,6 @@ pub struct Survey<'a, T: Real> {
     /// Runs from the flat base, one per round.
     pub(super) whole: Vec<Run>,
     pub(super) local: Vec<Local<T>>,
-    pub(super) places: Vec<Place>,
     pub(super) limits: Limits<'a>,
     pub(super) key: Key,
     /// Sweeps of a chain done so far.
@@ -111,7 +109,6 @@ impl<'a, T: Real> Survey<'a, T> {
             stable: BTreeSet::new(),
             whole: Vec::new(),
             local: Vec::new(),
-            places: Vec::new(),
             over: false,
             spent: 0.0,
             new_modes: (0, 0),
@@ -142,9 +139,6 @@ impl<'a, T: Real> Survey<'a, T> {
             if self.limits.temperatures.is_none() && verdict != Verdict::Certain {
                 let narrow = total.std_err <= 0.25 * self.limits.tolerance;
                 self.temperatures *= if narrow { 2 } else { 3 };
-                if !narrow {
-                    self.find_places();
-                }
             }
             if !self.may_start(self.chains() * self.temperatures) {
                 return Ok(self.conclude(&total, verdict, evidence));
@@ -229,19 +223,21 @@ impl<'a, T: Real> Survey<'a, T> {
 
     /// The mass of everything by the flat runs alone.
     pub(super) fn flat_estimate(&self) -> Combined {
-        combine(&self.last_whole().iter().map(|run| run.mass(|_| true)).collect::<Vec<_>>(), &[])
+        combine(&self.last_whole().iter().map(|run| run.mass(|_| true)).collect::<Vec<_>>(), &[], &[])
     }
 
-    /// All estimates of the mass of a region: from the flat base, and from others.
-    fn estimates(&self, region: Region) -> [Vec<Estimate>; 2] {
+    /// All estimates of the mass of a region: from the flat base, from other bases, and from those at one of its many modes.
+    fn estimates(&self, region: Region) -> [Vec<Estimate>; 3] {
         let mass = |run: &Run| run.mass(|end| self.measured_region(end) == region);
-        let local = self.local.iter().filter(|l| l.region == region);
-        [self.last_whole().iter().map(mass).collect(), local.map(|l| mass(&l.run)).collect()]
+        let (narrow, wide): (Vec<_>, Vec<_>) =
+            self.local.iter().filter(|l| l.region == region).partition(|l| l.is_narrow());
+        let masses = |local: Vec<&Local<T>>| local.iter().map(|l| mass(&l.run)).collect();
+        [self.last_whole().iter().map(mass).collect(), masses(wide), masses(narrow)]
     }
 
     fn combined(&self, region: Region) -> Combined {
-        let [flat, others] = self.estimates(region);
-        combine(&flat, &others)
+        let [flat, wide, narrow] = self.estimates(region);
+        combine(&flat, &wide, &narrow)
     }
 
     /// The region of a mode if it was measured. Those that were not are too small, and part of the rest.
