@@ -55,7 +55,7 @@ def case(args, name, rule, seed):
     options = [decay(part["train"]) if word == "DECAY" else word for word in RULES[rule]]
     length = ["--time", str(args.time)] if args.time else []
     with tempfile.TemporaryDirectory() as scratch:
-        run = pathlib.Path(scratch) / "run"
+        run = (args.models or pathlib.Path(scratch)) / f"{name}-{rule}-{seed}"
         common = ["--threads", str(args.threads), "--seed", str(seed)]
         trained = command([args.command, "train", part["train"], "--valid", part["valid"], "-o", run, *length, *options, *common])
         judge = ["--time", str(args.judge), *common]
@@ -102,6 +102,7 @@ def main():
     parse.add_argument("--data", type=pathlib.Path, help="folder of the data sets")
     parse.add_argument("--command", default="target/release/harmonium")
     parse.add_argument("--results", type=pathlib.Path, default=pathlib.Path("target/learning.csv"))
+    parse.add_argument("--models", type=pathlib.Path, help="keep the runs in this folder")
     parse.add_argument("--only", action="append", help="SET or SET:RULE; may be repeated")
     parse.add_argument("--seeds", type=int, default=3)
     parse.add_argument("--time", type=float, default=60.0, help="seconds of training; 0 for the default length of a rule")

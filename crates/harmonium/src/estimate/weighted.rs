@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::math::log_sum_exp;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
+use crate::sample::resampling::{effective, systematic};
 use crate::stats::Take;
 
 const CHAINS: Slot = 1;
@@ -45,25 +46,16 @@ impl Weighted {
         self.log_weights.iter().map(|w| n * (w - sum).exp()).collect()
     }
 
-    /// Which chains go on, by systematic resampling, if the weights are too uneven.
+    /// Which chains go on, if the weights are too uneven.
     fn resample(&mut self, key: Key, update: u64) -> Option<Vec<usize>> {
-        let weights = self.weights();
-        let n = weights.len();
-        let effective = (n * n) as f64 / weights.iter().map(|w| w * w).sum::<f64>();
-        if effective >= EVEN * n as f64 {
+        let n = self.log_weights.len();
+        if effective(&self.log_weights) >= EVEN * n as f64 {
             return None;
         }
         let first = key.of(Purpose::Swap).step(update).uniforms::<f64>(0, 0)[0];
-        let (mut chain, mut sum) = (0, weights[0]);
-        let next = |k: usize| {
-            while sum < k as f64 + first && chain + 1 < n {
-                chain += 1;
-                sum += weights[chain];
-            }
-            chain
-        };
+        let chosen = systematic(&self.log_weights, n, first);
         self.log_weights.fill(0.0);
-        Some((0..n).map(next).collect())
+        Some(chosen)
     }
 }
 

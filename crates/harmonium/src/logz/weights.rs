@@ -2,6 +2,7 @@
 
 use crate::averages::median;
 use crate::math::log_sum_exp;
+use crate::sample::resampling::effective;
 
 /// An estimate in nats.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +32,7 @@ pub fn log_mean_exp_of_part(kept: &[f64], n: usize) -> Estimate {
     }
     let (k, n) = (kept.len() as f64, n as f64);
     let sum = log_sum_exp(kept.iter().copied());
-    let ess = (2.0 * sum - log_sum_exp(kept.iter().map(|w| 2.0 * w))).exp();
+    let ess = effective(kept);
     let s2 = spread_above(kept);
     let by_weights = 1.0 / ess - 1.0 / n;
     let by_normal = (s2 + 0.5 * s2 * s2) / k + 1.0 / k - 1.0 / n;

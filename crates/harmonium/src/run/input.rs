@@ -29,6 +29,13 @@ pub struct Input {
     pub valid: Option<Dataset<f32>>,
 }
 
+impl Input {
+    /// Whether there are held-out rows.
+    pub fn has_valid(&self) -> bool {
+        self.valid.as_ref().is_some_and(|v| !v.is_empty())
+    }
+}
+
 /// Reads tables for a run.
 pub struct Reader<'a> {
     /// Where tables are opened.

@@ -29,7 +29,9 @@ const NARROW_HIDDEN: usize = 16;
 /// Rate, rows and updates with the exact gradient of a model of continuous columns: without noise large steps do no harm.
 const EXACT_RATE: f64 = 0.03;
 const MOST_ROWS: usize = 2000;
-const EXACT_UPDATES: u64 = 3000;
+const EXACT_UPDATES: u64 = 10_000;
+/// Measurements without a better held-out likelihood after which such a run has arrived.
+const EXACT_PATIENCE: u64 = 10;
 
 /// Everything a run starts with.
 pub struct Prepared {
@@ -101,7 +103,7 @@ pub fn prepare(
         None => first_model(spec, (&visible, &hidden), &input)?,
     };
     complete_method(&mut spec.train, asked, &rbm);
-    let has_valid = input.valid.as_ref().is_some_and(|v| !v.is_empty());
+    let has_valid = input.has_valid();
     chooser.learning(&mut spec.train, &rbm, &input.train, has_valid);
     let at_factors = spec.model.start == Start::Factors && complete_learning(&mut spec.train, asked, &rbm, &input);
     if !at_factors || length.is_some() {
@@ -197,6 +199,9 @@ fn complete_learning(config: &mut TrainConfig, asked: &Table, rbm: &Rbm<f32>, in
     }
     if !has("train.updates") {
         config.updates = if gaussian { 0 } else { EXACT_UPDATES };
+        if !gaussian && input.has_valid() && !has("train.early_stop") {
+            config.early_stop = Some(EXACT_PATIENCE);
+        }
     }
     true
 }

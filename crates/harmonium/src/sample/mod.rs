@@ -7,6 +7,7 @@
 //! | `start` | where chains start |
 //! | `clamped` | the model of some cells of a row, given the others |
 //! | `ladder`, `path` | parallel tempering, and the path from independent units to the model |
+//! | `resampling` | chains chosen in proportion to their weights |
 //! | `watch` | the quantities that are traced along the chains |
 //! | `diagnose` | R̂ and effective sample sizes |
 //! | `verdict` | warnings that follow from them |
@@ -20,6 +21,7 @@ mod gibbs;
 pub mod ladder;
 #[doc(hidden)]
 pub mod path;
+pub(crate) mod resampling;
 mod start;
 mod tempering;
 mod verdict;

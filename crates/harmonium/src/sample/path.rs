@@ -4,9 +4,11 @@
 //! ∫σ_β dβ minimises the variance of the weights (Grosse, Maddison & Salakhutdinov, *Annealing between distributions by
 //! averaging moments*, 2013).
 
+use super::resampling::{effective, systematic};
 use crate::averages::variance;
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::lowered::LoweredLayer;
+use crate::math::log_sum_exp;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
@@ -254,7 +256,48 @@ impl<'a, T: Real> Path<'a, T> {
         slot: Slot,
         betas: &[f64],
         key: Key,
+        observe: impl FnMut(&mut Self, usize, &[f64]),
+    ) -> Vec<f64> {
+        self.anneal_all(slot, betas, key, observe, |_, _, _| ())
+    }
+
+    /// Anneals the chains of a slot with resampling: where the weights differ so much that few chains would count, chains with
+    /// large weights are copied and those with small ones dropped, in proportion, and all go on with the mean weight. The mean
+    /// of e^sum stays exact (Del Moral, Doucet & Jasra, *Sequential Monte Carlo samplers*, 2006). Chains that descend from one
+    /// chain of the start are a family; only families are independent.
+    pub fn anneal_families(&mut self, slot: Slot, betas: &[f64], key: Key) -> Families {
+        let mut families: Vec<usize> = (0..self.backend.get(slot).rows()).collect();
+        let draws = key.of(Purpose::Resample);
+        let weights = self.anneal_all(
+            slot,
+            betas,
+            key,
+            |_, _, _| (),
+            |path, k, sums| {
+                let n = sums.len();
+                if effective(sums) >= RESAMPLED * n as f64 {
+                    return;
+                }
+                let chosen = systematic(sums, n, draws.uniforms::<f64>(k as u64, 0)[0]);
+                let states = path.backend.get(slot);
+                path.backend.put(slot, &states, Some(&chosen));
+                families = chosen.iter().map(|c| families[*c]).collect();
+                let mean = log_sum_exp(sums.iter().copied()) - (n as f64).ln();
+                sums.fill(mean);
+            },
+        );
+        Families { weights, families }
+    }
+
+    /// [`anneal`](Path::anneal); `choose(path, k, sums)` may change chains and sums before the sweep at temperature k, except the
+    /// last.
+    fn anneal_all(
+        &mut self,
+        slot: Slot,
+        betas: &[f64],
+        key: Key,
         mut observe: impl FnMut(&mut Self, usize, &[f64]),
+        mut choose: impl FnMut(&mut Self, usize, &mut Vec<f64>),
     ) -> Vec<f64> {
         let chains = self.backend.get(slot).rows();
         let row = |beta: f64| vec![T::of(beta); chains];
@@ -272,6 +315,9 @@ impl<'a, T: Real> Path<'a, T> {
                 sums.iter_mut().zip(self.log_rounding(slot, &next)).for_each(|(s, p)| *s -= p);
             }
             observe(self, k, &parts);
+            if !last {
+                choose(self, k, &mut sums);
+            }
             self.sweep(slot, &next, key, k as u64);
             now = next;
         }
@@ -289,6 +335,18 @@ impl<'a, T: Real> Path<'a, T> {
         self.backend.round(false);
         (rounded - self.backend.log_marginals(slot, &[Some(beta)], None)).into_iter().collect()
     }
+}
+
+/// Part of the chains that must count; below it they are resampled.
+const RESAMPLED: f64 = 0.5;
+
+/// Chains annealed with resampling.
+#[derive(Default)]
+pub struct Families {
+    /// Log weights of the chains.
+    pub weights: Vec<f64>,
+    /// The chain of the start that each chain descends from.
+    pub families: Vec<usize>,
 }
 
 /// Standard errors from which on a mean is significant.
@@ -345,4 +403,46 @@ pub fn resample(points: &[f64], speeds: &[f64], n: usize) -> Vec<f64> {
         .collect();
     (out[0], out[n]) = (points[0], points[points.len() - 1]);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Cpu;
+    use crate::exact::Exact;
+    use crate::model::{Layer, Rbm};
+    use crate::units::Kind;
+
+    /// Twelve Bernoulli units, six hidden ones, and weights so strong that few of the chains of a short run count.
+    fn strong() -> Rbm<f64> {
+        let kind = Kind::new("bernoulli", &Default::default()).unwrap();
+        let weights = Array2::from_shape_fn((12, 6), |(i, j)| 3.0 * (((i * 7 + j * 5) % 11) as f64 / 5.0 - 1.0));
+        Rbm::from_parts(Layer::new(kind.clone(), 12), Layer::new(kind, 6), weights).unwrap()
+    }
+
+    /// The mean of the weights is Z, with resampling and without; families are fewer than chains where chains were copied.
+    #[test]
+    fn resampled_chains_have_the_mean_weight_of_all() {
+        let rbm = strong();
+        let exact = Exact::new(&rbm).unwrap().log_z();
+        let backend = Box::new(Cpu::new(rbm.lower()).unwrap());
+        let key = Key::root(5);
+        let mut path = Path::flat(backend, 2, Pilots::SOME, key, &|_| ());
+        let schedule = path.schedule(8);
+        let (repeats, chains) = (400, 32);
+        let mut found = Vec::new();
+        let mut fewest = chains;
+        for k in 0..repeats {
+            let key = key.of(Purpose::Forward).step(k);
+            path.start(0, chains, key);
+            let Families { weights, mut families } = path.anneal_families(0, &schedule, key);
+            let log_mean = log_sum_exp(weights.into_iter()) - (chains as f64).ln();
+            found.push((log_mean + path.log_z0() - exact).exp());
+            families.dedup();
+            fewest = fewest.min(families.len());
+        }
+        let (mean, error) = (found.iter().sum::<f64>() / repeats as f64, (variance(&found) / repeats as f64).sqrt());
+        assert!(fewest < chains / 2, "nothing was resampled");
+        assert!((mean - 1.0).abs() < 4.0 * error && error < 0.1, "{mean} ± {error}");
+    }
 }

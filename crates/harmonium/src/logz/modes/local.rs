@@ -7,7 +7,7 @@ use crate::backend::{Slot, Sweeps};
 use crate::math::log_sum_exp;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::sample::path::{Pilots, Saved};
+use crate::sample::path::{Families, Pilots, Saved};
 use crate::states::States;
 use crate::stats::{Stats, Take};
 use ndarray::{Array2, Axis, s};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOVING: Slot = 2;
 /// Pilots of the path of one mode.
 const PILOTS: Pilots = Pilots { chains: 16, steps: 40, rounds: 1, cautious: false };
-/// Chains from the base of one mode.
+/// Chains from the base of one mode. Bases of the whole rest have as many as the flat one.
 const CHAINS: usize = 64;
 /// The first look at a mode: chains and temperatures.
 const LOOK: (usize, usize) = (16, 60);
@@ -128,8 +128,8 @@ impl<T: Real> Survey<'_, T> {
     fn look_at(&mut self, k: usize) {
         let (eta, bound) = (self.product(k), self.modes.all[k].bound);
         self.path.rebase_evenly(eta);
-        let (weights, ends) = self.anneal(LOOK.0, LOOK.1, self.key.of(Purpose::Near).step(k as u64));
-        let run = Run { weights, ends: self.modes.of_states(&self.lowered, ends.view()) };
+        let (chains, ends) = self.anneal(LOOK.0, LOOK.1, self.key.of(Purpose::Near).step(k as u64));
+        let run = Run { chains, ends: self.modes.of_states(&self.lowered, ends.view()) };
         self.looks.insert(k, run.mass(|end| end == Some(k)).value.max(bound));
     }
 
@@ -219,7 +219,7 @@ impl<T: Real> Survey<'_, T> {
                 }
             }
         }
-        self.local.retain(|l| !l.run.weights.is_empty());
+        self.local.retain(|l| !l.run.ends.is_empty());
     }
 
     /// The bases from which a region is measured.
@@ -284,7 +284,7 @@ impl<T: Real> Survey<'_, T> {
         self.spent += (PILOTS.chains * PILOTS.steps) as f64;
         let temperatures =
             ((4.0 * self.path.length.powi(2)) as usize).clamp(FEWEST_TEMPERATURES, MOST_TEMPERATURES / 9);
-        let (base, run) = (self.path.saved(), Run { weights: Vec::new(), ends: Vec::new() });
+        let (base, run) = (self.path.saved(), Run { chains: Families::default(), ends: Vec::new() });
         self.local.push(Local { region, run, kind, base, temperatures });
     }
 
@@ -332,20 +332,21 @@ impl<T: Real> Survey<'_, T> {
             // From a mode inside of the rest the way to all of it may be too far.
             let hopeless = region == Region::Rest && others.value - mass.value > HOPELESS;
             let enough = mass.ess > 0.0 && (part < PART_ERROR && !low || hopeless);
-            let first = self.local[k].run.weights.is_empty();
+            let first = self.local[k].run.ends.is_empty();
             let next = self.local[k].temperatures * if first { 1 } else { 3 };
             let most = MOST_TEMPERATURES.max(2 * self.temperatures);
-            if enough || next > most || !self.may_start(CHAINS * next) {
+            let chains = if self.local[k].kind.mode().is_some() { CHAINS } else { self.chains() };
+            if enough || next > most || !self.may_start(chains * next) {
                 return;
             }
             self.local[k].temperatures = next;
             self.path.restore(&self.local[k].base);
             let key = self.key.of(Purpose::Backward).step(round).step(self.local[k].kind.tag()).step(again);
-            let (weights, ends) = self.anneal(CHAINS, next, key);
+            let (chains, ends) = self.anneal(chains, next, key);
             let points = settle(&self.lowered, ends.view(), Follow::FAR);
             let ends = self.modes.add(&points, None).into_iter().map(Some).collect();
             self.sets.grow(self.modes.all.len());
-            self.local[k].run = Run { weights, ends };
+            self.local[k].run = Run { chains, ends };
         }
     }
 }

@@ -2,19 +2,34 @@
 //! that share nothing give two estimates of one number, and the parts of a sum are never counted twice.
 
 use super::super::weights::{Estimate, log_mean_exp_of_part};
+use crate::math::log_sum_exp;
+use crate::sample::path::Families;
+use crate::sample::resampling::effective;
+use std::collections::BTreeMap;
 
-/// Log weights of annealed chains, log Z of the base included, and the mode where each chain ended.
+/// Annealed chains: log weights, log Z of the base included, and the mode where each chain ended. Only families are independent.
 pub struct Run {
-    pub weights: Vec<f64>,
+    pub chains: Families,
     pub ends: Vec<Option<usize>>,
 }
 
 impl Run {
     /// The log mass of the basins that `inside` accepts.
     pub fn mass(&self, inside: impl Fn(Option<usize>) -> bool) -> Estimate {
-        let kept: Vec<f64> =
-            self.weights.iter().zip(&self.ends).filter(|(_, end)| inside(**end)).map(|w| *w.0).collect();
-        log_mean_exp_of_part(&kept, self.weights.len())
+        let chains = self.chains.weights.iter().zip(&self.chains.families).zip(&self.ends);
+        let kept: Vec<(f64, usize)> = chains.filter(|c| inside(*c.1)).map(|c| (*c.0.0, *c.0.1)).collect();
+        let weights: Vec<f64> = kept.iter().map(|c| c.0).collect();
+        let mut families: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        kept.into_iter().for_each(|(w, family)| families.entry(family).or_default().push(w));
+        let sums: Vec<f64> = families.into_values().map(|family| log_sum_exp(family.into_iter())).collect();
+        let (n, all) = (self.chains.weights.len(), log_mean_exp_of_part(&weights, self.chains.weights.len()));
+        if sums.is_empty() {
+            return all;
+        }
+        // Chains of one family err together.
+        let ess = effective(&sums);
+        let by_families = (1.0 / ess - 1.0 / n as f64).max(0.0).sqrt();
+        Estimate { std_err: all.std_err.max(by_families), ess, ..all }
     }
 }
 

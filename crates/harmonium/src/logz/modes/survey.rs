@@ -15,7 +15,7 @@ use crate::lowered::LoweredModel;
 use crate::math::log_sum_exp;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::sample::path::{Path, Pilots, Saved};
+use crate::sample::path::{Families, Path, Pilots, Saved};
 use crate::states::States;
 use ndarray::{Array2, s};
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,7 +147,7 @@ impl<'a, T: Real> Survey<'a, T> {
         unreachable!("the loop ends by returning")
     }
 
-    fn chains(&self) -> usize {
+    pub(super) fn chains(&self) -> usize {
         self.limits.chains.unwrap_or(FLAT_CHAINS)
     }
 
@@ -167,22 +167,22 @@ impl<'a, T: Real> Survey<'a, T> {
     fn anneal_flat(&mut self, round: u64) -> Array2<T> {
         self.path.restore(&self.flat);
         let key = self.key.of(Purpose::Forward).step(round);
-        let (weights, ends) = self.anneal(self.chains(), self.temperatures, key);
+        let (chains, ends) = self.anneal(self.chains(), self.temperatures, key);
         let points = settle(&self.lowered, ends.view(), Follow::FAR);
         let ends_in = self.modes.add(&points, Some(Source::Sampling)).into_iter().map(Some).collect();
-        self.whole.push(Run { weights, ends: ends_in });
+        self.whole.push(Run { chains, ends: ends_in });
         ends
     }
 
     /// Anneals chains from the base of the path to the model; returns their log weights, log Z of the base included, and states.
-    pub(super) fn anneal(&mut self, chains: usize, temperatures: usize, key: Key) -> (Vec<f64>, Array2<T>) {
+    pub(super) fn anneal(&mut self, chains: usize, temperatures: usize, key: Key) -> (Families, Array2<T>) {
         let schedule = self.path.schedule(temperatures);
         self.path.start(CHAINS, chains, key);
-        let mut weights = self.path.anneal(CHAINS, &schedule, key, |_, _, _| ());
+        let mut annealed = self.path.anneal_families(CHAINS, &schedule, key);
         self.spent += (chains * temperatures) as f64;
         let z0 = self.path.log_z0();
-        weights.iter_mut().for_each(|w| *w += z0);
-        (weights, self.path.backend.get(CHAINS).columns(self.lowered.visible().unit(), 0, chains))
+        annealed.weights.iter_mut().for_each(|w| *w += z0);
+        (annealed, self.path.backend.get(CHAINS).columns(self.lowered.visible().unit(), 0, chains))
     }
 
     /// Searches for modes: from the weights and the data in the first round, by sampling in every round.

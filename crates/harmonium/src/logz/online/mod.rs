@@ -31,6 +31,7 @@ use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::path::{Path, Pilots};
+use crate::sample::resampling::{effective, systematic};
 use crate::states::States;
 
 /// Islands, and chains per island.
@@ -331,8 +332,7 @@ impl<T: Real> LogZTracker<T> {
         let mut rows: Vec<usize> = (0..ALL).collect();
         for (i, weights) in weights.chunks_mut(CHAINS).enumerate() {
             let sum = log_sum_exp(weights.iter().copied());
-            let ess = (2.0 * sum - log_sum_exp(weights.iter().map(|w| 2.0 * w))).exp();
-            if ess >= part * CHAINS as f64 && part < 1.0 {
+            if effective(weights) >= part * CHAINS as f64 && part < 1.0 {
                 continue;
             }
             self.state.log_z[i] += sum - (CHAINS as f64).ln();
@@ -446,21 +446,6 @@ fn larger<T>(a: Found<T>, b: Found<T>) -> Found<T> {
     let by_other = low.std_err + high.log_z.value - low.value;
     high.log_z.std_err = high.log_z.std_err.min(by_other);
     high
-}
-
-/// `n` indices drawn in proportion to eʷ by systematic resampling, at u, 1 + u, 2 + u, … of n.
-fn systematic(w: &[f64], n: usize, u: f64) -> Vec<usize> {
-    let log_mean = log_sum_exp(w.iter().copied()) - (n as f64).ln();
-    let (mut source, mut passed) = (0, 0.0);
-    (0..n)
-        .map(|k| {
-            while source + 1 < w.len() && passed + (w[source] - log_mean).exp() < k as f64 + u {
-                passed += (w[source] - log_mean).exp();
-                source += 1;
-            }
-            source
-        })
-        .collect()
 }
 
 #[cfg(test)]
