@@ -325,6 +325,9 @@ pub const SETTINGS: &[Setting] = &[
     row("train.centering", "no-centering", Group::Learning, Takes::Switch(false), "Centering (measuring each unit from its running mean)")
         .python("centering"),
     row("train.offset_rate", "", Group::Learning, Takes::Number(Range::BelowOne), "How fast the running means (offsets) follow the units"),
+    row("train.average", "average", Group::Learning, Takes::Number(Range::BelowOne), "Average the parameters over this last part of the updates")
+        .python("average").usual("0.1; none if a method is given, or the gradient is exact")
+        .more("Single updates are noisy; their average fits better at any time of a run. 0 is the model of the last update."),
     row("train.keep", "keep", Group::Learning, Takes::Choice(keeps), "Which model of the run is the result")
         .usual("best with held-out rows, else last"),
     row("train.early_stop", "early-stop", Group::Learning, Takes::WholeOr(1, MANY, "10"), "Stop after N measurements without improvement on held-out rows")

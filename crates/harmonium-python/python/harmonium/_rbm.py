@@ -89,6 +89,9 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         Learning rate of Gaussian log-variances, as a multiple of the main one.
     centering : bool, default=True
         Centering (measuring each unit from its running mean). The trained model has no offsets.
+    average : float or "auto", default="auto"
+        Average the parameters over this last part of the updates. Single updates are noisy; their average fits better at any time of a
+        run. 0 is the model of the last update. "auto": 0.1; none if a method is given, or the gradient is exact.
     keep : {"auto", "best", "last"}, default="auto"
         Which model of the run is the result. "auto": best with held-out rows, else last.
     early_stopping : bool, int or "auto", default="auto"
@@ -185,6 +188,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         nesterov=False,
         variance_rate=0.3,
         centering=True,
+        average="auto",
         keep="auto",
         early_stopping="auto",
         l1=0.0,
@@ -231,6 +235,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         self.nesterov = nesterov
         self.variance_rate = variance_rate
         self.centering = centering
+        self.average = average
         self.keep = keep
         self.early_stopping = early_stopping
         self.l1 = l1

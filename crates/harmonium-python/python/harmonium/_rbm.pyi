@@ -47,6 +47,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin):
         nesterov: bool = False,
         variance_rate: float = 0.3,
         centering: bool = True,
+        average: float | str = "auto",
         keep: str = "auto",
         early_stopping: bool | int | str = "auto",
         l1: float = 0.0,

@@ -18,6 +18,8 @@ const HELD_OUT: f64 = 0.1;
 /// Rate of tempered chains, and the drift of the model to which it is limited: wide data would otherwise move it by nats.
 const RATE: f64 = 0.003;
 const MAX_DRIFT: f64 = 0.3;
+/// The last part of the updates over which the parameters are averaged.
+const AVERAGE: f64 = 0.1;
 /// Sweeps, chains, rows and rate where chains are not tempered.
 const LARGE: (u64, usize, usize, f64) = (5, 200, 200, 0.003);
 /// Weight decay times the number of rows, the precision of a normal prior of the weights, from so many hidden units on; fewer units can
@@ -70,6 +72,9 @@ impl<'a> Chooser<'a> {
         }
         if self.has("train.method") || config.method == "exact" {
             return;
+        }
+        if !self.has("train.average") {
+            config.average = Some(AVERAGE);
         }
         let own_rate = self.has("train.lr") || config.optimizer.name != "adam";
         let tempered = TrainConfig { method: "pt".into(), ..config.clone() };

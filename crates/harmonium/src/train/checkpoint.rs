@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 
 const FORMAT: &str = "harmonium-checkpoint";
 const VERSION: &str = "1";
+/// The tensor of the averaged model.
+const AVERAGE: &str = "average";
 /// How long the run had taken; earlier versions did not record it.
 const SECONDS: &str = "seconds";
 
@@ -57,7 +59,10 @@ pub(super) fn to_bytes<T: Real>(state: &State<T>, optimizer: &[&str], seed: u64,
         }
     }
     let mut out = TensorWriter::new(metadata);
-    // Names in sorted order: best, chains, filled, model, online, optimizer, running.
+    // Names in sorted order: average, best, chains, filled, model, online, optimizer, running.
+    if let Some(average) = &state.average {
+        bytes_tensor(&mut out, AVERAGE, &ModelFile::new(average).to_bytes());
+    }
     if let Some(best) = &state.best {
         bytes_tensor(&mut out, "best", &ModelFile::new(&best.rbm).to_bytes());
     }
@@ -149,6 +154,7 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
     };
     Ok(State {
         rbm: lowered(&tensors, "model", like)?,
+        average: tensors.tensor(AVERAGE).ok().map(|_| lowered(&tensors, AVERAGE, like)).transpose()?,
         optimizer: optimizer.iter().map(|name| gradient(&tensors, name, like)).collect::<Result<_>>()?,
         chains: match tensors.tensor("chains") {
             Err(_) => None,
@@ -192,7 +198,7 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
     })
 }
 
-/// The model in the bytes of a checkpoint, and the updates it has seen.
+/// The model in the bytes of a checkpoint, averaged if the run averages, and the updates it has seen.
 pub fn model_of_checkpoint(bytes: &[u8]) -> Result<(ModelFile, u64)> {
     let (metadata, tensors) = tensors::read(bytes)?;
     for (key, want) in [("format", FORMAT), ("version", VERSION)] {
@@ -202,7 +208,8 @@ pub fn model_of_checkpoint(bytes: &[u8]) -> Result<(ModelFile, u64)> {
     }
     let update = metadata.get("update").and_then(|u| u.parse().ok());
     let update = update.ok_or_else(|| lie("the checkpoint has no number of updates".into()))?;
-    Ok((ModelFile::from_bytes(tensor(&tensors, "model")?.data())?, update))
+    let model = if tensors.tensor(AVERAGE).is_ok() { AVERAGE } else { "model" };
+    Ok((ModelFile::from_bytes(tensor(&tensors, model)?.data())?, update))
 }
 
 fn tensor<'a>(tensors: &SafeTensors<'a>, name: &str) -> Result<TensorView<'a>> {

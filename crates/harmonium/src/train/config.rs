@@ -41,6 +41,9 @@ pub struct TrainConfig {
     pub centering: bool,
     /// How fast: the part of the difference taken each update.
     pub offset_rate: f64,
+    /// The part of the updates, the last one, over which the parameters are averaged; none for the model of the last update.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub average: Option<f64>,
     /// Which model of the run is the result.
     #[serde(default)]
     pub keep: Keep,
@@ -82,6 +85,7 @@ impl Default for TrainConfig {
             stop_at: None,
             lr: 0.005,
             max_drift: None,
+            average: None,
             schedule: Schedule::Cosine,
             variance_rate: 0.3,
             centering: true,
@@ -153,6 +157,7 @@ impl TrainConfig {
             ("train.batch_size", whole(self.batch_size as u64)),
             ("train.lr", Some(self.lr)),
             ("train.max_drift", self.max_drift),
+            ("train.average", self.average),
             ("train.optimizer.momentum", Some(self.optimizer.momentum)),
             ("train.variance_rate", Some(self.variance_rate)),
             ("train.offset_rate", Some(self.offset_rate)),

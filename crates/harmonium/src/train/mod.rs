@@ -4,6 +4,7 @@
 //! holds, what a failed update goes back to, and what an interrupted run resumes from. All randomness is a function of
 //! the seed and the update's number, so a resumed run ends with the same bits.
 
+mod average;
 mod checkpoint;
 mod config;
 mod factor_start;
@@ -37,6 +38,7 @@ use crate::optimize::{self, Optimizer};
 use crate::real::Real;
 use crate::rng::{Key, Purpose, shuffled};
 use crate::states::States;
+use average::{AVERAGE_EVERY, Average};
 use monitor::{LookedAt, Monitor};
 use ndarray::Array1;
 use state::{Best, State};
@@ -59,6 +61,8 @@ pub struct Trainer<T: Real> {
     data: Dataset<T>,
     limits: Option<(Array1<T>, Array1<T>)>,
     rbm: Rbm<T>,
+    /// The average of the parameters, if it is the result.
+    average: Option<Average<T>>,
     /// The first model, where the run must not end below it.
     first: Option<Rbm<T>>,
     backend: Box<dyn Backend<T>>,
@@ -101,6 +105,7 @@ impl<T: Real> Trainer<T> {
         };
         let mut estimator = estimate::new(&config.method, settings)?;
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
+        let average = config.average.filter(|part| *part > 0.0).map(|part| Average::new(&rbm, part)).transpose()?;
         let work = Work::new(&rbm, &lowered);
         let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(lowered)?);
         let tracker = match config.measures_likelihood() && !monitor.is_exact() && monitor.reports_likelihood() {
@@ -117,6 +122,7 @@ impl<T: Real> Trainer<T> {
             data,
             limits,
             rbm,
+            average,
             first: None,
             backend,
             estimator,
@@ -152,9 +158,9 @@ impl<T: Real> Trainer<T> {
         self.checkpoint = Some((path, every.max(1)));
     }
 
-    /// The model as it is now: the best one once a run with early stopping has ended.
+    /// The model as it is now, averaged if the run averages: the best one once a run that keeps it has ended.
     pub fn rbm(&self) -> &Rbm<T> {
-        &self.rbm
+        self.average.as_ref().map_or(&self.rbm, |average| &average.rbm)
     }
 
     /// Updates done.
@@ -218,6 +224,10 @@ impl<T: Real> Trainer<T> {
                 flow = observer.on(&Event::Progress(progress));
             }
         };
+        if let Some(average) = self.average.take_if(|_| reason != Reason::Interrupted) {
+            self.rbm = average.rbm;
+            self.backend.follow(&mut self.rbm, None);
+        }
         let (mut kept, kept_by) = self.keep_best(reason);
         if reason != Reason::Interrupted && kept_by.is_none() && self.stay_above_start()? {
             kept = 0;
@@ -233,6 +243,9 @@ impl<T: Real> Trainer<T> {
         match self.try_update() {
             Ok(()) => {
                 self.update += 1;
+                if let Some(average) = self.average.as_mut().filter(|_| self.update.is_multiple_of(AVERAGE_EVERY)) {
+                    average.add(&self.rbm, self.update);
+                }
                 Ok(None)
             }
             Err(trouble) => self.recover(trouble).map(Some),
@@ -275,15 +288,19 @@ impl<T: Real> Trainer<T> {
 
     fn measure(&mut self) -> Result<Progress> {
         let per_epoch = self.config.updates_per_epoch(self.data.len());
-        let looked = self.monitor.look(self.backend.as_mut(), self.update)?;
-        let log_z = match self.monitor.is_exact_at(self.update).then(|| Exact::new(&self.rbm)) {
+        let chains = self.chains();
+        if let Some(average) = &mut self.average {
+            average.show();
+        }
+        let looked = self.monitor.look(shown(&mut self.average, &mut self.backend), self.update)?;
+        let log_z = match self.monitor.is_exact_at(self.update).then(|| Exact::new(self.rbm())) {
             Some(Ok(exact)) => Some((exact.log_z(), None)),
             Some(Err(Error::NotNormalisable(_))) => None,
             Some(Err(error)) => return Err(error),
             None => self.follow(&looked)?.map(|z| (z.value, Some(z.std_err))),
         };
-        let chains = self.estimator.chains();
-        let mut progress = self.monitor.measure(&looked, self.backend.as_mut(), self.update, chains, log_z);
+        let backend = shown(&mut self.average, &mut self.backend);
+        let mut progress = self.monitor.measure(&looked, backend, self.update, chains.as_ref(), log_z);
         progress.update = self.update;
         progress.epoch = self.update as f64 / per_epoch as f64;
         progress.learning_rate = self.learning_rate();
@@ -298,10 +315,11 @@ impl<T: Real> Trainer<T> {
             return Ok(None);
         }
         let persistent = self.chains();
+        let rbm = self.average.as_ref().map_or(&self.rbm, |average| &average.rbm);
         let Some(tracker) = &mut self.tracker else { return Ok(None) };
         let seen = Seen { rows: self.monitor.complete(looked), persistent: persistent.as_ref() };
         let last = self.update >= self.config.updates;
-        Ok(tracker.follow(&self.rbm, &seen, self.update, last)?.filter(|e| e.std_err <= LARGEST_ERROR))
+        Ok(tracker.follow(rbm, &seen, self.update, last)?.filter(|e| e.std_err <= LARGEST_ERROR))
     }
 
     /// Remembers the model if the held-out rows have never been more likely. Without a likelihood nothing is judged: other
@@ -312,7 +330,7 @@ impl<T: Real> Trainer<T> {
         self.last = Some((score, valid.log_likelihood_std_err));
         if self.best.as_ref().is_none_or(|b| score > b.score) {
             let std_err = valid.log_likelihood_std_err;
-            self.best = Some(Best { score, std_err, update: self.update, rbm: self.rbm.clone() });
+            self.best = Some(Best { score, std_err, update: self.update, rbm: self.rbm().clone() });
             self.waited = 0;
         } else {
             self.waited += 1;
@@ -385,6 +403,17 @@ impl<T: Real> Trainer<T> {
             (snapshot.failures, snapshot.rate_factor) = (failures, rate_factor);
         }
         Ok(Event::Recovered { update, back_to: self.update, reason, rate_factor })
+    }
+}
+
+/// The backend of the model that is measured.
+fn shown<'a, T: Real>(
+    average: &'a mut Option<Average<T>>,
+    own: &'a mut Box<dyn Backend<T>>,
+) -> &'a mut dyn Backend<T> {
+    match average {
+        Some(average) => average.backend.as_mut(),
+        None => own.as_mut(),
     }
 }
 

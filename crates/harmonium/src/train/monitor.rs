@@ -147,14 +147,13 @@ impl<T: Real> Monitor<T> {
         complete.filter_map(|(data, rows)| Some((data.states(), rows.free_energies.as_slice()?))).collect()
     }
 
-    /// All measures after `update` updates; persistent chains are in the slot `chains`, and log Z has a standard error unless it
-    /// is exact.
+    /// All measures after `update` updates; `chains` are persistent ones, and log Z has a standard error unless it is exact.
     pub fn measure(
         &self,
         looked: &LookedAt,
         backend: &mut dyn Backend<T>,
         update: u64,
-        chains: Option<Slot>,
+        chains: Option<&States<T>>,
         log_z: Option<(f64, Option<f64>)>,
     ) -> Progress {
         let watch = update.is_multiple_of(self.watch_every) || update == self.last;
@@ -201,13 +200,18 @@ impl<T: Real> Monitor<T> {
 
     /// The persistent chains as they stand; with `watch` some of them have run on. A run without such chains has samples only
     /// then, from chains that begin at rows.
-    fn chains(&self, backend: &mut dyn Backend<T>, update: u64, slot: Option<Slot>, watch: bool) -> Option<Chains> {
-        let now = slot.map(|slot| backend.get(slot));
-        let still = now.as_ref().map(|states| Chains::still(backend.lowered(), states));
+    fn chains(
+        &self,
+        backend: &mut dyn Backend<T>,
+        update: u64,
+        now: Option<&States<T>>,
+        watch: bool,
+    ) -> Option<Chains> {
+        let still = now.map(|states| Chains::still(backend.lowered(), states));
         if !watch {
             return still;
         }
-        let begin = now.as_ref().unwrap_or(self.train.states());
+        let begin = now.unwrap_or(self.train.states());
         let some: Vec<usize> = (0..begin.rows().min(WATCHED)).collect();
         let watched = Chains::watched(backend, COPIES, &begin.select(&some), SWEEPS, self.key.step(update));
         Some(match still {

@@ -15,6 +15,8 @@ use std::time::Instant;
 #[derive(Clone)]
 pub(super) struct State<T> {
     pub rbm: Rbm<T>,
+    /// The average of the parameters, if it is the result.
+    pub average: Option<Rbm<T>>,
     pub optimizer: Vec<Gradient<T>>,
     pub chains: Option<Chains<T>>,
     pub update: u64,
@@ -64,6 +66,7 @@ impl<T: Real> Trainer<T> {
     pub(super) fn state(&self) -> State<T> {
         State {
             rbm: self.rbm.clone(),
+            average: self.average.as_ref().map(|average| average.rbm.clone()),
             optimizer: self.optimizer.state().into_iter().map(|s| s.1).collect(),
             chains: self.estimator.persistent().map(|slot| Chains {
                 visible: self.backend.get(slot),
@@ -97,6 +100,9 @@ impl<T: Real> Trainer<T> {
         }
         if let Some(filled) = state.filled {
             self.data.refill(filled);
+        }
+        if let Some(average) = &mut self.average {
+            average.rbm = state.average.unwrap_or_else(|| state.rbm.clone());
         }
         self.rbm = state.rbm;
         self.set_running_means(state.running);
