@@ -49,7 +49,7 @@ fn extensions(format: &data::Format) -> Vec<String> {
 
 /// What DATA can be, for help.
 pub fn data_help() -> String {
-    "Data file or builtin:NAME; `harmonium --help` lists both".into()
+    "Data file, or builtin:NAME (formats and names: `harmonium --help`)".into()
 }
 
 /// Options of every command.
@@ -194,11 +194,11 @@ pub struct LogZArgs {
     /// The result then depends on the speed of the computer; --work stops at the same point on every computer.
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub time: Option<f64>,
-    /// Stop an estimate after this much work, in weights visited
+    /// Stop an estimate after this many weight multiplications
     ///
-    /// Unlike --time, it is the same on every computer. To repeat a time-limited estimate bit for bit, pass the value of its JSON
-    /// field `work`.
-    #[arg(long, value_name = "WEIGHTS", value_parser = positive)]
+    /// Unlike --time, it gives the same result on every computer. The JSON field `work` has the number that an estimate took: see there for
+    /// typical values, or pass it here to repeat a time-limited estimate bit for bit.
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub work: Option<f64>,
 }
 

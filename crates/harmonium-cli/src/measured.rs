@@ -89,8 +89,11 @@ impl Sample {
     }
 }
 
-/// What was measured.
-pub struct Measured(Vec<(&'static Measure, Vec<Value>)>);
+/// What was measured of a model with so many hidden units.
+pub struct Measured {
+    all: Vec<(&'static Measure, Vec<Value>)>,
+    hidden: usize,
+}
 
 /// Measures a model on rows, and on training rows beside them if there are some.
 pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64) -> Result<Measured> {
@@ -116,22 +119,22 @@ pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64)
         let train = train.measured_rows(&mut backend, &train.data(model));
         all.extend(measure(&Context { rows: Some(&train), held_out: Some(&shown), ..cx }, &[Needs::HeldOut]));
     }
-    Ok(Measured(all))
+    Ok(Measured { all, hidden: model.lowered.hidden().sites() })
 }
 
 impl Measured {
     /// One line for every family of numbers.
     pub fn lines(&self, mut report: CommandOutput) -> CommandOutput {
-        for (measure, values) in &self.0 {
+        for (measure, values) in &self.all {
             for family in measure.families() {
                 let known: Vec<(&Quantity, &Value)> =
                     family.iter().filter_map(|q| Some((*q, values.iter().find(|v| v.name == q.name)?))).collect();
                 let Some(first) = known.first() else { continue };
-                let text = match family.len() {
-                    1 => number(first.1),
-                    _ => known.iter().map(|(q, v)| format!("{} {}", q.title, number(v))).collect::<Vec<_>>().join(", "),
+                let text = match measure.name {
+                    "hidden-units" => units_in_words(&known, self.hidden),
+                    _ => family_in_words(&known, family[0]),
                 };
-                report = report.line(first.0.family, format!("{text} {}", first.0.unit));
+                report = report.line(first.0.family, text);
             }
         }
         report
@@ -139,7 +142,7 @@ impl Measured {
 
     /// Every registered number by name, null where it was not measured; means over rows begin with `mean_`.
     pub fn fields(&self) -> Map<String, Json> {
-        let values: Vec<&Value> = self.0.iter().flat_map(|m| &m.1).collect();
+        let values: Vec<&Value> = self.all.iter().flat_map(|m| &m.1).collect();
         let mut fields = Map::new();
         for quantity in MEASURES.iter().flat_map(|m| m.quantities) {
             let name = format!("{}{}", if quantity.mean_of_rows { "mean_" } else { "" }, quantity.name);
@@ -151,6 +154,27 @@ impl Measured {
         }
         fields
     }
+}
+
+/// The numbers of a family and their unit; what noise alone would give stands in parentheses.
+fn family_in_words(known: &[(&Quantity, &Value)], first: &Quantity) -> String {
+    match known {
+        [(q, v)] if *q == first => format!("{} {}", number(v), q.unit),
+        [(q, v), (noise, by_chance)] if noise.is_by_chance() => {
+            format!("{} {} (noise alone would give {})", number(v), q.unit, number(by_chance))
+        }
+        _ => {
+            let each = known.iter().map(|(q, v)| format!("{} {}", q.title, number(v)));
+            format!("{} {}", each.collect::<Vec<_>>().join(", "), first.unit)
+        }
+    }
+}
+
+/// Fractions of the hidden units as their numbers.
+fn units_in_words(known: &[(&Quantity, &Value)], hidden: usize) -> String {
+    let each = known.iter().map(|(q, v)| format!("{} {:.0}", q.title, v.value * hidden as f64));
+    let twice = if known.len() > 1 { "; a unit can be counted twice" } else { "" };
+    format!("{} (of {hidden}{twice})", each.collect::<Vec<_>>().join(", "))
 }
 
 fn number(value: &Value) -> String {

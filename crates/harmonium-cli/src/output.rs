@@ -59,7 +59,10 @@ impl CommandOutput {
 
     fn text(mut self) -> String {
         if let Some(last) = self.lines.iter().rposition(|line| line.1.contains(PLUS_MINUS)) {
-            self.lines.insert(last + 1, (PLUS_MINUS.into(), harmonium_report::PLUS_MINUS_MEANS.into()));
+            // Lines with one label belong together.
+            let apart = self.lines[last..].iter().position(|line| line.0 != self.lines[last].0);
+            let place = apart.map_or(self.lines.len(), |after| last + after);
+            self.lines.insert(place, (PLUS_MINUS.into(), harmonium_report::PLUS_MINUS_MEANS.into()));
         }
         let width = self.lines.iter().map(|l| l.0.chars().count()).max().unwrap_or(0);
         let mut text = self.title + "\n";
@@ -184,6 +187,14 @@ mod tests {
         ] {
             assert_eq!(started_as(argv0, by_cargo, debug), words, "{argv0}");
         }
+    }
+
+    #[test]
+    fn plus_minus_is_explained_after_the_lines_that_have_it() {
+        let lines = [("log Z", "1 ± 2"), ("check", "3 ± 4"), ("check", "5"), ("time", "6")];
+        let output = lines.iter().fold(CommandOutput::new("x".into()), |out, line| out.line(line.0, line.1));
+        let labels: Vec<String> = output.text().lines().skip(1).map(|l| l[2..7].trim().into()).collect();
+        assert_eq!(labels, ["log Z", "check", "check", "±", "time"]);
     }
 
     #[test]

@@ -68,6 +68,7 @@ pub fn sample<'py>(
             temperatures: asked.temperatures,
             burn_in: asked.burn_in,
             thin: asked.thin,
+            steps: None,
             start: begin,
             means: asked.means,
             seed: asked.seed,

@@ -57,8 +57,8 @@ fn outlines(all: &[Energies]) -> Option<Figure> {
     let has = |name: &str| all.iter().any(|e| e.name == name);
     let counts: Vec<String> = all.iter().map(|e| format!("{} {}", fixed(e.sorted.len() as f64, 0), e.name)).collect();
     let mut caption = format!(
-        "Free energy F(v), computed with the saved model, of {}. Rows on the left are more probable, because log p(v) = −F(v) − \
-         log Z. All curves should overlap.",
+        "Free energy F(v), computed with the saved model, of {}. Rows on the left are more probable: log p(v) is −F(v) \
+         minus one number for all rows. All curves should overlap.",
         counts.join(", ")
     );
     if has(HELD_OUT) {

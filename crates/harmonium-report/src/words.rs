@@ -239,7 +239,7 @@ pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
         let how = spec.data.weights.as_deref().unwrap_or_default();
         add("effective rows", format!("{} of {}, weighted by {how}", fixed(n, 0), fixed(fit.rows as f64, 0)));
     }
-    add("log likelihood", likelihood(run, fit));
+    add("log likelihood", likelihood(run, fit, None));
     if let Some(summed) = &fit.missing {
         add("missing cells", format!("the likelihood is that of the known cells; missing cells are {}", how(summed)));
     }
@@ -251,10 +251,14 @@ pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
     }
     if let Some(valid) = &run.valid {
         let text = match (valid.log_likelihood, valid.pseudo_log_likelihood) {
-            (None, Some(p)) => format!("{} nats per row (log pseudo-likelihood)", with_error(p, valid.pseudo_std_err)),
-            _ => likelihood(run, valid),
+            (None, Some(p)) => format!(
+                "{} nats per row on {} (log pseudo-likelihood)",
+                with_error(p, valid.pseudo_std_err),
+                count(valid.rows, "row")
+            ),
+            _ => likelihood(run, valid, Some(valid.rows)),
         };
-        add("held-out rows", format!("{text}, {}", count(valid.rows, "row")));
+        add("held-out rows", text);
     }
     let gain = fit
         .log_likelihood
@@ -269,9 +273,9 @@ pub fn units_in_words(rbm: &harmonium::Rbm<f32>) -> String {
     format!("{} visible, {} hidden", layer(rbm.visible()), layer(rbm.hidden()))
 }
 
-fn likelihood(run: &Conclusion, fit: &RowsFit) -> String {
+fn likelihood(run: &Conclusion, fit: &RowsFit, rows: Option<usize>) -> String {
     match (fit.log_likelihood, &run.log_z) {
-        (Some(l), Some(z)) => likelihood_in_words(l, &fit.errors(z), z.verdict),
+        (Some(l), Some(z)) => likelihood_in_words(l, rows, &fit.errors(z), z.verdict),
         _ if fit.refuted => UNKNOWN.into(),
         _ => "not measured".into(),
     }
@@ -280,21 +284,21 @@ fn likelihood(run: &Conclusion, fit: &RowsFit) -> String {
 /// A likelihood that would make rows more probable than 1.
 pub const UNKNOWN: &str = "unknown: the estimate of log Z is too low, since it makes rows more probable than 1";
 
-/// A mean log likelihood with its standard error, where that comes from, and the verdict on log Z.
-pub fn likelihood_in_words(value: f64, errors: &Errors, verdict: Trust) -> String {
+/// A mean log likelihood with its standard error, where that comes from, the verdict on log Z, and the number of rows if it is given.
+pub fn likelihood_in_words(value: f64, rows: Option<usize>, errors: &Errors, verdict: Trust) -> String {
     let total = errors.total();
+    let unit = format!("nats per row{}", rows.map_or(String::new(), |n| format!(" on {}", count(n, "row"))));
     if !shows(total) {
-        return format!("{} nats per row, {verdict}", with_error(value, 0.0));
+        return format!("{} {unit}, {verdict}", with_error(value, 0.0));
     }
     // As many decimals as the sum, and at least one digit that is not 0.
     let digits = |error: f64| decimals(total).max((-error.log10().floor()).clamp(0.0, 6.0) as usize);
     let part = |error: f64, of: &str| (error > 0.0).then(|| format!("± {} {of}", fixed(error, digits(error))));
-    let log_z = part(errors.log_z, "from log Z").unwrap_or_else(|| "log Z is exact".into());
+    let log_z = part(errors.log_z, "from log Z").map_or("log Z is exact".into(), |text| format!("{text}, {verdict}"));
     let parts =
-        [Some(log_z), part(errors.missing, "from missing cells"), part(errors.rows, "because the rows are a sample")];
+        [part(errors.rows, "from the finite number of rows"), part(errors.missing, "from missing cells"), Some(log_z)];
     let parts = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
-    let verdict = if errors.log_z > 0.0 { format!(", {verdict}") } else { String::new() };
-    format!("{} nats per row ({parts}){verdict}", with_error(value, total))
+    format!("{} {unit} ({parts})", with_error(value, total))
 }
 
 /// How missing cells were summed over.
@@ -425,13 +429,13 @@ mod tests {
     #[test]
     fn a_likelihood_shows_what_its_error_is_made_of() {
         let errors = Errors { log_z: 0.06, missing: 0.0, rows: 0.13 };
-        let text = likelihood_in_words(-16.69, &errors, Trust::Certain);
+        let text = likelihood_in_words(-16.69, Some(1438), &errors, Trust::Certain);
         assert_eq!(
             text,
-            "−16.69 ± 0.14 nats per row (± 0.06 from log Z; ± 0.13 because the rows are a sample), certain"
+            "−16.69 ± 0.14 nats per row on 1,438 rows (± 0.13 from the finite number of rows; ± 0.06 from log Z, certain)"
         );
-        let exact = likelihood_in_words(-16.69, &Errors { log_z: 0.0, ..errors }, Trust::Exact);
-        assert_eq!(exact, "−16.69 ± 0.13 nats per row (log Z is exact; ± 0.13 because the rows are a sample)");
-        assert_eq!(likelihood_in_words(-1.5, &Errors::default(), Trust::Exact), "−1.50 nats per row, exact");
+        let exact = likelihood_in_words(-16.69, None, &Errors { log_z: 0.0, ..errors }, Trust::Exact);
+        assert_eq!(exact, "−16.69 ± 0.13 nats per row (± 0.13 from the finite number of rows; log Z is exact)");
+        assert_eq!(likelihood_in_words(-1.5, None, &Errors::default(), Trust::Exact), "−1.50 nats per row, exact");
     }
 }

@@ -30,6 +30,8 @@ advice! {
     MoreChains,
     /// Draw more rows, or fewer chains with more rows each.
     FewerChains,
+    /// Draw many rows from every chain instead of a single one after a few sweeps, so that convergence is checked.
+    LongChains,
     /// Use more temperatures.
     MoreTemperatures,
     /// Give rows like the training data to an estimate of log Z.
@@ -84,6 +86,10 @@ advice! {
     MoreUpdates,
     /// Use fewer hidden units.
     FewerHidden,
+    /// Use at most so many hidden units.
+    HiddenAtMost(u32) = 30,
+    /// Estimate the negative phase by another method.
+    OtherMethod,
     /// Use more hidden units.
     MoreHidden,
     /// Pull the hidden units to a target activity.

@@ -122,7 +122,7 @@ pub enum Error {
     },
 
     /// Settings that cannot be read.
-    #[error("{}{problem}", path.as_ref().map_or(String::new(), |p| format!("{}: ", p.display())))]
+    #[error("{}", path.as_ref().map_or(problem.clone(), |p| with_subject(p.display(), problem)))]
     Settings {
         /// The file they stand in, if it is known.
         path: Option<PathBuf>,

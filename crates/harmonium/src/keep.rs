@@ -15,6 +15,8 @@ pub enum Keep {
 
 impl Keep {
     /// Every choice with its description.
-    pub const LIST: [(&'static str, &'static str); 2] =
-        [("best", "under which held-out rows are most likely, by more than chance"), ("last", "after the last update")];
+    pub const LIST: [(&'static str, &'static str); 2] = [
+        ("best", "highest held-out likelihood; the last model if the difference is within its error"),
+        ("last", "after the last update"),
+    ];
 }

@@ -59,7 +59,7 @@ impl Group {
         (Group::Data, "Data"),
         (Group::Model, "Model"),
         (Group::Learning, "Learning"),
-        (Group::Penalties, "Penalties (none by default)"),
+        (Group::Penalties, "Penalties"),
         (Group::Run, "Run"),
     ];
 }
@@ -263,7 +263,7 @@ pub const SETTINGS: &[Setting] = &[
         .more("similarity:0.8 gives a row the weight 1/n if n rows (itself included) agree with it in at least 80 % of the columns."),
     row("data.valid", "valid", Group::Data, Takes::Text("FILE"), "File of held-out rows").python("").usual("none"),
     row("data.valid_fraction", "valid-fraction", Group::Data, Takes::Number(Range::BelowOne), "Fraction of the rows to hold out, chosen at random")
-        .python("validation_fraction").usual("0.1 from 1,000 rows on; 0 holds out none").more("The random seed decides which rows."),
+        .python("validation_fraction").usual("0.1 if there are at least 1,000 rows, otherwise 0 (none)").more("The random seed decides which rows."),
     row("data.binarize", "binarize", Group::Data, Takes::Text("HOW"), "How to turn values between 0 and 1 into 0 or 1")
         .more("auto: as in the model to start from, if there is one; otherwise threshold:0.5 if the units are Bernoulli and some value lies strictly between \
                0 and 1. none: keep values as probabilities of a 1. threshold:T: 1 above T, otherwise 0. sample: draw a 1 with the value as \
@@ -286,14 +286,15 @@ pub const SETTINGS: &[Setting] = &[
     row("model.hidden_states", "hidden-states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts hidden units")
         .python("hidden_states").usual("none"),
     row("model.n_hidden", "n-hidden", Group::Model, Takes::Whole(1, MOST_UNITS), "Number of hidden units").python("n_hidden")
-        .usual("4 per column or 1 per 100 rows, at least 16, at most 256; continuous columns have fewer; Gaussian units are chosen by left-out rows"),
+        .usual("4 per column or 1 per 100 rows, whichever is more, from 16 to 256; continuous columns: 16 for up to 64 columns without missing cells, \
+                else 1 per column; if the hidden units are Gaussian too, the number that fits left-out rows best"),
     row("model.start", "start", Group::Model, Takes::Choice(starts), "Where learning begins")
-        .usual("factors if the visible units are continuous, else independent"),
+        .usual("factors for continuous columns if the hidden units are Gaussian, or binary and at most 16; else independent"),
     row("model.init", "init", Group::Model, Takes::Text("MODEL"), "Model file to start from").usual("none")
         .more("Unit kinds, layer sizes and preprocessing are taken from that model and cannot be set by options."),
     row("train.seed", "", Group::Run, Takes::Whole(0, MANY), "Seed of all random numbers").python("random_state"),
     row("train.method", "method", Group::Learning, Takes::Choice(methods), "How the model's side of the gradient (negative phase) is estimated")
-        .usual("pt, or pcd for large models; exact for very small models, and for up to 16 binary hidden units of continuous columns"),
+        .usual("pt, or pcd for large models; exact for very small models, and for continuous data with up to 16 binary hidden units"),
     row("train.gibbs_steps", "gibbs-steps", Group::Learning, Takes::Whole(1, MANY), "Gibbs sweeps per update")
         .python("gibbs_steps").usual("1; 5 for large models").only_with(&[("train.method", &["pcd", "cd", "pt", "wpcd"])]),
     row("train.chains", "chains", Group::Learning, Takes::Whole(1, MOST_UNITS), "Number of persistent chains")
@@ -301,15 +302,16 @@ pub const SETTINGS: &[Setting] = &[
     row("train.temperatures", "temperatures", Group::Learning, Takes::Whole(2, 1000), "Number of temperatures of parallel tempering")
         .python("n_temperatures").only_with(&[("train.method", &["pt"])]),
     row("train.batch_size", "batch-size", Group::Learning, Takes::Whole(1, MOST_UNITS), "Rows per update").python("batch_size")
-        .usual("100; 200 for large models; up to 2,000 from factors by an exact gradient"),
+        .usual("100; 200 for large models; all rows, at most 2,000, with the exact gradient and start factors"),
     row("epochs", "epochs", Group::Learning, Takes::Number(Range::NotNegative), "Passes through the data, instead of updates")
-        .usual("300 epochs, but 40,000 to 80,000 updates; fewer for large models"),
+        .usual("300 epochs, but at least 40,000 and at most 80,000 updates; fewer for large models, but at least 10 epochs"),
     row("time", "time", Group::Learning, Takes::Number(Range::Positive), "Seconds to train for, instead of updates")
-        .usual("none").more("Before the run, trial updates are timed; the number of updates that fit is recorded and repeats the run."),
+        .usual("none").more("Trial updates are timed before the run. The number of updates is recorded in config.toml; a run with that number of updates \
+                             gives the same model."),
     row("train.updates", "updates", Group::Learning, Takes::Whole(0, MANY), "Number of updates").python("updates")
-        .usual("as epochs; 3,000 from factors by an exact gradient; none if both layers are Gaussian"),
+        .usual("as for epochs; 3,000 with the exact gradient and start factors; 0 if both layers are Gaussian: the start is already optimal"),
     row("train.lr", "lr", Group::Learning, Takes::Number(Range::Positive), "Learning rate").python("learning_rate")
-        .usual("0.003; 0.005 if a method is given; 0.03 from factors by an exact gradient")
+        .usual("0.003; 0.005 with the exact gradient, with sgd, or if you give the method; 0.03 with the exact gradient and start factors")
         .more("With sgd it multiplies the gradient of the mean log likelihood; with adam it is about the size of a step. If you give a rate without a schedule, it stays constant."),
     row("train.max_drift", "max-drift", Group::Learning, Takes::Number(Range::Positive), "Limit of the model's change per update, in nats")
         .python("max_drift").usual("0.3; none if a method or a learning rate is given").only_with(&[("train.method", &["pt", "wpcd"])])
@@ -334,7 +336,7 @@ pub const SETTINGS: &[Setting] = &[
         .python("early_stopping").usual("off; N is 10 if left out").more("The likelihood of the held-out rows is compared, and the best model is kept."),
     row("train.penalty.l1", "l1", Group::Penalties, Takes::Number(Range::NotNegative), "L1 penalty: weight of the sum of |W|"),
     row("train.penalty.l2", "l2", Group::Penalties, Takes::Number(Range::NotNegative), "Weight decay: weight of half the sum of W²")
-        .usual("4 divided by the rows (less below 256 hidden units); 0 if a method or an L1 penalty is given"),
+        .usual("4/rows × min(1, hidden units/256); 0 with the exact gradient, or if you give the method or an L1 penalty"),
     row("train.penalty.max_norm", "max-norm", Group::Penalties, Takes::Number(Range::Positive), "Largest norm of a hidden unit's weights")
         .python("max_norm").usual("none"),
     row("train.penalty.sparsity", "sparsity", Group::Penalties, Takes::Number(Range::Finite), "Target for the mean activity of hidden units").usual("none"),

@@ -15,7 +15,7 @@ pub enum Start {
 impl Start {
     /// Every start with its name and what it is.
     pub const LIST: [(Start, &'static str, &'static str); 2] = [
-        (Start::Independent, "independent", "units fitted to the columns, small random weights"),
+        (Start::Independent, "independent", "biases set to the column means, small random weights"),
         (Start::Factors, "factors", "factor analysis of continuous columns"),
     ];
 }

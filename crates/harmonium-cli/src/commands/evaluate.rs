@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 pub struct Evaluate {
     /// Model files (.safetensors) or run directories, then DATA
     ///
-    /// DATA is a file or builtin:NAME; `harmonium --help` lists both.
+    /// DATA is a file or builtin:NAME; `harmonium --help` lists the file formats and the built-in data sets.
     #[arg(required = true, value_name = "MODEL")]
     inputs: Vec<PathBuf>,
     /// How to compute log Z
@@ -195,7 +195,7 @@ fn one(data: &str, score: &Score) -> CommandOutput {
     let title = format!("{} on {}", score.model.display(), data);
     let report = CommandOutput::new(title)
         .line("rows", score.likelihood.each.len().to_string())
-        .line("log likelihood", score.likelihood.in_words(&score.log_z))
+        .line("log likelihood", score.likelihood.in_words(None, &score.log_z))
         .maybe("held-out rows", score.held_out_words())
         .maybe("missing cells", score.missing.in_words())
         .line("log Z", score.log_z.to_string())
@@ -255,10 +255,11 @@ impl Likelihood {
         Likelihood { mean: possible(mean.value, finite), errors, spread: squares.value.sqrt(), each }
     }
 
-    fn in_words(&self, log_z: &LogZ) -> String {
+    /// The mean in words, with the number of rows if it is asked for.
+    fn in_words(&self, rows: Option<usize>, log_z: &LogZ) -> String {
         match self.mean {
             Some(mean) => {
-                let text = likelihood_in_words(mean, &self.errors, log_z.verdict).replace('−', "-");
+                let text = likelihood_in_words(mean, rows, &self.errors, log_z.verdict).replace('−', "-");
                 format!("{text}; standard deviation over rows {:.2}", self.spread)
             }
             None => UNKNOWN.into(),
@@ -269,7 +270,7 @@ impl Likelihood {
 impl Score {
     fn held_out_words(&self) -> Option<String> {
         let rows = self.held_out.as_ref()?;
-        Some(format!("{}, {}", rows.in_words(&self.log_z), count(rows.each.len() as u64, "row")))
+        Some(rows.in_words(Some(rows.each.len()), &self.log_z))
     }
 
     /// KL(q‖p) = −⟨log p⟩ − H(q), where the rows are states and log Z is exact.

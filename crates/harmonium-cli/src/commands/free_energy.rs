@@ -12,7 +12,8 @@ use ndarray::Axis;
 
 /// Write the free energy of every row
 ///
-/// In nats: log p(v) = -F(v) - log Z, where `harmonium log-z` prints log Z.
+/// In nats: log p(v) = -F(v) - log Z, where `harmonium log-z` prints log Z. If the columns were standardised, also subtract the
+/// sum of the logs of their scales, which `harmonium inspect` prints. `harmonium evaluate --per-row` writes log p(v).
 #[derive(Args)]
 #[command(after_help = "Example:\n  harmonium free-energy model.safetensors data.npy -o energies.npy")]
 pub struct FreeEnergy {

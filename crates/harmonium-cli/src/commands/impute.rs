@@ -184,14 +184,14 @@ impl Work<'_> {
     fn report(&self, report: CommandOutput) -> CommandOutput {
         let Tally { cells, rows, exact_rows, squares } = self.tally;
         let error = (squares / cells as f64).sqrt();
-        let how = if exact_rows == rows {
-            "exactly".to_string()
-        } else {
-            let by_chains = rows - exact_rows;
-            format!("exactly in {exact_rows}, by chains in {by_chains} (Monte Carlo error per cell {error:.2e})")
+        let monte_carlo = format!("Monte Carlo error per cell {error:.1e}");
+        let how = match exact_rows {
+            0 => format!("by Gibbs chains; {monte_carlo}"),
+            all if all == rows => "by exact conditional distributions".into(),
+            some => format!("{some} exactly, {} by Gibbs chains; {monte_carlo}", count(rows - some, "row")),
         };
         let report = report
-            .line("filled", format!("{} in {}, {how}", count(cells, "cell"), count(rows, "row")))
+            .line("filled", format!("{} in {} ({how})", count(cells, "cell"), count(rows, "row")))
             .field("cells", cells)
             .field("exact_rows", exact_rows)
             .field("monte_carlo_error", error);

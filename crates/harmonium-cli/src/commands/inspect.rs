@@ -5,9 +5,11 @@ use crate::model::{MODEL_HELP, Model};
 use crate::output::CommandOutput;
 use anyhow::Result;
 use clap::Args;
+use harmonium::data::Preprocess;
 use harmonium::error::shown;
 use harmonium::exact::MOST_STATES_LOG2;
 use harmonium::file::Precision;
+use harmonium::units::Kind;
 use harmonium::{Layer, Rbm};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -32,7 +34,7 @@ impl Inspect {
             .field("offsets", json!({"visible": is_centred(rbm.visible()), "hidden": is_centred(rbm.hidden())}))
             .field("parameters", parameters)
             .field("precision", precision);
-        let report = data(exact(weights(report, rbm), rbm), &file.preprocess);
+        let report = data(exact(weights(report, rbm), rbm), &file.preprocess, rbm.visible().kind());
         let about: Map<String, Value> = file.about.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect();
         let report = file.about.iter().fold(report, |report, (k, v)| report.line(&shown(k), shown(v)));
         Ok(report.field("about", about))
@@ -89,12 +91,19 @@ fn exact(report: CommandOutput, rbm: &Rbm<f64>) -> CommandOutput {
 }
 
 /// What is done to data before the model sees it.
-fn data(report: CommandOutput, preprocess: &harmonium::data::Preprocess) -> CommandOutput {
+fn data(report: CommandOutput, preprocess: &Preprocess, visible: &Kind) -> CommandOutput {
     let binarize = preprocess.binarize.map(|b| b.to_string());
     let standardized = preprocess.shift.is_some() || preprocess.scale.is_some();
+    let sum = 0.0 - preprocess.log_jacobian(visible); // 0, not -0, without scales
+    let text = || {
+        format!(
+            "columns were standardised; means and scales are stored in this file (sum of the logs of the scales: {sum:.4})"
+        )
+    };
     report
-        .maybe("data", standardized.then(|| "standardised by the shift and scale of every column".into()))
+        .maybe("data", standardized.then(text))
         .maybe("binarize", binarize.clone())
         .field("standardized", standardized)
+        .field("sum_log_scales", sum)
         .field("binarize", binarize.map_or(Value::Null, Value::from))
 }

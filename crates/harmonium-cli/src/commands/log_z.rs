@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Compute log Z, or estimate it with an error bar
 ///
 /// log Z is the log of the partition function, in nats. An estimate comes with a verdict and the checks behind it. certain: the
-/// interval is narrow, and every check that could have contradicted it passed. likely: the interval is narrow, but some checks
+/// interval is narrow and all checks passed. likely: the interval is narrow, but some checks
 /// failed or could not be made. imprecise: the interval is wider than --tolerance. disagree: estimates contradict each other; do
 /// not use the number.
 #[derive(Args)]

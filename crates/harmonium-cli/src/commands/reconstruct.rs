@@ -12,7 +12,8 @@ use ndarray::{Array2, Zip};
 
 /// Write the reconstruction of every row
 ///
-/// From visible units to hidden means and back, in the units of the data. A Potts site gives its most probable code.
+/// From visible units to hidden means and back, in the units of the data. For a Potts unit, its most probable code is
+/// written.
 #[derive(Args)]
 #[command(after_help = "Example:\n  harmonium reconstruct model.safetensors data.npy -o again.npy")]
 pub struct Reconstruct {

@@ -66,7 +66,7 @@ pub struct Sample {
     temperatures: Option<usize>,
     /// Write visible means given the hidden units instead of samples
     ///
-    /// A Potts site gives its most probable code.
+    /// For a Potts unit, its most probable code is written.
     #[arg(long)]
     means: bool,
     /// Hold the known cells of a row fixed and draw its missing ones
@@ -178,6 +178,7 @@ impl Sample {
             temperatures: self.temperatures,
             burn_in: self.burn_in,
             thin: self.thin,
+            steps: None,
             start: Start::Random,
             means: self.means,
             seed,
@@ -207,11 +208,14 @@ impl Sample {
             (_, "exact") => "exact, rows are independent".into(),
             (tempered, name) => {
                 let ladders = tempered.as_ref().map_or(String::new(), |t| format!(" × {} temperatures", t.betas.len()));
-                let (before, thin) = (settings.burn_in, settings.thin);
-                format!(
-                    "{name}: {}{ladders}, {before} sweeps before the first row, {thin} between rows",
-                    count(drawn.chains as u64, "chain")
-                )
+                let chains = format!("{name}: {}{ladders}", count(drawn.chains as u64, "chain"));
+                match settings.steps {
+                    Some(steps) => format!("{chains} of {}, one row each", count(steps, "sweep")),
+                    None => {
+                        let SampleOptions { burn_in, thin, .. } = settings;
+                        format!("{chains}, {burn_in} sweeps before the first row, {thin} between rows")
+                    }
+                }
             }
         };
         let worst = drawn.r_hat.map(|r| format!("{r:.3} (worst of {} monitored statistics)", drawn.quantities.len()));
@@ -219,7 +223,7 @@ impl Sample {
         CommandOutput::new(format!("{path}: {} {what}, {sites} columns", drawn.rows))
             .line("sampler", how)
             .maybe("R-hat", worst)
-            .maybe("effective sample size", drawn.ess.map(|ess| format!("{ess:.0}")))
+            .maybe("effective sample size", effective_size_in_words(drawn))
             .maybe("accepted swaps", tempered.map(|t| swaps_in_words(&t.swap_rates)))
             .maybe(
                 "round trips",
@@ -244,6 +248,14 @@ impl Sample {
 /// What speaks against the rows, and what to do.
 fn warnings(drawn: &Drawn) -> Vec<String> {
     drawn.warnings.iter().map(|w| advice::sentence(&w.problem, &w.advice)).collect()
+}
+
+fn effective_size_in_words(drawn: &Drawn) -> Option<String> {
+    match (drawn.ess, drawn.r_hat) {
+        (Some(ess), _) => Some(format!("{ess:.0}")),
+        (None, Some(_)) => Some("not meaningful: the chains have not mixed".into()),
+        (None, None) => None,
+    }
 }
 
 fn swaps_in_words(rates: &[Option<f64>]) -> String {

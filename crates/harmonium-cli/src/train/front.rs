@@ -1,6 +1,6 @@
 //! The command as the front end of a run: notes on stderr, progress bars for long work.
 
-use super::summary::thousands;
+use super::summary::counted;
 use crate::advice;
 use crate::output::{one_line, say};
 use crate::progress::Meter;
@@ -109,25 +109,34 @@ pub fn with_command(error: harmonium::Error, command: &str) -> anyhow::Error {
     anyhow::anyhow!("{problem}; continue with: {command}{rest}")
 }
 
+/// A number in at most three digits.
+fn short(x: f64) -> String {
+    format!("{x:.2e}").parse::<f64>().unwrap_or(x).to_string()
+}
+
 /// What was chosen by the data, in one line.
 fn chosen(n_hidden: usize, config: &TrainConfig, held_out: usize) -> String {
     let method = match config.method.as_str() {
-        "pt" => format!("pt ({} chains at {} temperatures)", config.chains, config.temperatures),
+        "pt" => format!("pt ({} at {} temperatures)", counted(config.chains as u64, "chain"), config.temperatures),
         "exact" => "exact gradient".into(),
-        other => format!("{other} ({} chains, {} sweeps)", config.chains, config.gibbs_steps),
+        // Its chains start at the rows of a batch.
+        "cd" => format!("cd ({})", counted(config.gibbs_steps, "sweep")),
+        other => {
+            format!("{other} ({}, {})", counted(config.chains as u64, "chain"), counted(config.gibbs_steps, "sweep"))
+        }
     };
     let mut parts = vec![
-        format!("{n_hidden} hidden units"),
+        counted(n_hidden as u64, "hidden unit"),
         method,
-        format!("learning rate {}", config.lr),
-        format!("{} updates", thousands(config.updates)),
+        format!("learning rate {}", short(config.lr)),
+        counted(config.updates, "update"),
     ];
     if config.penalty.l2 > 0.0 {
-        parts.push(format!("weight decay {}", config.penalty.l2));
+        parts.push(format!("weight decay {}", short(config.penalty.l2)));
     }
     parts.push(match held_out {
         0 => "no rows held out".into(),
-        n => format!("{} rows held out", thousands(n as u64)),
+        n => format!("{} held out", counted(n as u64, "row")),
     });
     format!("settings: {}", parts.join(", "))
 }

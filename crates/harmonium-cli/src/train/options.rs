@@ -141,7 +141,7 @@ fn help(setting: &Setting) -> String {
         ("", Some(Value::String(text))) => text,
         ("", Some(Value::Boolean(true))) if !is_switch => "auto".into(),
         ("", Some(value)) if !is_switch => value.to_string(),
-        (usual, _) => usual.into(),
+        (usual, _) => usual.replace("start factors", "--start factors"),
     };
     if default.is_empty() { about } else { format!("{about} [default: {default}]") }
 }

@@ -3,7 +3,7 @@
 use crate::advice;
 use crate::output::{self, CommandOutput, program};
 use harmonium::error::count;
-use harmonium::events::Reason;
+use harmonium::events::{Event, Reason};
 use harmonium::run::{CONFIG, Conclusion, MODEL, REPORT, Remedy, RunDir};
 use harmonium::settings;
 use harmonium_report::{Words, facts};
@@ -29,19 +29,38 @@ pub fn lines(run: &Conclusion, words: &Words, page: Option<&Path>) -> CommandOut
 
 fn title(run: &Conclusion) -> String {
     let source = &run.facts.spec.data.source;
-    let rows = run.facts.train.as_ref().map_or("the".into(), |rows| thousands(rows.len() as u64));
-    let updates = thousands(run.facts.update);
+    let rows = run.facts.train.as_ref().map_or("the rows".into(), |rows| counted(rows.len() as u64, "row"));
+    let updates = counted(run.facts.update, "update");
     let seconds = run.facts.seconds.map_or(String::new(), |s| format!(" in {s:.1} s"));
     let end = match run.reason {
-        Reason::EarlyStop => format!(", stopped early; the model of update {} was kept", thousands(run.kept)),
+        Reason::EarlyStop => format!(", stopped early; kept the model after update {}", kept(run)),
         Reason::Time => format!(" of {}, when the time was over", thousands(run.facts.spec.train.updates)),
         Reason::Interrupted => format!(" of {}", thousands(run.facts.spec.train.updates)),
-        Reason::Done if run.kept < run.facts.update => {
-            format!("; the model of update {} was kept, under which held-out rows are more likely", thousands(run.kept))
-        }
+        Reason::Done if run.kept < run.facts.update => format!("; kept the model after update {}", kept(run)),
         Reason::Done => String::new(),
     };
-    format!("Trained on {rows} rows of {source}: {updates} updates{seconds}{end}")
+    format!("Trained on {rows} of {source}: {updates}{seconds}{end}")
+}
+
+/// The update whose model was kept, and why.
+fn kept(run: &Conclusion) -> String {
+    let update = thousands(run.kept);
+    let best = run.facts.events.iter().rev().find_map(|e| match e {
+        Event::Finished { kept_by, .. } => kept_by.map(|by| by.valid_log_likelihood),
+        _ => None,
+    });
+    let last = run.facts.events.iter().rev().find_map(|e| match e {
+        Event::Progress(p) => p.valid.as_ref().map(|v| v.log_likelihood),
+        _ => None,
+    });
+    match best.zip(last.flatten()) {
+        Some((best, last)) => {
+            // As many decimals as show a difference.
+            let decimals = (-(best - last).abs().log10().floor()).clamp(2.0, 5.0) as usize;
+            format!("{update}, the best on held-out rows ({best:.decimals$}; the last one had {last:.decimals$})")
+        }
+        None => format!("{update}, the best on held-out rows"),
+    }
 }
 
 /// The remedy of the verdict as a command, which starts with `program`.
@@ -70,6 +89,11 @@ pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|g| std::str::from_utf8(g).ok()).collect();
     groups.join(",")
+}
+
+/// "1 row", "1,438 rows".
+pub fn counted(n: u64, what: &str) -> String {
+    format!("{} {what}{}", thousands(n), if n == 1 { "" } else { "s" })
 }
 
 /// Commands that work as they stand, without the name of the program.

@@ -105,6 +105,10 @@ fn questions_without_an_answer_are_refused() {
     folder.model("wide.safetensors", &ModelFile::new(&rbm("bernoulli", 40, "bernoulli", 40, 1)));
     let exact = fails(&folder, "log-z wide.safetensors --method exact");
     assert!(exact.contains("wide.safetensors: no layer is small enough to enumerate"), "{exact}");
+    assert!(exact.contains("; use --method auto"), "{exact}");
+    folder.file("notes.md", b"# Notes, which are not a model");
+    let found = fails(&folder, "inspect notes.md");
+    assert!(found.starts_with("error: notes.md is not a harmonium model file (such as model.safetensors"), "{found}");
     assert!(
         fails(&folder, "convert model.safetensors -o x --coupling cho")
             .contains("--coupling is for gaussian units, but these are bernoulli")

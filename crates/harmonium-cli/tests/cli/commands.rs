@@ -66,6 +66,10 @@ fn log_z_can_be_estimated_with_an_interval_and_a_verdict() {
     assert_eq!(folder.json(&format!("log-z model.safetensors --method modes --data data.npy --work {work}")), modes);
     let text = folder.run("log-z model.safetensors --method modes").out;
     assert!(text.contains("passed: ") && text.contains("modes found from the weights"), "{text}");
+    assert!(text.contains("of Z; the rest (") && !text.contains("-0.0 %"), "{text}");
+    // What ± means stands below all checks.
+    let last = text.lines().last().unwrap_or_default().trim();
+    assert!(last.starts_with("± ") && last.ends_with("one standard error"), "{text}");
     for (line, code) in [("--tolerance 0", 2), ("--tolerance nan", 2), ("--chains 1 --method bar", 1)] {
         let run = folder.run(&format!("log-z model.safetensors {line}"));
         assert!(run.code == code && run.err.contains(&line[2..8]), "{line}: {}", run.err);
@@ -96,7 +100,7 @@ fn evaluate_gives_the_likelihood_and_the_divergence() {
     all_close(&folder.numbers("rows.npy"), &log_p);
     let text = folder.run("evaluate model.safetensors data.npy").out;
     assert!(
-        text.contains(" nats per row (log Z is exact; ± ") && text.contains(" because the rows are a sample)"),
+        text.contains(" nats per row (± ") && text.contains(" from the finite number of rows; log Z is exact)"),
         "{text}"
     );
 }
@@ -121,9 +125,14 @@ fn evaluate_measures_all_there_is_to_measure() {
     assert_ne!(json["mean_difference"], folder.json(&format!("{line} --seed 5"))["mean_difference"]);
     assert!(folder.json("evaluate model.safetensors data.npy")["free_energy_gap"].is_null());
     let text = folder.run(line).out;
-    for label in
-        ["free energy gap", "idle hidden units", "weight spectrum", "autocorrelation time", "expected from noise"]
-    {
+    for label in [
+        "free energy gap",
+        "always off",
+        "(of 4; a unit can be",
+        "weight spectrum",
+        "autocorrelation time",
+        "noise alone would give",
+    ] {
         assert!(text.contains(label), "{label} is not in {text}");
     }
 }

@@ -40,6 +40,14 @@ fn continuous_columns_are_standardised_unless_told_otherwise() {
     assert!((value(&with) - value(&without)).abs() < 0.02, "{} {}", value(&with), value(&without));
     let evaluated = folder.json("evaluate with/model.safetensors x.npy");
     assert!((value(&with) - evaluated["mean_log_likelihood"].as_f64().unwrap()).abs() < 1e-3);
+    // log p = −F − log Z − Σ log scale, of which the last is in what `inspect` prints.
+    let energy = folder.json("free-energy with/model.safetensors x.npy -o f.npy")["mean_free_energy"].as_f64().unwrap();
+    let sum = folder.json("inspect with/model.safetensors")["sum_log_scales"].as_f64().unwrap();
+    let log_z = evaluated["log_z"].as_f64().unwrap();
+    assert!((-energy - log_z - sum - evaluated["mean_log_likelihood"].as_f64().unwrap()).abs() < 1e-9);
+    assert!(
+        folder.run("inspect with/model.safetensors").out.contains(&format!("sum of the logs of the scales: {sum:.4}"))
+    );
     // Samples are in the units of the data.
     folder.run("sample with -n 500 -o s.csv");
     let text = fs::read_to_string(folder.path("s.csv")).unwrap();

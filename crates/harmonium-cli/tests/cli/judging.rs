@@ -80,7 +80,7 @@ fn a_run_can_be_measured_again_and_for_longer() {
     let parts = number(&score, "log_z_std_err").hypot(number(&score, "row_std_err"));
     close(&score["std_err"], parts);
     let text = folder.run("evaluate run").out;
-    assert!(text.contains(" from log Z; ± ") && text.contains("held-out rows"), "{text}");
+    assert!(text.contains(" from log Z, ") && text.contains(" nats per row on 40 rows (± "), "{text}");
 }
 
 /// Weighted rows are scored by their weights, as the run did.

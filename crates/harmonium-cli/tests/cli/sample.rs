@@ -65,14 +65,27 @@ fn chains_that_do_not_mix_are_warned_about() {
     let run = folder.run(line);
     assert_eq!(run.code, 0);
     assert!(
-        run.err.contains("warning: the chains have not mixed") && run.err.contains("--sampler tempering"),
+        run.err.contains("warning: the chains have not mixed: R̂ is ") && run.err.contains("--sampler tempering"),
         "{}",
         run.err
     );
+    assert!(run.out.contains("effective sample size  not meaningful: the chains have not mixed"), "{}", run.out);
     let json = folder.json(line);
+    assert!(json["ess"].is_null(), "{json}");
     assert!(json["warnings"].as_array().unwrap().len() == 1 && json["r_hat"].as_f64().unwrap() > 2.0);
     let tempered = folder.run(&(line.replace("gibbs", "tempering") + " --burn-in 5000"));
     assert!(tempered.out.contains("round trips") && tempered.err.is_empty(), "{}{}", tempered.err, tempered.out);
+}
+
+/// Rows of short chains of their own cannot show whether chains converge.
+#[test]
+fn rows_after_a_few_steps_come_with_a_warning() {
+    let folder = Folder::furnished();
+    let run = folder.run("sample model.safetensors -n 20 -o x.npy --sampler gibbs --steps 5");
+    assert!(run.out.contains("gibbs: 20 chains of 5 sweeps, one row each"), "{}", run.out);
+    let words =
+        "warning: every row comes from its own chain of 5 sweeps, so convergence cannot be checked; leave out --steps";
+    assert!(run.code == 0 && run.err.contains(words), "{}", run.err);
 }
 
 #[test]
@@ -94,7 +107,10 @@ fn nonsense_is_refused_by_name() {
         ("model.safetensors --start data:wide.npy", "7 columns, but the model has 6"),
         ("model.safetensors --start data:two.npy", "data row 1, column 6: 2 is not"),
         ("model.safetensors --start data:empty.csv", "empty"),
-        ("wide.safetensors --sampler exact", "layer has 2^40 states, the limit is 2^30"),
+        (
+            "wide.safetensors --sampler exact",
+            "layer has 2^40 states, the limit is 2^30 (30 binary units); use --sampler tempering",
+        ),
     ] {
         let found = fails(&folder, &format!("sample {line} -o out.npy"));
         assert!(found.contains(message), "{line}: {found}");

@@ -47,7 +47,7 @@ fn the_words_at_the_end_name_commands_that_run() {
         let run = folder.run(line);
         assert_eq!(run.code, 0, "harmonium {line}: {}", run.err);
     }
-    assert!(text.contains("nats per row (log Z is exact; ± ") && text.contains("independent columns"), "{text}");
+    assert!(text.contains(" rows; log Z is exact)") && text.contains("independent columns"), "{text}");
 }
 
 /// The environment variable for bug reports: every level this processor has gives the same bytes, and others are refused.
@@ -187,6 +187,9 @@ fn held_out_rows_stop_a_run_and_the_best_model_is_kept() {
     assert_eq!((&json["reason"], &json["valid_rows"]), (&"early_stop".into(), &140.into()));
     let (kept, updates) = (json["kept_update"].as_u64().unwrap(), json["updates"].as_u64().unwrap());
     assert_eq!(updates - kept, 150);
+    let text = folder.run("report run").out;
+    let words = format!(", stopped early; kept the model after update {kept}, the best on held-out rows (-");
+    assert!(text.contains(&words), "{text}");
     let score = folder.json("evaluate run/model.safetensors y.npy")["mean_log_likelihood"].as_f64().unwrap();
     assert!((score - json["valid_log_likelihood"].as_f64().unwrap()).abs() < 1e-4);
 }
@@ -222,8 +225,8 @@ fn large_models_get_a_likelihood_with_an_error_bar() {
     let text = folder.run("train wide.npy -o again --n-hidden 40 --updates 20").out;
     assert!(
         text.contains(" ± ")
-            && text.contains(" from log Z; ± ")
-            && text.contains("because the rows are a sample), certain"),
+            && text.contains(" from the finite number of rows; ± ")
+            && text.contains(" from log Z, certain)"),
         "{text}"
     );
     let none = folder.run("train wide.npy -o none --n-hidden 4 --updates 20 --likelihood none").out;

@@ -75,10 +75,14 @@ fn settings_that_make_no_sense() {
         ("--init missing.safetensors", "missing.safetensors"),
         ("--init gaussian.safetensors", "6 columns, but the model has 3"),
         ("--config typo.toml", "typo.toml: train.learning_rate: unknown field"),
-        ("--config broken.toml", "broken.toml: line 1"),
+        ("--config broken.toml", "broken.toml is not a valid configuration file (TOML): line 1"),
         ("--config missing.toml", "missing.toml"),
         ("--seed 18446744073709551615", "seed"),
-        ("--method exact --n-hidden 40 --visible gaussian", "layer has 2^40 states, the limit is 2^30"),
+        (
+            "--method exact --n-hidden 40 --visible gaussian",
+            "(30 binary units); use at most 30 hidden units (--n-hidden), or use another --method",
+        ),
+        ("--start factors", "--start cannot be factors: the visible units are bernoulli, not continuous"),
     ] {
         fails_with(&folder, &format!("train data.npy -o run {options}"), words);
     }
@@ -113,6 +117,13 @@ fn options_without_effect_are_noted() {
         assert!(run.code == 0 && run.err.contains(words), "{options}: {}", run.err);
         fs::remove_dir_all(folder.path("run")).unwrap();
     }
+    let run = folder.run("train data.npy -o run --updates 1 --method cd --n-hidden 1 --lr 0.00123456");
+    assert!(
+        run.err.contains("settings: 1 hidden unit, cd (1 sweep), learning rate 0.00123, 1 update, "),
+        "{}",
+        run.err
+    );
+    fs::remove_dir_all(folder.path("run")).unwrap();
     let run = folder
         .run("train data.npy -o run --updates 1 --optimizer sgd --nesterov --method pcd --chains 7 --sparsity 0.1");
     assert!(run.code == 0 && !run.err.contains("no effect"), "{}", run.err);

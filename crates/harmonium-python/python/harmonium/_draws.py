@@ -45,7 +45,7 @@ class DrawsMixin:
         n_chains, temperatures : int, default=None
             Number of chains and of temperatures. None: as many as the tolerance needs.
         budget : float, default=None
-            Start no new round after this much work, in weights visited. None: one to two minutes on two cores. The field
+            Start no new round after this much work, in weight multiplications. None: one to two minutes on two cores. The field
             ``work`` of a result, given here, repeats it to the bit.
         time : float, default=None
             Start no new work after this many seconds.
@@ -126,7 +126,7 @@ class DrawsMixin:
         random_state : int, RandomState, Generator or None, default=None
             None: that of the estimator.
         return_info : bool, default=False
-            Also return a dict of diagnostics: R̂, effective sample size, warnings.
+            Also return a dict of diagnostics: R̂, effective sample size (None if the chains have not mixed), warnings.
 
         Returns
         -------

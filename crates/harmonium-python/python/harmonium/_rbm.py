@@ -34,8 +34,9 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     Parameters
     ----------
     n_hidden : int or "auto", default="auto"
-        Number of hidden units. "auto": 4 per column or 1 per 100 rows, at least 16 and at most 256; continuous
-        columns have fewer.
+        Number of hidden units. "auto": 4 per column or 1 per 100 rows, whichever is more, from 16 to 256; continuous
+        columns: 16 for up to 64 columns without missing cells, else 1 per column; if the hidden units are Gaussian too, the
+        number that fits left-out rows best.
     visible : {"bernoulli", "spin", "gaussian", "potts"}, default="bernoulli"
         Kind of visible units.
     coupling : {"cho", "krizhevsky", "goodfellow"}, default="cho"
@@ -55,7 +56,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         Model file to start from.
     method : {"auto", "pcd", "cd", "pt", "wpcd", "exact"}, default="auto"
         How the model's side of the gradient (negative phase) is estimated. "auto": pt, or pcd for large models;
-        exact for very small models.
+        exact for very small models, and for continuous data with up to 16 binary hidden units.
     gibbs_steps : int or "auto", default="auto"
         Gibbs sweeps per update. "auto": 1; 5 for large models.
     n_chains : int or "auto", default="auto"
@@ -63,18 +64,20 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     n_temperatures : int, default=10
         Number of temperatures of parallel tempering.
     batch_size : int or "auto", default="auto"
-        Rows per update. "auto": 100; 200 for large models; all rows, but at most 2,000, if learning starts at
-        factors and the gradient is exact.
+        Rows per update. "auto": 100; 200 for large models; all rows, at most 2,000, with the exact gradient and
+        start="factors".
     epochs : float, default=None
-        Passes through the data, instead of updates. None: 300 epochs, but 40,000 to 80,000 updates; fewer for large
-        models.
+        Passes through the data, instead of updates. None: 300 epochs, but at least 40,000 and at most 80,000 updates; fewer
+        for large models, but at least 10 epochs.
     time : float, default=None
-        Seconds to train for, instead of updates. The number of updates that fit is measured before the run, and recorded.
+        Seconds to train for, instead of updates. Trial updates are timed before the run. A run with the same number of updates
+        gives the same model.
     updates : int, default=None
-        Number of updates. None: as epochs, but 3,000 if learning starts at factors and the gradient is exact, and none if the
-        hidden units are Gaussian too, for then it starts at the maximum of the likelihood.
+        Number of updates. None: as for epochs; 3,000 with the exact gradient and start="factors"; 0 if both layers are
+        Gaussian: the start is already optimal.
     learning_rate : float or "auto", default="auto"
-        Learning rate. A number is constant unless a schedule is given.
+        Learning rate. "auto": 0.003; 0.005 with the exact gradient, with sgd, or if you give the method; 0.03 with the exact
+        gradient and start="factors". A number is constant unless a schedule is given.
     max_drift : float or "auto", default="auto"
         Limit of the model's change per update, in nats. "auto": 0.3; none if a method or a learning rate is given.
     schedule : {"auto", "constant", "step", "cosine", "inverse"}, default="auto"
@@ -99,8 +102,8 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     l1 : float, default=0.0
         L1 penalty: weight of the sum of |W|.
     l2 : float or "auto", default="auto"
-        Weight decay: weight of half the sum of W². "auto": 4 divided by the rows, less below 256 hidden units; 0 if a method or an L1 penalty is
-        given.
+        Weight decay: weight of half the sum of W². "auto": 4/rows × min(1, n_hidden/256); 0 with the exact gradient, or
+        if you give the method or an L1 penalty.
     max_norm : float, default=None
         Largest norm of a hidden unit's weights.
     sparsity : float, default=None
@@ -110,7 +113,8 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     clip : float, default=None
         Clip the gradient to this norm.
     validation_fraction : float or "auto", default="auto"
-        Fraction of the rows to hold out, chosen at random. "auto": 0.1 from 1,000 rows on. 0 holds out none.
+        Fraction of the rows to hold out, chosen at random. "auto": 0.1 if there are at least 1,000 rows, otherwise 0
+        (none).
     binarize : {"auto", "none", "sample", "threshold:T"}, default="auto"
         How to turn values between 0 and 1 into 0 or 1. "auto": a threshold of 0.5, with a warning; "none": they are
         probabilities.

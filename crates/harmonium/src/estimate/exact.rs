@@ -2,10 +2,12 @@
 //! where that is cheap, so that it is the gradient of the likelihood of the known cells.
 
 use super::{BATCH, Context, Estimator, EstimatorOptions, Phases};
+use crate::advice::Advice;
 use crate::conditional::{self, cost};
-use crate::error::Result;
-use crate::exact::{Exact, budget};
+use crate::error::{Error, Result};
+use crate::exact::{Exact, MOST_STATES_LOG2, budget};
 use crate::lowered::LoweredModel;
+use crate::model::Rbm;
 use crate::real::Real;
 use crate::states::Bits;
 use crate::stats::{Stats, Take};
@@ -25,7 +27,8 @@ impl<T: Real> Estimator<T> for Enumerate {
             }
             None => cx.data(None, Take::Means, out),
         }
-        out.difference.subtract(&narrow(&Exact::new(cx.rbm)?.stats()));
+        let exact = Exact::new(cx.rbm).map_err(|error| advised(error, cx.rbm))?;
+        out.difference.subtract(&narrow(&exact.stats()));
         if let Some(origins) = cx.rbm.origins() {
             out.difference.measure_from(&origins);
         }
@@ -35,6 +38,17 @@ impl<T: Real> Estimator<T> for Enumerate {
     fn sums_over(&self, lowered: &LoweredModel<T>, known: &Bits) -> bool {
         (0..known.rows()).all(|r| budget::GRADIENT_ROW.allows(cost(lowered, known, r)))
     }
+}
+
+/// What to do about a model that is too large.
+fn advised<T: Real>(error: Error, rbm: &Rbm<T>) -> Error {
+    if !matches!(error, Error::TooManyStates { .. }) {
+        return error;
+    }
+    let states = rbm.hidden().kind().unit::<T>().n_states();
+    let most = states.map(|states| (f64::from(MOST_STATES_LOG2) / (states as f64).log2()) as u32);
+    let fewer = most.map(Advice::HiddenAtMost);
+    error.advise(&fewer.into_iter().chain([Advice::OtherMethod]).collect::<Vec<_>>())
 }
 
 fn narrow<T: Real>(stats: &Stats<f64>) -> Stats<T> {

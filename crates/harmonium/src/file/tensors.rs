@@ -4,7 +4,7 @@ use super::digest;
 use crate::error::{Error, Result, shown};
 use crate::real::Real;
 use safetensors::tensor::{TensorInfo, TensorView};
-use safetensors::{Dtype, SafeTensors};
+use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -76,8 +76,15 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
 
 /// Metadata and tensors of a file, after checking its layout and its digest, if it has one.
 pub(crate) fn read(bytes: &[u8]) -> Result<(BTreeMap<String, String>, SafeTensors<'_>)> {
-    let refuse = |e: safetensors::SafeTensorError| {
-        invalid(format!("is not a harmonium model file, which is in the safetensors format ({e})"))
+    let refuse = |e: SafeTensorError| match e {
+        // These bytes are no header, so that this was never such a file.
+        SafeTensorError::InvalidHeader(_)
+        | SafeTensorError::InvalidHeaderDeserialization(_)
+        | SafeTensorError::HeaderTooLarge
+        | SafeTensorError::HeaderTooSmall => {
+            invalid("is not a harmonium model file (such as model.safetensors, which training writes)".into())
+        }
+        other => invalid(format!("is damaged, or is not a harmonium model file ({other})")),
     };
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(refuse)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(refuse)?;

@@ -214,10 +214,10 @@ pub const METHODS: &[Method] = &[
         about: "annealing in both directions, combined by Bennett's acceptance ratio, repeated until the interval is narrow",
         run: bar::run,
     },
-    Method { name: "ais", about: "annealed importance sampling; a lower bound on average", run: ais::run },
+    Method { name: "ais", about: "annealed importance sampling; on average a lower bound", run: ais::run },
     Method {
         name: "reverse-ais",
-        about: "reverse annealed importance sampling, from samples of the model; an upper bound on average",
+        about: "reverse annealed importance sampling, from samples of the model; on average an upper bound",
         run: reverse::run,
     },
     Method {
@@ -226,6 +226,15 @@ pub const METHODS: &[Method] = &[
         run: tempering::run,
     },
 ];
+
+/// A share of the whole in words: never a rounded 0 or 100 for what is neither.
+pub(crate) fn percent(share: f64) -> String {
+    match 100.0 * share {
+        p if p < 0.1 => "less than 0.1 %".into(),
+        p if p > 99.9 => "more than 99.9 %".into(),
+        p => format!("{p:.1} %"),
+    }
+}
 
 /// A model and the options.
 pub(crate) struct Problem<'a> {
@@ -433,5 +442,17 @@ impl Meter<'_> {
     /// Sets how many more sweeps are planned.
     fn plan(&self, sweeps: f64) {
         self.all.store(self.done.load(Ordering::Relaxed) + sweeps as u64, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn shares_are_never_rounded_to_nothing_or_all() {
+        let words = [-1e-9, 0.0, 0.0004, 0.25, 0.9994, 1.0].map(percent);
+        let (little, most) = ("less than 0.1 %", "more than 99.9 %");
+        assert_eq!(words, [little, little, little, "25.0 %", most, most]);
     }
 }

@@ -28,7 +28,11 @@ const fn part(name: &'static str, title: &'static str) -> Quantity {
 pub(super) const MEASURE: Measure = Measure {
     name: "hidden-units",
     needs: Needs::Rows,
-    quantities: &[part("dead_units", "dead"), part("saturated_units", "saturated"), part("still_units", "constant")],
+    quantities: &[
+        part("dead_units", "always off"),
+        part("saturated_units", "always on"),
+        part("still_units", "constant"),
+    ],
     run,
 };
 

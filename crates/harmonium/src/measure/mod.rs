@@ -83,6 +83,13 @@ pub struct Quantity {
     pub mean_of_rows: bool,
 }
 
+impl Quantity {
+    /// Whether it is what chance alone makes of the quantity before it in its family.
+    pub fn is_by_chance(&self) -> bool {
+        self.name.ends_with("_by_chance")
+    }
+}
+
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {

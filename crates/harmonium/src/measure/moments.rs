@@ -16,7 +16,7 @@ const fn difference(name: &'static str, family: &'static str, unit: &'static str
 }
 
 const fn chance(name: &'static str, of: Quantity) -> Quantity {
-    Quantity { name, title: "expected from noise", better: Better::Neither, ..of }
+    Quantity { name, title: "noise alone", better: Better::Neither, ..of }
 }
 
 const MEAN: (Quantity, Quantity) = {
@@ -35,7 +35,7 @@ const COVARIANCE: (Quantity, Quantity) = {
     let seen = difference(
         "covariance_difference",
         "difference of covariances",
-        "(scale of a correlation)",
+        "in units of correlation",
         "Root mean square difference between the covariances of the data and of samples, over pairs of columns, divided by the \
          product of the two columns' standard deviations, so 0.1 means that correlations are off by about 0.1. For a model that \
          fits, this falls to the value expected from sampling noise alone.",

@@ -37,8 +37,9 @@ const TOP: &[Quantity] = &[
     singular("singular_value_5", "5th"),
     Quantity {
         family: "stable rank",
-        unit: "(about the number of patterns in W)",
-        about: "Sum of the squared singular values of the weight matrix, divided by the largest square: about the number of patterns in it.",
+        unit: "(effective number of directions in W)",
+        about: "Sum of the squared singular values of the weight matrix, divided by the largest square: the effective number of \
+                directions in it.",
         ..singular("stable_rank", "")
     },
 ];

@@ -87,7 +87,7 @@ pub fn read(path: &Path) -> Result<Table> {
     let text = std::fs::read_to_string(path).map_err(failed)?;
     let parsed = text.parse::<Table>().map_err(|e| {
         let line = e.span().map_or(String::new(), |s| format!("line {}: ", text[..s.start].matches('\n').count() + 1));
-        refused(format!("{line}{}", e.message()))
+        refused(format!("is not a valid configuration file (TOML): {line}{}", e.message()))
     })?;
     let name = |key: String| if key == OLD_MODEL { "model".into() } else { key };
     let mut table: Table = parsed.into_iter().map(|(key, value)| (name(key), value)).collect();

@@ -15,9 +15,7 @@ use crate::lowered::LoweredModel;
 use crate::model::Rbm;
 use crate::start::Start;
 use crate::states::States;
-use crate::train::{
-    TrainConfig, adopted_model, default_hidden, factor_model, has_factors, initial_model, ladder_model,
-};
+use crate::train::{TrainConfig, adopted_model, default_hidden, factor_model, initial_model, ladder_model, no_factors};
 use crate::units::Kind;
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -148,7 +146,10 @@ fn complete_start(
         model.n_hidden = default_hidden(columns, input.train.len(), continuous);
     }
     let two_valued = unit.n_states() == Some(2) && unit.width() == 1;
-    let possible = has_factors(visible, &input.train) && (unit.quadratic() || two_valued);
+    let obstacle = no_factors(visible, &input.train)
+        .or((!unit.quadratic() && !two_valued)
+            .then(|| format!("the hidden units are {hidden}, not Gaussian or binary")));
+    let possible = obstacle.is_none();
     if possible && two_valued && columns <= MOST_NARROW && lookup(asked, "model.n_hidden").is_none() {
         model.n_hidden = NARROW_HIDDEN;
     }
@@ -157,11 +158,8 @@ fn complete_start(
         budget::GRADIENT_GAUSSIAN.allows(Exact::cost(&rbm.lower()))
     };
     let wanted = lookup(asked, "model.start").map(|_| model.start);
-    if wanted == Some(Start::Factors) && !possible {
-        let problem =
-            "factors need continuous visible units, Gaussian or two-valued hidden units, no missing cells, and not \
-                       too many columns"
-                .into();
+    if let Some(obstacle) = obstacle.filter(|_| wanted == Some(Start::Factors)) {
+        let problem = format!("cannot be factors: {obstacle}");
         return Err(Error::Config { key: "model.start", problem });
     }
     model.start = wanted.unwrap_or(if possible && is_best { Start::Factors } else { Start::Independent });

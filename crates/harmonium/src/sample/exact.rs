@@ -1,7 +1,8 @@
 //! Independent samples by enumeration, see [`crate::exact`]. Every chain is a new draw each time.
 
 use super::{Problem, Sampler};
-use crate::error::Result;
+use crate::advice::Advice;
+use crate::error::{Error, Result};
 use crate::exact::Solved;
 use crate::rng::{Key, Purpose};
 use ndarray::{Array1, Array2, s};
@@ -20,7 +21,10 @@ struct Independent {
 }
 
 pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
-    let exact = Solved::new(problem.lowered.clone(), problem.progress)?;
+    let exact = Solved::new(problem.lowered.clone(), problem.progress).map_err(|error| match error {
+        Error::TooManyStates { .. } => error.advise(&[Advice::TemperedSampler]),
+        other => other,
+    })?;
     let columns = problem.lowered.visible().columns() + problem.lowered.hidden().columns();
     let needed = problem.settings.n.div_ceil(problem.chains as u64);
     let draws = ((NUMBERS / (columns * problem.chains)).max(1) as u64).min(needed) as usize;

@@ -68,6 +68,8 @@ pub struct SampleOptions<'a> {
     pub burn_in: u64,
     /// Sweeps between two rows of a chain.
     pub thin: u64,
+    /// Sweeps of every chain if each gives a single row, see [`with_steps`](SampleOptions::with_steps).
+    pub steps: Option<u64>,
     /// Where chains start.
     pub start: Start<'a>,
     /// Whether to return means ⟨v | h⟩, with h drawn given a sample, instead of the sample.
@@ -85,6 +87,7 @@ impl Default for SampleOptions<'_> {
             temperatures: None,
             burn_in: 1000,
             thin: 10,
+            steps: None,
             start: Start::Random,
             means: false,
             seed: 0,
@@ -101,7 +104,7 @@ impl SampleOptions<'_> {
         // One row per chain needs no thinning; this is how often the chains are recorded.
         let thin = (steps / 20).clamp(1, self.thin.max(1));
         let chains = Some(usize::try_from(self.n.max(COMPARABLE)).unwrap_or(usize::MAX));
-        SampleOptions { chains, burn_in: steps.saturating_sub(thin), thin, ..self }
+        SampleOptions { chains, burn_in: steps.saturating_sub(thin), thin, steps: Some(steps), ..self }
     }
 
     /// The number of chains: as set, or one per fifty rows within limits. Some tens are enough to compare them, each costs its
@@ -229,7 +232,8 @@ pub struct Drawn {
     pub chains: usize,
     /// Largest R̂ of the traced quantities; none for independent rows and if nothing varies.
     pub r_hat: Option<f64>,
-    /// Effective number of rows: the smallest of the traced quantities, by bulk ESS; all rows if they are independent.
+    /// Effective number of rows: the smallest of the traced quantities, by bulk ESS; all rows if they are independent. None if the
+    /// chains have certainly not mixed: it would count only what they agree on.
     pub ess: Option<f64>,
     /// Quantities traced along the chains: the free energy, and the activities of the strongest modes of the weights.
     pub quantities: Vec<TracedQuantity>,
@@ -348,7 +352,7 @@ impl<'a> Sampling<'a> {
             warnings: Vec::new(),
         };
         if !self.entry.independent {
-            verdict::judge(&mut drawn, self.settings.thin);
+            verdict::judge(&mut drawn, &self.settings);
         }
         drawn
     }

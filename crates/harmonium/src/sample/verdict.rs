@@ -1,6 +1,6 @@
 //! Warnings about chains, by the criteria of Vehtari et al. 2021: R̂ ≤ 1.01 and more than 400 effective draws.
 
-use super::{Drawn, TracedQuantity};
+use super::{Drawn, SampleOptions, TracedQuantity};
 use crate::advice::{Advice, Warning};
 
 /// R̂ above which chains do not agree.
@@ -17,48 +17,57 @@ const LEAST_DRAWS: usize = 4;
 const LEAST_SWAPS: f64 = 0.1;
 
 /// Fills in the largest R̂, the effective number of rows, and the warnings.
-pub(super) fn judge(drawn: &mut Drawn, thin: u64) {
+pub(super) fn judge(drawn: &mut Drawn, settings: &SampleOptions) {
     let moving: Vec<&TracedQuantity> = drawn.quantities.iter().filter(|f| f.varies()).collect();
     let worst = moving.iter().filter_map(|f| Some((f.r_hat?, *f))).max_by(|a, b| a.0.total_cmp(&b.0));
     let least =
         moving.iter().filter_map(|f| Some((f.ess_bulk?.min(f.ess_tail?), *f))).min_by(|a, b| a.0.total_cmp(&b.0));
-    let rows = moving.iter().filter_map(|f| effective_rows(drawn, f, thin)).min_by(f64::total_cmp);
+    let rows = moving.iter().filter_map(|f| effective_rows(drawn, f, settings.thin)).min_by(f64::total_cmp);
     let mut warnings = Vec::new();
-    match (worst, least) {
-        (Some((r_hat, f)), _) if r_hat > largest_r_hat(f) => {
+    let apart = worst.filter(|(r_hat, f)| *r_hat > largest_r_hat(f));
+    match (apart, least) {
+        (Some((r_hat, f)), _) => {
             let have = if r_hat > LARGE_R_HAT { "have not" } else { "may not have" };
             let problem = format!(
-                "the chains {have} mixed: R̂ of the {} is {r_hat:.3}, but chance alone explains at most {:.3}",
-                f.name,
+                "the chains {have} mixed: R̂ is {r_hat:.3} for {} (converged chains stay below {:.3})",
+                f.in_words(),
                 largest_r_hat(f)
             );
             warnings.push(Warning { problem, advice: mixing_advice(drawn) });
         }
-        (_, Some((ess, f))) if ess < LEAST_ESS => {
+        (None, Some((ess, f))) if ess < LEAST_ESS => {
             let problem = format!(
-                "the chains are too short to judge whether they mix: the effective sample size of the {} is {ess:.0}, \
+                "the chains are too short to judge whether they mix: the effective sample size of {} is {ess:.0}, \
                  but at least {LEAST_ESS} is needed",
-                f.name
+                f.in_words()
             );
             warnings.push(Warning { problem, advice: mixing_advice(drawn) });
         }
-        (None, None) if drawn.quantities.iter().all(|f| f.r_hat.is_none()) => warnings.push(no_r_hat(drawn)),
+        (None, None) if drawn.quantities.iter().all(|f| f.r_hat.is_none()) => {
+            warnings.push(no_r_hat(drawn, settings.steps))
+        }
         _ => (),
     }
     warnings.extend(broken_ladder(drawn));
-    (drawn.r_hat, drawn.ess) = (worst.map(|w| w.0), rows);
+    let ess = rows.filter(|_| apart.is_none_or(|(r_hat, _)| r_hat <= LARGE_R_HAT));
+    (drawn.r_hat, drawn.ess) = (worst.map(|w| w.0), ess);
     drawn.warnings = warnings;
 }
 
 /// Why R̂ is not defined, and what to do about it.
-fn no_r_hat(drawn: &Drawn) -> Warning {
+fn no_r_hat(drawn: &Drawn, steps: Option<u64>) -> Warning {
     let (chains, draws) = drawn.quantities.first().map_or((0, 0), |f| f.trace.dim());
+    if let Some(steps) = steps.filter(|_| draws < LEAST_DRAWS) {
+        let sweeps = crate::error::count(steps, "sweep");
+        let problem = format!("every row comes from its own chain of {sweeps}, so convergence cannot be checked");
+        return Warning { problem, advice: vec![Advice::LongChains] };
+    }
     let (why, advice) = if chains < 2 {
         ("R̂ needs at least two chains".to_string(), vec![Advice::MoreChains])
     } else if draws < LEAST_DRAWS {
         let each = crate::error::count(draws as u64, "row");
         (
-            format!("R̂ needs at least {LEAST_DRAWS} rows from every chain, but there is {each}"),
+            format!("R̂ needs at least {LEAST_DRAWS} rows from every chain, but each gave {each}"),
             vec![Advice::FewerChains],
         )
     } else {

@@ -27,7 +27,7 @@ pub(super) struct Watch {
 /// One quantity along the chains, with its diagnostics.
 #[derive(Clone, Debug)]
 pub struct TracedQuantity {
-    /// Its name.
+    /// Its name: `free energy`, or `mode k` for the projection of the states on the k-th main direction of the weights.
     pub name: String,
     /// Chains × recorded states.
     pub trace: Array2<f64>,
@@ -98,6 +98,14 @@ impl TracedQuantity {
             time: time.map(|t| IntegratedTime { value: t.value * every as f64, ..t }),
             trace,
             every,
+        }
+    }
+
+    /// What it is, in words.
+    pub(super) fn in_words(&self) -> String {
+        match self.name.strip_prefix("mode ") {
+            Some(k) => format!("projection {k} of the rows on the weights' main directions"),
+            None => format!("the {}", self.name),
         }
     }
 

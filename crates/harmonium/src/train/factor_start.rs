@@ -15,10 +15,17 @@ use ndarray::{Array1, Array2};
 /// Columns at most: an iteration costs twelve times the cube of their number.
 const MOST_COLUMNS: usize = 256;
 
-/// Whether the rows can be analysed: continuous columns, not too many, all cells known. (With unknown cells it would take an
-/// average over them in every iteration.)
-pub fn has_factors<T: Real>(visible: &Kind, data: &Dataset<T>) -> bool {
-    visible.unit::<T>().quadratic() && data.known().is_none() && data.states().sites() <= MOST_COLUMNS
+/// Why the rows cannot be analysed: it takes continuous columns, not too many, with all cells known. (With unknown cells it would
+/// take an average over them in every iteration.)
+pub fn no_factors<T: Real>(visible: &Kind, data: &Dataset<T>) -> Option<String> {
+    let columns = data.states().sites();
+    if !visible.unit::<T>().quadratic() {
+        Some(format!("the visible units are {visible}, not continuous"))
+    } else if data.known().is_some() {
+        Some("there are missing cells".into())
+    } else {
+        (columns > MOST_COLUMNS).then(|| format!("there are {columns} columns, the limit is {MOST_COLUMNS}"))
+    }
 }
 
 /// The maximum of the likelihood of a model with Gaussian hidden units. Units that the rows cannot teach begin without weights.

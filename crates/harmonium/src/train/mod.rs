@@ -18,7 +18,7 @@ mod update;
 
 pub use checkpoint::model_of_checkpoint;
 pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden};
-pub use factor_start::{factor_model, gaussian_model, has_factors};
+pub use factor_start::{factor_model, gaussian_model, no_factors};
 pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
 pub use ladder_start::ladder_model;
 

@@ -60,7 +60,7 @@ impl TextTable {
         let header = is_header(separator, &pending, options).then(|| pending.pop()).flatten();
         // Counted in the first row, not in the header: some headers describe the file instead of naming its columns.
         let Some((number, row)) = pending.last() else {
-            return Err(lines.refuse("the file has only a header and no rows".into()));
+            return Err(lines.refuse("read as text, the file has only a header line and no rows".into()));
         };
         let cells = separator.cells(row).take(MOST_COLUMNS + 1).count();
         if cells > MOST_COLUMNS {

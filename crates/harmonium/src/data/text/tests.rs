@@ -49,7 +49,7 @@ fn what_is_wrong_is_named_by_row_line_and_column() {
     for (text, message) in [
         ("", "the file is empty"),
         ("\n\n", "the file is empty"),
-        ("a,b\n", "only a header"),
+        ("a,b\n", "read as text, the file has only a header line"),
         ("a,b\nc,d\n", "row 1 (line 2), column 1: 'c' is not a number"),
         ("1,2\n3,x\n", "row 2 (line 2), column 2: 'x' is not a number"),
         ("1,x\n3,y\n", "row 1 (line 1), column 2: 'x' is not a number"),

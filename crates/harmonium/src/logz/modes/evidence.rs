@@ -52,7 +52,7 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
             "bound",
             total.value + ERRORS * total.std_err,
             bound,
-            format!("mean-field bounds and the states seen prove that log Z is at least {bound:.3} nats"),
+            format!("log Z is at least {bound:.3} nats (guaranteed lower bound)"),
         ),
         at_most(
             "flat",
@@ -66,7 +66,9 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
                 "flat_ess",
                 ess,
                 CHAINS,
-                format!("its effective sample size is {ess:.0} (at least {CHAINS} wanted)"),
+                format!(
+                    "annealing from a flat distribution has an effective sample size of {ess:.0} (at least {CHAINS} needed)"
+                ),
             )
         },
         at_most(
@@ -87,13 +89,17 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
             "single",
             single,
             SINGLE,
-            format!("{:.0} % of Z relies on a single estimate (limit {:.0} %)", 100.0 * single, 100.0 * SINGLE),
+            format!(
+                "{:.1} % of Z was estimated at least twice (at least {:.0} % needed)",
+                100.0 - 100.0 * single,
+                100.0 - 100.0 * SINGLE
+            ),
         ),
         at_most(
             "agreement",
             differ,
             DIFFER,
-            format!("estimates of the same part of Z differ by {differ:.2} nats (limit {DIFFER})"),
+            format!("repeated estimates of the same part of Z agree within {differ:.2} nats (limit {DIFFER})"),
         ),
         at_most(
             "new_modes",

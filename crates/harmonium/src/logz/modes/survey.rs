@@ -3,7 +3,7 @@
 
 use super::super::mean_field::{Follow, settle};
 use super::super::weights::Estimate;
-use super::super::{Limits, LogZ, Part, Setup, Verdict};
+use super::super::{Limits, LogZ, Part, Setup, Verdict, percent};
 use super::basins::{Modes, Sets, Source};
 use super::evidence;
 use super::local::{Local, Region};
@@ -285,12 +285,18 @@ impl<'a, T: Real> Survey<'a, T> {
     fn how(&self, total: &Total, parts: &[Part]) -> String {
         let large = |p: &&Part| p.share >= 0.001;
         let n = parts.iter().filter(large).filter(|p| !p.is_rest).count();
-        let modes = if n == 1 { "1 stable mode holds".to_string() } else { format!("{n} stable modes hold") };
-        let rest = 100.0 * total.rest_share();
+        let modes = if n == 1 {
+            "1 mode, measured separately, holds".to_string()
+        } else {
+            format!("{n} modes, measured separately, hold")
+        };
+        let rest = total.rest_share();
+        let others = self.modes.all.len().saturating_sub(n);
+        let others = if others == 1 { "1 smaller mode".to_string() } else { format!("{others} smaller modes") };
         format!(
-            "{modes} {:.1} % of Z, {} other modes and what lies between them {rest:.1} %; rounds: {}, chains: {}, temperatures in the last round: {}",
-            100.0 - rest,
-            self.modes.all.len().saturating_sub(n),
+            "{modes} {} of Z; the rest ({others} and the space between) {}; rounds: {}, chains: {}, temperatures in the last round: {}",
+            percent(1.0 - rest),
+            percent(rest),
             self.whole.len(),
             self.chains(),
             self.temperatures,
