@@ -58,7 +58,9 @@ impl CommandOutput {
     }
 
     fn text(mut self) -> String {
-        if let Some(last) = self.lines.iter().rposition(|line| line.1.contains(PLUS_MINUS)) {
+        let explained = self.title.contains(harmonium_report::PLUS_MINUS_MEANS);
+        let last = self.lines.iter().rposition(|line| line.1.contains(PLUS_MINUS));
+        if let Some(last) = last.filter(|_| !explained) {
             self.lines.insert(last + 1, (PLUS_MINUS.into(), harmonium_report::PLUS_MINUS_MEANS.into()));
         }
         let width = self.lines.iter().map(|l| l.0.chars().count()).max().unwrap_or(0);
