@@ -14,6 +14,11 @@ pub fn set_command(name: &str) {
 
 /// Several pieces of advice as one phrase; empty for none.
 pub fn words(advice: &[Advice]) -> String {
+    words_with(advice, None)
+}
+
+/// The same with the command that estimates log Z for longer, where it is known.
+pub fn words_with(advice: &[Advice], longer: Option<&str>) -> String {
     let command = COMMAND.get().map_or("", String::as_str);
     // Only `log-z` has --data; the other commands use their rows without being asked.
     let possible = |a: &Advice| *a != Advice::GiveData || ["log-z", ""].contains(&command);
@@ -23,6 +28,9 @@ pub fn words(advice: &[Advice]) -> String {
     let advice: Vec<Advice> = advice.iter().copied().filter(|a| possible(a) && first(a)).collect();
     Advice::join(&advice, |a| match a {
         Advice::VisibleKind(_) => format!("use --visible {}", kinds.join(" or ")).into(),
+        Advice::MoreTime | Advice::MeasureLonger if longer.is_some() => {
+            format!("spend more time on it with `{}`", longer.unwrap_or_default()).into()
+        }
         other => phrase(other, command),
     })
 }
@@ -68,6 +76,7 @@ fn phrase(advice: Advice, command: &str) -> Cow<'static, str> {
         Advice::MissingCells if command == "evaluate" => "use --missing to sum missing cells out",
         Advice::MissingCells => "fill missing cells first with harmonium impute",
         Advice::Binarize => "use --binarize threshold:T to turn values into 0 and 1",
+        Advice::OtherThreshold => "choose another threshold with --binarize",
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
         Advice::ConvertFile => "convert the file to .npy",
         Advice::Resume => "continue with --resume",
@@ -86,6 +95,7 @@ fn phrase(advice: Advice, command: &str) -> Cow<'static, str> {
         Advice::HiddenAtMost(most) => return format!("use at most {most} hidden units (--n-hidden)").into(),
         Advice::OtherMethod => "use another --method",
         Advice::MoreHidden => "use more hidden units (--n-hidden)",
+        Advice::BinaryHidden => "use binary hidden units (--hidden bernoulli)",
         Advice::SparseHidden => "activate idle hidden units with --sparsity 0.1",
         Advice::TemperedTraining => "train with --method pt",
         Advice::MoreGibbsSteps => "increase --gibbs-steps",

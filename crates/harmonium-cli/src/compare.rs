@@ -3,14 +3,17 @@
 use crate::output::CommandOutput;
 use anyhow::Result;
 use harmonium::atomic;
+use harmonium::error::count;
 use harmonium::events::{Event, Progress};
 use harmonium::run::{Found, Recorded, RunDir, SUMMARY, Spec};
-use harmonium_report::{Compared, Comparison};
+use harmonium_report::{Compared, Comparison, PLUS_MINUS_MEANS, with_error};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// Pictures that are shown side by side, if the runs have drawn them.
 const PICTURES: &[&str] = &["samples", "filters", "density", "hidden-means", "weights"];
+/// What the errors come from.
+const ERRORS: &str = "from the finite number of rows, and from log Z if it is estimated";
 /// Largest file that is read: a summary has some kilobytes, a picture some hundred.
 const MOST_BYTES: u64 = 1 << 24;
 
@@ -119,7 +122,10 @@ impl Run {
 
     fn method(&self) -> String {
         let train = &self.settings.train;
-        if train.method == "exact" { train.method.clone() } else { format!("{}-{}", train.method, train.gibbs_steps) }
+        match train.method.as_str() {
+            "exact" => "exact".into(),
+            method => format!("{method}, {}", count(train.gibbs_steps, "sweep")),
+        }
     }
 
     fn verdict(&self) -> String {
@@ -129,8 +135,8 @@ impl Run {
     fn row(&self, data: &str) -> Vec<String> {
         let ([train, valid], last) = self.likelihoods();
         let shown = |l: Option<(f64, f64)>| match l {
-            Some((value, error)) if error > 0.0 => format!("{value:.3} ± {error:.3}{}", if last { "" } else { " *" }),
-            Some((value, _)) => format!("{value:.3}{}", if last { "" } else { " *" }),
+            // A minus that other programs read as one.
+            Some((value, error)) => with_error(value, error).replace('−', "-") + if last { "" } else { " *" },
             None => "–".into(),
         };
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".into());
@@ -155,7 +161,8 @@ impl Run {
             "data": self.settings.data.source,
             "rows_group": data,
             "model": self.model(),
-            "method": self.method(),
+            "method": self.settings.train.method,
+            "gibbs_steps": self.settings.train.gibbs_steps,
             "updates": self.updates(),
             "seconds": self.number("seconds"),
             "log_likelihood": part(train, false),
@@ -216,9 +223,10 @@ fn notes(runs: &[Run], data: &[String]) -> Vec<String> {
         }
     }
     if notes.len() > 1 {
-        notes.push("Runs on different rows: likelihoods of different letters cannot be compared.".into());
+        let same = "compare likelihoods only between runs with the same letter in the column `data`";
+        notes.push(format!("These runs used different data: {same}."));
     }
-    notes.push("Log likelihoods are in nats per row, ± one standard error where they are not exact.".into());
+    notes.push(format!("Log likelihoods are in nats per row, ± {PLUS_MINUS_MEANS} ({ERRORS})."));
     if runs.iter().any(|r| !r.likelihoods().1) {
         notes.push("* as last measured during the run, on at most 1000 of its rows: the run is not finished.".into());
     }

@@ -58,7 +58,9 @@ impl CommandOutput {
     }
 
     fn text(mut self) -> String {
-        if let Some(last) = self.lines.iter().rposition(|line| line.1.contains(PLUS_MINUS)) {
+        let explained = self.title.contains(harmonium_report::PLUS_MINUS_MEANS);
+        let last = self.lines.iter().rposition(|line| line.1.contains(PLUS_MINUS));
+        if let Some(last) = last.filter(|_| !explained) {
             // Lines with one label belong together.
             let apart = self.lines[last..].iter().position(|line| line.0 != self.lines[last].0);
             let place = apart.map_or(self.lines.len(), |after| last + after);

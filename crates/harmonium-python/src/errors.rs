@@ -47,6 +47,7 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
         Advice::Binarize => {
             "use binarize='threshold:T' to turn values into 0 and 1, or visible='gaussian' for real numbers"
         }
+        Advice::OtherThreshold => "choose another threshold with binarize=",
         Advice::VisibleKind(kind) => return format!("use visible='{kind}'").into(),
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
         Advice::ConvertFile => "convert the file to .npy",
@@ -66,6 +67,7 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
         Advice::HiddenAtMost(most) => return format!("use n_hidden={most} or less").into(),
         Advice::OtherMethod => "use another method",
         Advice::MoreHidden => "use a larger n_hidden",
+        Advice::BinaryHidden => "use binary hidden units, hidden='bernoulli'",
         Advice::SparseHidden => "activate idle hidden units with sparsity=0.1",
         Advice::TemperedTraining => "train with method='pt'",
         Advice::MoreGibbsSteps => "increase gibbs_steps",

@@ -84,6 +84,7 @@ impl Front for Listener<'_> {
                 let because: Vec<String> = because.iter().map(with).collect();
                 format!("{} has no effect {}", name(key), because.join(" and "))
             }
+            Note::NothingToLearn { .. } => "all columns of X are constant, so there is nothing to learn".into(),
             Note::LargeOffsets(text) => text.clone(),
             _ => return,
         };

@@ -1,17 +1,16 @@
-//! Histogram of how often each hidden unit is on over the data, and how many units never change.
+//! Histogram of how often each hidden unit is on over the data, and how many units are idle.
 
 use crate::ReportData;
-use crate::axis::{Axis, range};
+use crate::axis::Axis;
 use crate::figure::Figure;
 use crate::plot::Layout;
-use crate::text::{count, short};
+use crate::text::count;
 use crate::values::{column_range, histogram, rows_between};
-use ndarray::{Array1, Array2, ArrayView1, Axis as Dimension};
+use crate::words::idle_in_words;
+use ndarray::{Array2, ArrayView1, Axis as Dimension};
 
 /// Number of bars of the histogram.
 const BARS: usize = 20;
-/// A unit is nearly always off or on if its mean is within this fraction of its range from an end.
-const TOLERANCE: f64 = 0.02;
 /// Weights visited at most, rows times weights: about a second.
 const MAX_PRODUCTS: usize = 500_000_000;
 
@@ -28,7 +27,7 @@ pub fn figure(report: &ReportData) -> Option<Figure> {
         let edge = |i: usize| lo + (hi - lo) * i as f64 / BARS as f64;
         plot.bar(edge(i), edge(i + 1), *bar as f64);
     }
-    let caption = caption(report, activity.view(), &means, (lo, hi));
+    let caption = caption(report, &means);
     Some(Figure { name: "activity".into(), caption, svg: plot.finish(), png: None })
 }
 
@@ -47,30 +46,16 @@ fn hidden_range(report: &ReportData, activity: ArrayView1<f32>) -> Option<(f64, 
     column_range(report.rbm.hidden().kind()).or_else(|| observed().map(|a| (a.lo, a.hi)))
 }
 
-fn caption(report: &ReportData, activity: ArrayView1<f32>, means: &Array2<f32>, (lo, hi): (f64, f64)) -> String {
-    let near = |end: f64| activity.iter().filter(|a| (f64::from(**a) - end).abs() < TOLERANCE * (hi - lo)).count();
-    let spread: Array1<f32> = means.map_axis(Dimension(0), |h| {
-        let observed = range(h.iter().map(|x| f64::from(*x)));
-        observed.map_or(0.0, |(lo, hi)| (hi - lo) as f32)
-    });
-    let constant = spread.iter().filter(|s| f64::from(**s) < TOLERANCE * (hi - lo)).count();
-    let rows = count(means.nrows(), "row");
-    // With a single row every unit is constant.
-    let constant = match means.nrows() {
-        1 => String::new(),
-        _ => format!("; {constant} are nearly constant over the {rows}; a unit can be counted twice"),
-    };
+fn caption(report: &ReportData, means: &Array2<f32>) -> String {
+    let (rows, columns) = means.dim();
     let units = if report.rbm.hidden().kind().unit::<f32>().width() == 1 { "hidden unit" } else { "hidden column" };
-    let all = count(activity.len(), units);
-    match report.rbm.hidden().kind().unit::<f32>().n_states() {
-        Some(_) => format!(
-            "{all} by mean activation. {} are nearly always off (mean below {}), {} nearly always on (mean above {}){constant}. \
-             Such units carry little information.",
-            near(lo),
-            short(lo + TOLERANCE * (hi - lo)),
-            near(hi),
-            short(hi - TOLERANCE * (hi - lo))
+    let shown = format!("Mean activation of {} over {}.", count(columns, units), count(rows, "row"));
+    match &report.idle {
+        None => shown,
+        Some(idle) if idle.total() == 0 => format!("{shown} None is idle (always off, always on or constant)."),
+        Some(idle) => format!(
+            "{shown} {}, counted on at most 1,000 training rows. Idle units carry little information.",
+            idle_in_words(idle, report.rbm.hidden().sites())
         ),
-        None => format!("Mean activation of {all} over {rows}."),
     }
 }

@@ -75,8 +75,7 @@ pub fn learning() -> Vec<Curve> {
         "log-likelihood",
         "Log likelihood",
         "nats per row",
-        "Mean log likelihood of the rows; higher is better. It is measured on at most 1,000 rows of each kind, so that the last \
-         value can differ from the final one. Dashed: a baseline that treats every column as independent.",
+        "Mean log likelihood of the rows; higher is better. Dashed: a baseline that treats every column as independent.",
         Value::Rows("log_likelihood"),
     )];
     curves.extend(of_measures(true));

@@ -51,14 +51,19 @@ struct Run<'a> {
     baseline: Option<f64>,
     recovered: Vec<(f64, String)>,
     kept: Option<f64>,
+    /// Training and held-out rows of the run.
+    rows: usize,
 }
 
 impl Run<'_> {
     fn new(events: &[Event]) -> Run<'_> {
-        let mut run = Run { progress: BTreeMap::new(), baseline: None, recovered: Vec::new(), kept: None };
+        let mut run = Run { progress: BTreeMap::new(), baseline: None, recovered: Vec::new(), kept: None, rows: 0 };
         for event in events {
             match event {
-                Event::Started { baseline, .. } => run.baseline = Some(*baseline).filter(|b| b.is_finite()),
+                Event::Started { baseline, rows, valid_rows, .. } => {
+                    run.baseline = Some(*baseline).filter(|b| b.is_finite());
+                    run.rows = rows + valid_rows;
+                }
                 Event::Progress(p) => drop(run.progress.insert(p.update, p)),
                 Event::Recovered { update, back_to, reason, rate_factor } => {
                     let text = format!(
@@ -102,9 +107,18 @@ impl Run<'_> {
         };
         let lines: Vec<Line> = match &curve.value {
             Value::Rows(name) => {
+                let std_err = format!("{name}_std_err");
+                let last = |of: &dyn Fn(&Progress) -> Option<f64>| self.progress.values().rev().find_map(|p| of(p));
+                let held_out = |p: &Progress, name: &str| p.valid.as_ref().and_then(|v| v.get(name));
                 let mut lines = vec![
-                    line(0, TRAINING, points(&|p| p.train.get(name))),
-                    line(1, HELD_OUT, points(&|p| p.valid.as_ref().and_then(|v| v.get(name)))),
+                    Line {
+                        error: last(&|p| p.train.get(&std_err)),
+                        ..line(0, TRAINING, points(&|p| p.train.get(name)))
+                    },
+                    Line {
+                        error: last(&|p| held_out(p, &std_err)),
+                        ..line(1, HELD_OUT, points(&|p| held_out(p, name)))
+                    },
                 ];
                 if *name == "log_likelihood" {
                     let bars: Vec<Option<f64>> =
@@ -173,8 +187,8 @@ impl Run<'_> {
         }
         self.mark(&mut plot);
         let mut caption = curve.about.clone();
-        if lines.iter().any(|line| line.bars.iter().any(Option::is_some)) {
-            caption += " Error bars show two standard errors of the log Z estimate.";
+        if curve.name == "log-likelihood" {
+            caption += &self.how_measured(&lines);
         }
         if lines.iter().any(|line| line.name == AT_LEAST) {
             caption += " \"At least\" marks lower bounds, where the chains were too short.";
@@ -183,6 +197,27 @@ impl Run<'_> {
             caption += " A growing gap between training and held-out rows suggests overfitting.";
         }
         Some(Figure { name: curve.name.clone(), caption, svg: plot.finish(), png: None })
+    }
+
+    /// Why the end of the likelihood's curve can differ from the final value; empty if it cannot.
+    fn how_measured(&self, lines: &[Line]) -> String {
+        let estimated = lines.iter().any(|line| line.bars.iter().any(Option::is_some));
+        let measured = |p: &Progress| p.train.rows + p.valid.as_ref().map_or(0, |v| v.rows);
+        let some_rows = self.progress.values().next_back().is_some_and(|p| measured(p) < self.rows);
+        let held_out = lines.iter().any(|line| line.name == HELD_OUT);
+        let rows = match (some_rows, held_out) {
+            (true, true) => " on at most 1,000 training and 1,000 held-out rows",
+            (true, false) => " on at most 1,000 rows",
+            _ => "",
+        };
+        let log_z = if estimated { " with a rougher log Z (error bars: two standard errors)" } else { "" };
+        let and = if some_rows && estimated { ", and" } else { "" };
+        if !some_rows && !estimated {
+            return String::new();
+        }
+        format!(
+            " During training it is measured{rows}{and}{log_z}, so the end of the curve can differ slightly from the result at the top."
+        )
     }
 
     /// A key for each line, with its last value, and for the marks.

@@ -39,6 +39,7 @@ use figure::{Figure, Section};
 use harmonium::Rbm;
 use harmonium::data::Preprocess;
 use harmonium::events::Event;
+use harmonium::measure::Idle;
 use ndarray::ArrayView2;
 
 /// The content of a report.
@@ -71,6 +72,8 @@ pub struct ReportData<'a> {
     pub columns: &'a [String],
     /// One letter for every state of a site; states without a letter are numbered.
     pub alphabet: &'a str,
+    /// Idle hidden units, if they were counted.
+    pub idle: Option<Idle>,
     /// Free energies of chains that were recorded.
     pub mixing: Option<ChainTraces<'a>>,
     /// The preprocessing of the data; axes show the numbers before it.

@@ -159,7 +159,8 @@ impl<'a, 'b> Plane<'a, 'b> {
         let (lo, hi) = column_range(kind).or_else(|| range(means.iter().copied()))?;
         let raster = tiles.draw(|j, y, x| viridis(fraction(means[[y * COARSE + x, j]], lo, hi)));
         let caption = format!(
-            "Mean activation of {} given v, over the same part of the plane; the strongest weights are at the top left.",
+            "Mean activation of {} given v, over the same part of the plane. One panel per hidden unit, those with the strongest \
+             weights first.",
             shown_of(tiles.count(), order.len())
         );
         let bar = ColourBar { map: viridis, lo: number(lo), hi: number(hi), label: "mean of h given v".into() };

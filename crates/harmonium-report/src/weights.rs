@@ -75,13 +75,22 @@ fn matrix(report: &ReportData) -> Option<Figure> {
     let (down, across) = ((320 / rows).clamp(1, 24), (560 / shown).clamp(1, 24));
     let raster = Raster::new(rows * down, shown * across, |y, x| colour(weights[[y / down, x / across]], scale));
     let caption = format!(
-        "Each row of the picture is a visible unit (from the top: {} … {}), each column a hidden unit: {}, strongest \
-         first.{saturated}",
-        report.column(0),
-        report.column(rbm.visible().sites() - 1),
+        "Each row of the picture is a visible unit ({}), each column a hidden unit: {}, strongest first.{saturated}",
+        from_the_top(report),
         shown_of(shown, order.len())
     );
     Some(Figure::from_raster("weights", "Weight matrix", &raster, Some(&bar(scale)), true, caption))
+}
+
+/// "from the top: first to last", "from the top: column 1 and column 2".
+fn from_the_top(report: &ReportData) -> String {
+    let (sites, first) = (report.rbm.visible().sites(), report.column(0));
+    let last = report.column(sites.saturating_sub(1));
+    match sites {
+        1 => first,
+        2 => format!("from the top: {first} and {last}"),
+        _ => format!("from the top: {first} to {last}"),
+    }
 }
 
 fn colour(weight: f64, scale: f64) -> [u8; 3] {

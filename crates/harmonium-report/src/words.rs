@@ -3,8 +3,10 @@
 use crate::text::{count, fixed, number, short};
 use harmonium::advice::{Advice, sentence};
 use harmonium::logz::{LogZ, Verdict as Trust};
+use harmonium::measure::Idle;
 use harmonium::run::{
-    APART, Cause, Collapse, Conclusion, Errors, Evidence, Fall, Outcome, RowsFit, Summed, Verdict, WORTH, is_doubtful,
+    APART, Cause, Collapse, Conclusion, Errors, Evidence, Fall, GAP, Outcome, RowsFit, SURE, Summed, Verdict, WORTH,
+    is_doubtful,
 };
 
 /// A front end's words for advice, such as the names of its options.
@@ -17,6 +19,8 @@ pub struct Words {
     pub headline: String,
     /// The evidence, one sentence each.
     pub sentences: Vec<String>,
+    /// The one of them that the advice rests on, if the headline does not give the reason.
+    pub finding: Option<String>,
     /// What to do next, if anything.
     pub advice: Option<String>,
 }
@@ -25,13 +29,13 @@ impl Words {
     /// Writes a verdict in words; `command` is the remedy as it can be copied.
     pub fn new(verdict: &Verdict, log_z: Option<&LogZ>, words: AdviceWords, command: Option<&str>) -> Words {
         let e = &verdict.evidence;
-        let doubt =
-            log_z.filter(|z| is_doubtful(z)).and_then(|z| explanation(z, words)).map(|why| format!("log Z: {why}."));
+        let doubt = log_z.filter(|z| is_doubtful(z)).and_then(|z| explanation(z, words));
+        let doubt = doubt.map(|why| format!("The estimate of log Z is {why}."));
         let sentences = [
             progress(e),
             fit(e),
             cause(verdict),
-            gap(e),
+            gap(verdict),
             unchecked(verdict),
             collapse(e),
             doubt,
@@ -45,6 +49,7 @@ impl Words {
         Words {
             headline: headline(verdict).into(),
             sentences: sentences.into_iter().flatten().collect(),
+            finding: finding(verdict),
             advice: advice.map(|text| format!("Next: {text}.{example}")),
         }
     }
@@ -53,6 +58,16 @@ impl Words {
     pub fn text(&self) -> String {
         let all = std::iter::once(&self.headline).chain(&self.sentences).chain(&self.advice);
         all.map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Why there is advice, where the headline does not show it.
+fn finding(verdict: &Verdict) -> Option<String> {
+    let e = &verdict.evidence;
+    match (verdict.outcome, verdict.advice.first()?) {
+        (Outcome::Learned, Advice::SmallerRate) => collapse(e).or_else(|| recovered(e)),
+        (Outcome::Learned, Advice::FewerHidden) => units(e),
+        _ => cause(verdict),
     }
 }
 
@@ -77,9 +92,18 @@ pub fn headline(verdict: &Verdict) -> &'static str {
             "The model fits, but some of its modes have the wrong weight."
         }
         Outcome::NotMixed => "The model fits, but Gibbs sampling does not move freely between its modes.",
-        Outcome::Little => "The model is hardly better than a baseline of independent columns.",
+        Outcome::Little if verdict.cause == Some(Cause::NothingToLearn) => {
+            "All columns are constant; there is nothing to learn."
+        }
+        Outcome::Little if verdict.evidence.train.is_some_and(|t| t.gain() > 0.0 && difference(t.gain()).is_some()) => {
+            "The model is hardly better than a baseline of independent columns."
+        }
+        Outcome::Little => "The model is no better than a baseline of independent columns.",
         Outcome::Failed if verdict.evidence.not_normalisable => {
             "Training failed: the parameters are so large that log Z cannot be computed."
+        }
+        Outcome::Failed if verdict.evidence.equals_baseline() => {
+            "Training failed: the model is no better than independent columns, and worse on held-out rows."
         }
         Outcome::Failed => "Training failed: the model is worse than independent columns.",
         Outcome::Unfinished => "The run is not finished.",
@@ -104,11 +128,10 @@ fn fit(e: &Evidence) -> Option<String> {
     let fit = e.train?;
     let error = if e.pseudo { 0.0 } else { e.log_z_std_err };
     let value = format!("{} nats per row", with_error(fit.value, error.hypot(fit.std_err)));
-    let (gain, than) = (fit.gain(), "a baseline that treats every column as independent");
-    let compared = if gain > 0.0 {
-        format!("{} better than {than}", with_error(gain, 0.0))
-    } else {
-        format!("{} worse than {than}", with_error(-gain, 0.0))
+    let than = "a baseline that treats every column as independent";
+    let compared = match difference(fit.gain()) {
+        Some(difference) => format!("{difference} than {than}"),
+        None => format!("equal to {than}"),
     };
     Some(format!("The mean {} of the training rows is {value}, {compared}.", measure(e)))
 }
@@ -135,7 +158,13 @@ fn cause(verdict: &Verdict) -> Option<String> {
             count(e.updates.0 as usize, "update"),
             number((10.0 * e.epochs).round() / 10.0)
         ),
-        Cause::NothingToLearn => "The rows are all alike, so there is nothing to learn beyond single columns.".into(),
+        Cause::NothingToLearn => match &e.binarized {
+            Some(rule) => format!("The values were binarised by {rule}; after that, all rows are the same."),
+            None => "All rows are the same.".into(),
+        },
+        Cause::Solved => {
+            "The Gaussian hidden units were fitted directly (factor analysis): more updates cannot improve them.".into()
+        }
         _ => return None,
     })
 }
@@ -172,17 +201,11 @@ fn means(e: &Evidence) -> Option<String> {
     ))
 }
 
-fn gap(e: &Evidence) -> Option<String> {
+fn gap(verdict: &Verdict) -> Option<String> {
+    let e = &verdict.evidence;
     let (gap, error) = e.gap()?;
-    let gain = e.train?.gain();
-    let part = if gap > 0.0 && gain > WORTH {
-        Some(format!("{:.0} % of the gain over the baseline", 100.0 * gap / gain))
-    } else {
-        None
-    };
-    let chance = (gap.abs() <= 2.0 * error).then(|| "less than two standard errors, so it may be chance".to_string());
-    let remarks: Vec<String> = part.into_iter().chain(chance).collect();
-    let remarks = if remarks.is_empty() { String::new() } else { format!(". That is {}", remarks.join(", and ")) };
+    let remarks = gap_remarks(verdict, gap, error);
+    let remarks = if remarks.is_empty() { String::new() } else { format!(". That is {remarks}") };
     let (size, word) = (with_error(gap.abs(), error), if gap >= 0.0 { "lower" } else { "higher" });
     if e.shifted() {
         return Some(format!(
@@ -196,6 +219,23 @@ fn gap(e: &Evidence) -> Option<String> {
     Some(format!("Held-out rows score {size} nats {word} than training rows{fell}{remarks}."))
 }
 
+/// What the gap between training and held-out rows means by the limits of the verdict.
+fn gap_remarks(verdict: &Verdict, gap: f64, error: f64) -> String {
+    let gain = verdict.evidence.train.map_or(0.0, |train| train.gain());
+    let (part, limit) = (gap / gain, 100.0 * GAP);
+    let chance = if gap.abs() <= SURE * error { "less than three standard errors, so it may be chance" } else { "" };
+    if gap <= 0.0 || gain <= WORTH {
+        return chance.into();
+    }
+    let of_gain = format!("{:.0} % of the gain over the baseline", 100.0 * part);
+    match chance {
+        _ if verdict.outcome == Outcome::Overfitting => of_gain,
+        _ if part <= GAP => format!("{of_gain} (less than {limit:.0} %, so no overfitting is reported)"),
+        "" => of_gain,
+        _ => format!("{of_gain}, but {chance}"),
+    }
+}
+
 fn chains(e: &Evidence) -> Option<String> {
     let r_hat = e.r_hat?;
     let ess = e.ess.map_or(String::new(), |ess| format!(", effective sample size {}", number(ess.round())));
@@ -207,9 +247,16 @@ fn chains(e: &Evidence) -> Option<String> {
 }
 
 fn units(e: &Evidence) -> Option<String> {
-    let idle = (e.idle? * e.hidden as f64).round() as usize;
-    (idle > 0)
-        .then(|| format!("{idle} of {} are idle: they hardly change from row to row.", count(e.hidden, "hidden unit")))
+    let idle = e.idle.filter(|idle| idle.total() > 0)?;
+    Some(format!("{}.", idle_in_words(&idle, e.hidden)))
+}
+
+/// "14 of 16 hidden units are idle (2 always off, 12 constant)".
+pub fn idle_in_words(idle: &Idle, hidden: usize) -> String {
+    let parts = [(idle.off, "always off"), (idle.on, "always on"), (idle.constant, "constant")];
+    let parts: Vec<String> = parts.iter().filter(|p| p.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let (n, are) = (idle.total(), if idle.total() == 1 { "is" } else { "are" });
+    format!("{n} of {} {are} idle ({})", count(hidden, "hidden unit"), parts.join(", "))
 }
 
 fn times(n: usize) -> String {
@@ -224,6 +271,17 @@ fn recovered(e: &Evidence) -> Option<String> {
 /// Why an estimate of log Z is doubtful, and what to do.
 pub fn explanation(log_z: &LogZ, words: AdviceWords) -> Option<String> {
     log_z.explanation().map(|why| sentence(&why, &words(&log_z.advice)))
+}
+
+/// The same with the first of the checks that failed, and the number of the others.
+fn explanation_in_short(log_z: &LogZ, words: AdviceWords) -> Option<String> {
+    let mut failed = log_z.evidence.iter().filter(|e| !e.holds);
+    let Some(first) = failed.next() else { return explanation(log_z, words) };
+    let others = match failed.count() {
+        0 => String::new(),
+        n => format!(", and {} failed", count(n, "other check")),
+    };
+    Some(sentence(&format!("{}: {}{others}", log_z.verdict, first.words), &words(&log_z.advice)))
 }
 
 /// The facts of a run, name and value: the table of the report and the lines of the command.
@@ -243,7 +301,7 @@ pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
     if let Some(summed) = &fit.missing {
         add("missing cells", format!("the likelihood is that of the known cells; missing cells are {}", how(summed)));
     }
-    if let Some(text) = run.log_z.as_ref().and_then(|z| explanation(z, words)) {
+    if let Some(text) = run.log_z.as_ref().and_then(|z| explanation_in_short(z, words)) {
         add("log Z", text);
     }
     if let (None, Some(p)) = (&run.log_z, fit.pseudo_log_likelihood) {
@@ -262,7 +320,7 @@ pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
     }
     let gain = fit
         .log_likelihood
-        .map_or(String::new(), |l| format!("; on the training rows the model is {}", signed(l - fit.baseline)));
+        .map_or(String::new(), |l| format!("; on the training rows the model {}", beside_baseline(l - fit.baseline)));
     add("baseline", format!("{} nats per row if columns were independent{gain}", fixed(fit.baseline, 2)));
     facts
 }
@@ -314,8 +372,15 @@ fn how(summed: &Summed) -> String {
     }
 }
 
-fn signed(nats: f64) -> String {
-    if nats >= 0.0 { format!("{} better", fixed(nats, 2)) } else { format!("{} worse", fixed(-nats, 2)) }
+fn beside_baseline(gain: f64) -> String {
+    difference(gain).map_or("equals the baseline".into(), |difference| format!("is {difference}"))
+}
+
+/// "8.00 better", "0.15 worse"; none if two decimals show no difference.
+fn difference(gain: f64) -> Option<String> {
+    let size = fixed(gain.abs(), 2);
+    let word = if gain > 0.0 { "better" } else { "worse" };
+    (size != "0.00").then(|| format!("{size} {word}"))
 }
 
 /// A number to as many digits as its error allows; exact ones have two decimals.
@@ -353,7 +418,7 @@ mod tests {
             r_hat: Some(1.002),
             ess: Some(900.0),
             hidden: 20,
-            idle: Some(0.0),
+            idle: Some(Idle::default()),
             ..Evidence::default()
         }
     }
@@ -375,12 +440,19 @@ mod tests {
             &[
                 "has learned",
                 "−16.00 ± 0.14 nats per row, 8.00 better",
-                "1.00 ± 0.20 nats lower than training rows. That is 12 % of the gain",
+                "1.00 ± 0.20 nats lower than training rows. That is 12 % of the gain over the baseline (less than 30 %, so no \
+                 overfitting is reported).",
                 "agree (R̂ = 1.00",
             ],
         );
         check(Evidence { rise: Some(1.0), ..good() }, &["still rising", "Next: [MoreUpdates]."]);
-        check(Evidence { idle: Some(0.25), ..good() }, &["5 of 20 hidden units are idle"]);
+        let idle = Some(Idle { off: 2, on: 0, constant: 3 });
+        check(Evidence { idle, ..good() }, &["5 of 20 hidden units are idle (2 always off, 3 constant)."]);
+        let wide = Some(Fit { value: -19.0, std_err: 1.4, baseline: -24.0 });
+        check(
+            Evidence { valid: wide, ..good() },
+            &["38 % of the gain over the baseline, but less than three standard"],
+        );
         check(Evidence { r_hat: Some(1.4), ..good() }, &["does not move freely", "disagree (R̂ = 1.40"]);
         check(Evidence { recovered: 1, ..good() }, &["Training diverged once"]);
         check(Evidence { finished: false, updates: (500, 1000), ..good() }, &["500 of 1,000 updates are done"]);
@@ -412,11 +484,21 @@ mod tests {
             &["lost 22.7 ± 1.4 nats between updates 2,400 and 4,800, and recovered"],
         );
         let little = Evidence { updates: (10, 10), epochs: 0.5, train: good().valid, valid: None, ..good() };
-        let little = Evidence { train: Some(Fit { value: -24.0, ..little.train.unwrap() }), ..little };
+        let little = Evidence { train: Some(Fit { value: -23.99, ..little.train.unwrap() }), ..little };
         check(
             little,
             &["hardly better than a baseline", "short: 10 updates, 0.5 passes", "Overfitting was not checked"],
         );
+        let at = |value| Some(Fit { value, ..good().train.unwrap() });
+        let worse = Evidence { train: at(-24.02), valid: at(-25.8), ..good() };
+        check(worse, &["no better than independent columns, and worse on held-out rows", "0.02 worse than a baseline"]);
+        check(Evidence { train: at(-24.001), valid: None, ..good() }, &["no better than", "equal to a baseline"]);
+        let constant = Evidence { alike: true, train: at(-24.0), valid: None, ..good() };
+        check(constant.clone(), &["All columns are constant; there is nothing to learn.", "All rows are the same."]);
+        let binarized = Some("threshold:2".into());
+        check(Evidence { binarized, ..constant }, &["binarised by threshold:2", "Next: [OtherThreshold]."]);
+        let solved = Evidence { solved: true, train: at(-24.0), valid: None, ..good() };
+        check(solved, &["fitted directly (factor analysis)", "Next: [BinaryHidden]."]);
         check(Evidence { valid: None, ..good() }, &["overfitting could not be checked"]);
         let shifted = Some(Fit { value: -29.0, std_err: 0.2, baseline: -35.0 });
         check(Evidence { valid: shifted, ..good() }, &["held-out rows are unlike", "another distribution"]);
@@ -424,6 +506,17 @@ mod tests {
         check(Evidence { refuted: true, ..good() }, &["not judged", "more probable than 1"]);
         check(Evidence { pending: true, ..good() }, &["likelihood is being estimated"]);
         check(Evidence { not_normalisable: true, ..good() }, &["log Z cannot be computed"]);
+    }
+
+    #[test]
+    fn the_finding_is_the_reason_of_the_advice() {
+        let finding = |e| Words::new(&judge(e), None, &|list: &[Advice]| format!("{list:?}"), None).finding;
+        assert_eq!(finding(good()), None);
+        let idle = Some(Idle { constant: 14, ..Idle::default() });
+        let found = finding(Evidence { idle, ..good() }).unwrap();
+        assert_eq!(found, "14 of 20 hidden units are idle (14 constant).");
+        let chosen = vec!["model.n_hidden".to_string()];
+        assert_eq!(finding(Evidence { idle, chosen, ..good() }), None);
     }
 
     #[test]

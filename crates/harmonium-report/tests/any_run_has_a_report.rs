@@ -4,7 +4,7 @@
 
 use harmonium::data::Preprocess;
 use harmonium::events::{Event, Measures, Progress, Reason};
-use harmonium::measure::MEASURES;
+use harmonium::measure::{Idle, MEASURES};
 use harmonium::units::Kind;
 use harmonium::{Layer, Rbm};
 use harmonium_report::{
@@ -84,6 +84,7 @@ impl Case {
             verdict: Some(&Words {
                 headline: "Learned.".into(),
                 sentences: vec!["It went <well>.\u{0}".into()],
+                finding: None,
                 advice: None,
             }),
             notes: &[],
@@ -95,6 +96,7 @@ impl Case {
             held_out: self.held_out.view(),
             samples: self.samples.view(),
             alphabet: self.alphabet,
+            idle: Some(Idle { off: 0, on: 1, constant: 2 }),
             mixing: Some(ChainTraces {
                 trace: self.trace.view(),
                 from_data: 3,

@@ -54,6 +54,8 @@ advice! {
     MissingCells,
     /// Binarise the data.
     Binarize,
+    /// Binarise the data by another threshold.
+    OtherThreshold,
     /// Use visible units of this kind, which take every value of the data.
     VisibleKind(&'static str) = "gaussian",
     /// Build the program with this feature.
@@ -92,6 +94,8 @@ advice! {
     OtherMethod,
     /// Use more hidden units.
     MoreHidden,
+    /// Use binary hidden units.
+    BinaryHidden,
     /// Pull the hidden units to a target activity.
     SparseHidden,
     /// Estimate the negative phase by parallel tempering.

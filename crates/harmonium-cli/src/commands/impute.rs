@@ -209,6 +209,24 @@ struct Check {
     scale: Vec<f64>,
 }
 
+/// What a column is filled with for comparison.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MeansOf {
+    /// The cells that were known, as for the model.
+    Known,
+    /// All true values of the file, hidden ones too: some column has no other.
+    All,
+}
+
+impl MeansOf {
+    fn name(self) -> &'static str {
+        match self {
+            MeansOf::Known => "known cells",
+            MeansOf::All => "true values",
+        }
+    }
+}
+
 /// Values of one column: how many, Σx and Σx² of hidden cells, and of known ones.
 #[derive(Clone, Default)]
 struct Column {
@@ -249,14 +267,26 @@ impl Check {
         }
     }
 
-    /// Σ of what the mean of the known cells, or their most frequent code, is off in the hidden ones.
-    fn off_by_columns(&self) -> f64 {
+    /// Known cells are a fair comparison; a column that is hidden as a whole has none.
+    fn means_of(&self) -> MeansOf {
+        let is_hidden = |column: &Column| column.hidden[0] > 0.0 && column.known[0] == 0.0;
+        if self.columns.iter().any(is_hidden) { MeansOf::All } else { MeansOf::Known }
+    }
+
+    /// Σ of what the mean of a column, or its most frequent code, is off in the hidden cells.
+    fn off_by_columns(&self, means_of: MeansOf) -> f64 {
+        let all = means_of == MeansOf::All;
         let one = |(column, scale): (&Column, &f64)| {
+            if column.hidden[0] == 0.0 {
+                return 0.0;
+            }
             if self.categorical {
-                let best = column.codes.iter().max_by_key(|c| c[0]).map_or(0, |c| c[1]);
+                let seen = |c: &&[u64; 2]| c[0] + if all { c[1] } else { 0 };
+                let best = column.codes.iter().max_by_key(seen).map_or(0, |c| c[1]);
                 return column.hidden[0] - best as f64;
             }
-            let mean = if column.known[0] > 0.0 { column.known[1] / column.known[0] } else { 0.0 };
+            let of = |k: usize| column.known[k] + if all { column.hidden[k] } else { 0.0 };
+            let mean = of(1) / of(0);
             let [n, sum, squares] = column.hidden;
             (squares - 2.0 * mean * sum + n * mean * mean) * scale * scale
         };
@@ -268,16 +298,18 @@ impl Check {
             return report;
         }
         let n = self.cells as f64;
-        let (ours, columns) = (self.off / n, self.off_by_columns() / n);
-        let report = report.field("checked_cells", self.cells);
+        let means_of = self.means_of();
+        let (ours, columns) = (self.off / n, self.off_by_columns(means_of) / n);
+        let of = means_of.name();
+        let report = report.field("checked_cells", self.cells).field("columns_by", of);
         if self.categorical {
             let percent = |x: f64| format!("{:.1} %", 100.0 * x);
-            let text = format!("{} (most frequent code of the column: {})", percent(ours), percent(columns));
+            let text = format!("{} (most frequent code of the column, by {of}: {})", percent(ours), percent(columns));
             return report.line("wrong codes", text).field("wrong", ours).field("wrong_by_columns", columns);
         }
         let (ours, columns) = (ours.sqrt(), columns.sqrt());
         report
-            .line("error", format!("{ours:.4} root mean square (column means: {columns:.4})"))
+            .line("error", format!("{ours:.4} root mean square (column means of the {of}: {columns:.4})"))
             .field("rmse", ours)
             .field("rmse_by_columns", columns)
     }

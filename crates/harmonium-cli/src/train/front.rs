@@ -4,6 +4,8 @@ use super::summary::counted;
 use crate::advice;
 use crate::output::{one_line, say};
 use crate::progress::Meter;
+use harmonium::Advice;
+use harmonium::data::Binarize;
 use harmonium::run::{Difference, Front, Note, Stage};
 use harmonium::settings;
 use harmonium::train::TrainConfig;
@@ -81,6 +83,16 @@ fn words(note: &Note) -> (&'static str, String) {
             format!("{} has no effect {}", option(key), because.join(" and "))
         }
         Note::Chosen { n_hidden, config, held_out } => chosen(*n_hidden, config, *held_out),
+        Note::NothingToLearn { binarize } => {
+            let (by, advice): (String, &[Advice]) = match binarize {
+                Some(rule @ Binarize::Threshold(_)) => {
+                    (format!(" after binarisation by {rule}"), &[Advice::OtherThreshold])
+                }
+                _ => (String::new(), &[]),
+            };
+            let problem = format!("all columns are constant{by}, so there is nothing to learn");
+            return ("warning", advice::sentence(&problem, advice));
+        }
         Note::ConstantRate => {
             "--lr was given without --schedule, so the rate stays constant (the default is a cosine decay)".into()
         }

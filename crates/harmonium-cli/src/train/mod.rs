@@ -5,11 +5,11 @@ pub mod options;
 mod summary;
 mod watch;
 
-use crate::advice;
 use crate::interrupt::{self, Interrupted};
 use crate::output::{CommandOutput, program, shell_word};
 use anyhow::{Result, bail};
 use front::{Terminal, with_command};
+use harmonium::Advice;
 use harmonium::events::Reason;
 use harmonium::run::{Conclusion, Drawn, Files, MODEL, Opened, REPORT, Recorded, Request, Run, RunDir, lookup};
 use harmonium_report::{Rendered, Words, render_run};
@@ -82,11 +82,14 @@ fn judging_interrupted(conclusion: &Conclusion) -> String {
 fn draw(conclusion: &Conclusion, page: Option<&Path>) -> (Drawn, CommandOutput) {
     // The page does not depend on how the program was started.
     let (shown, printed) = (summary::remedy(conclusion, "harmonium"), summary::remedy(conclusion, &program()));
-    let Rendered { html, pictures } = render_run(conclusion, &advice::words, shown.as_deref());
-    let in_words =
-        |command: Option<&str>| Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &advice::words, command);
-    let words = in_words(shown.as_deref());
-    let answer = summary::lines(conclusion, &in_words(printed.as_deref()), page);
+    let advice = |list: &[Advice]| summary::advice(conclusion, "harmonium", list);
+    let Rendered { html, pictures } = render_run(conclusion, &advice, shown.as_deref());
+    let in_words = |program: &str, command: Option<&str>| {
+        let advice = |list: &[Advice]| summary::advice(conclusion, program, list);
+        Words::new(&conclusion.verdict, conclusion.log_z.as_ref(), &advice, command)
+    };
+    let words = in_words("harmonium", shown.as_deref());
+    let answer = summary::lines(conclusion, &in_words(&program(), printed.as_deref()), page);
     let dir = conclusion.facts.directory.clone().unwrap_or_default();
     let mut fields = Map::new();
     fields.insert("summary".into(), words.text().into());

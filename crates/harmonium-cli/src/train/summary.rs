@@ -2,6 +2,7 @@
 
 use crate::advice;
 use crate::output::{self, CommandOutput, program};
+use harmonium::Advice;
 use harmonium::error::count;
 use harmonium::events::{Event, Reason};
 use harmonium::run::{CONFIG, Conclusion, MODEL, REPORT, Remedy, RunDir};
@@ -9,13 +10,21 @@ use harmonium::settings;
 use harmonium_report::{Words, facts};
 use std::path::Path;
 
+/// Seconds of a longer estimate of log Z: at least, and per second of training.
+const LONG: f64 = 60.0;
+const LONGER: f64 = 4.0;
+
 /// The lines about a judged run; the page may stand elsewhere than in the directory.
 pub fn lines(run: &Conclusion, words: &Words, page: Option<&Path>) -> CommandOutput {
     let dir = run.facts.directory.clone().unwrap_or_default();
     let page = page.map_or(dir.join(REPORT), Path::to_path_buf);
-    let out = CommandOutput::new(title(run)).line("verdict", words.headline.clone()).maybe("", words.advice.clone());
+    let out = CommandOutput::new(title(run)).line("verdict", words.headline.clone());
+    let why = words.finding.clone().filter(|_| words.advice.is_some());
+    let out = out.maybe("", why).maybe("", words.advice.clone());
     // A minus that other programs read as one.
-    let facts = facts(run, &advice::words).into_iter().map(|(label, text)| (label, text.replace('−', "-")));
+    let facts = facts(run, &|list| advice(run, &program(), list))
+        .into_iter()
+        .map(|(label, text)| (label, text.replace('−', "-")));
     let out = facts.fold(out, |out, (label, text)| out.line(&label, text));
     let finished = run.reason != Reason::Interrupted;
     let out = out
@@ -61,6 +70,16 @@ fn kept(run: &Conclusion) -> String {
         }
         None => format!("{update}, the best on held-out rows"),
     }
+}
+
+/// Advice about a run in words; `program` is how its commands start.
+pub fn advice(run: &Conclusion, program: &str, list: &[Advice]) -> String {
+    let longer = run.facts.directory.as_deref().map(|dir| {
+        // The estimate had as long as training took.
+        let seconds = (LONGER * run.facts.seconds.unwrap_or(0.0)).max(LONG).ceil();
+        format!("{program} report {} --time {seconds}", shell_word(dir))
+    });
+    advice::words_with(list, longer.as_deref())
 }
 
 /// The remedy of the verdict as a command, which starts with `program`.

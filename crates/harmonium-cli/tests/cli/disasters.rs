@@ -19,7 +19,7 @@ fn short_runs_that_go_wrong_have_their_verdict() {
         Array2::from_shape_fn((90, 6), |(r, c)| if c == 1 { rare(r, 0) } else { rare(r, c) }).view(),
     );
     folder.table("ones.npy", Array2::from_shape_fn((90, 6), |(r, c)| 1.0 - rare(r, c)).view());
-    let table: [(&str, &[&str], Value, &[&str]); 8] = [
+    let table: [(&str, &[&str], Value, &[&str]); 10] = [
         (
             "builtin:digits --lr 5 --updates 500 --n-hidden 16",
             &["failed"],
@@ -42,7 +42,24 @@ fn short_runs_that_go_wrong_have_their_verdict() {
             "high-rate".into(),
             &["-o run-2 --lr 0.005"],
         ),
-        ("constant.npy --n-hidden 4 --updates 300", &["little"], "nothing-to-learn".into(), &["nothing to learn"]),
+        (
+            "constant.npy --n-hidden 4 --updates 300",
+            &["little"],
+            "nothing-to-learn".into(),
+            &["nothing to learn", "All rows are the same."],
+        ),
+        (
+            "builtin:bars:3 --binarize threshold:2 --n-hidden 4 --updates 300",
+            &["little"],
+            "nothing-to-learn".into(),
+            &["All columns are constant", "binarised by threshold:2", "another threshold with --binarize"],
+        ),
+        (
+            "builtin:mixture --hidden gaussian",
+            &["little"],
+            "solved".into(),
+            &["fitted directly (factor analysis)", "use binary hidden units (--hidden bernoulli)"],
+        ),
         (
             "builtin:digits --n-hidden 8 --updates 3",
             &["little"],

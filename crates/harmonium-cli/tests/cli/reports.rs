@@ -122,7 +122,12 @@ fn runs_stand_side_by_side_and_other_rows_are_marked() {
     assert!(page.contains("first: filters") && page.contains("second: samples"), "pictures of both runs");
     assert_eq!(folder.run("train builtin:bars:3 -o other --n-hidden 2 --updates 100").code, 0);
     let run = folder.run("compare first other");
-    assert!(run.out.contains("cannot be compared") && run.out.contains("B: builtin:bars:3"), "{}", run.out);
+    assert!(run.out.contains("These runs used different data") && run.out.contains("B: builtin:bars:3"), "{}", run.out);
+    assert!(
+        run.out.contains("± one standard error (from the finite number of rows") && !run.out.contains("\n  ±"),
+        "{}",
+        run.out
+    );
     assert_eq!(folder.json("compare first other")["comparable"], false);
     // Another seed holds out other rows.
     for seed in [1, 2] {

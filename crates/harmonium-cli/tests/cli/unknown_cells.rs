@@ -38,6 +38,7 @@ fn impute_fills_cells_that_are_masked_named_or_no_numbers_alike() {
         let seen: Vec<f64> = (0..20).filter(|r| mask[[*r, c]] == 1.0).map(|r| rows[[r, c]]).collect();
         seen.iter().sum::<f64>() / seen.len() as f64
     };
+    assert_eq!(json["columns_by"], "known cells");
     close(&json["rmse_by_columns"], off(&Array2::from_shape_fn((20, 6), |(_, c)| mean(c))));
     // The same as NaN cells of a text file.
     let cell = |r: usize, c: usize| if mask[[r, c]] == 1.0 { rows[[r, c]].to_string() } else { "NA".into() };
@@ -50,6 +51,19 @@ fn impute_fills_cells_that_are_masked_named_or_no_numbers_alike() {
     let mut columns = Bits::new(6);
     (0..20).for_each(|_| columns.push([true, false, true, false, false, true].into_iter()));
     all_close(&folder.numbers("columns.npy"), &ask().fill(rows.view(), &columns, 1).unwrap().values);
+}
+
+/// Of a column that is hidden as a whole no cell is known: its mean is that of the true values.
+#[test]
+fn whole_columns_are_compared_with_the_means_of_their_true_values() {
+    let folder = Folder::furnished();
+    let rows = bits(20, 6);
+    let json = folder.json("impute model.safetensors data.npy --free 2 -o filled.npy");
+    let mean = rows.column(1).mean().unwrap();
+    close(&json["rmse_by_columns"], (mean * (1.0 - mean)).sqrt());
+    assert_eq!(json["columns_by"], "true values");
+    let run = folder.run("impute model.safetensors data.npy --free 2 -o again.npy");
+    assert!(run.out.contains("root mean square (column means of the true values: "), "{}", run.out);
 }
 
 #[test]

@@ -22,7 +22,8 @@ const fn time(name: &'static str, title: &'static str) -> Quantity {
         title,
         unit: "sweeps",
         about: "Integrated autocorrelation time of the free energy: how many Gibbs sweeps give one independent sample. \
-                Measured during training on copies of the persistent chains, by `harmonium evaluate` on chains started from data rows.",
+                During training it is measured on copies of the persistent chains, if there are some; `harmonium evaluate` \
+                measures it on chains started from data rows.",
         better: Better::Smaller,
         mean_of_rows: false,
     }

@@ -4,10 +4,11 @@ use super::inputs::column_moments;
 use super::{Better, Context, Measure, Needs, Quantity, Value};
 use crate::lowered::LoweredLayer;
 use ndarray::ArrayView2;
+use serde::Serialize;
 
-/// A unit is dead or saturated if its mean is within this fraction of its range from one end in every row.
+/// A unit is always off (dead) or always on (saturated) if its mean is within this fraction of its range from one end in every row.
 const NEARLY: f64 = 0.05;
-/// A unit is still if the standard deviation of its mean over the rows is below this fraction of its range (Gaussian units: of its
+/// Any other unit is constant (still) if the standard deviation of its mean over the rows is below this fraction of its range (Gaussian units: of its
 /// conditional standard deviation).
 const STILL: f64 = 0.01;
 
@@ -17,9 +18,10 @@ const fn part(name: &'static str, title: &'static str) -> Quantity {
         family: "idle hidden units",
         title,
         unit: "(fraction of units)",
-        about: "Hidden units that hardly change from row to row: dead (always off), saturated (always on) or constant. Off and on \
-                mean within 5 % of that end of the range in every row; constant means that the standard deviation of the activation \
-                is below 1 % of the range. A Potts unit is saturated if it is always in one state; a Gaussian unit can only be constant.",
+        about: "Hidden units that hardly change from row to row; each is counted once, as always off, always on or constant. Off and on \
+                mean within 5 % of that end of the range in every row; the others are constant if the standard deviation of the \
+                activation is below 1 % of the range. A Potts unit is always on if it is always in one state; a Gaussian unit can \
+                only be constant.",
         better: Better::Smaller,
         mean_of_rows: false,
     }
@@ -38,26 +40,55 @@ pub(super) const MEASURE: Measure = Measure {
 
 fn run(cx: &Context) -> Option<Vec<Value>> {
     let (rows, hidden) = (cx.rows?, cx.lowered.hidden());
-    // One row does not show what varies.
-    if rows.hidden.nrows() < 2 {
-        return None;
-    }
-    let width = hidden.unit().width();
-    let (scale, ends) = (scales(hidden), ends(rows.hidden.view()));
-    let variance = column_moments(rows.hidden.view(), &rows.weights).1;
-    let sites = hidden.sites();
-    let columns = |site: usize| site * width..(site + 1) * width;
-    let count = |is: &dyn Fn(usize) -> bool| (0..sites).filter(|s| is(*s)).count() as f64 / sites as f64;
-    let still = count(&|s| columns(s).all(|c| variance[c].sqrt() < STILL * scale[c]));
-    let mut values = vec![Value::exact("still_units", still)];
-    if let Some((low, high)) = range(hidden) {
-        let near = NEARLY * (high - low);
-        values.push(Value::exact("saturated_units", count(&|s| columns(s).any(|c| ends[c].0 > high - near))));
-        if width == 1 {
-            values.push(Value::exact("dead_units", count(&|s| ends[s].1 < low + near)));
+    let idle = Idle::of(hidden, rows.hidden.view(), &rows.weights)?;
+    let value = |name, n: usize| Value::exact(name, n as f64 / hidden.sites() as f64);
+    let mut values = vec![value("still_units", idle.constant)];
+    if range(hidden).is_some() {
+        values.push(value("saturated_units", idle.on));
+        if hidden.unit().width() == 1 {
+            values.push(value("dead_units", idle.off));
         }
     }
     Some(values)
+}
+
+/// Hidden units that hardly change from row to row; none is counted twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Idle {
+    /// Always off.
+    pub off: usize,
+    /// Always on; of a Potts unit, always in one state.
+    pub on: usize,
+    /// Neither, and constant.
+    pub constant: usize,
+}
+
+impl Idle {
+    /// Counts them by the hidden means of rows; none of a single row, which does not show what varies.
+    pub fn of(hidden: &LoweredLayer<f64>, means: ArrayView2<f64>, weights: &[f64]) -> Option<Idle> {
+        if means.nrows() < 2 {
+            return None;
+        }
+        let (width, scale, ends) = (hidden.unit().width(), scales(hidden), ends(means));
+        let variance = column_moments(means, weights).1;
+        let near_end = range(hidden).map(|(low, high)| (low, high, NEARLY * (high - low)));
+        let mut idle = Idle::default();
+        for site in 0..hidden.sites() {
+            let mut columns = site * width..(site + 1) * width;
+            let on = near_end.is_some_and(|(_, high, near)| columns.clone().any(|c| ends[c].0 > high - near));
+            let off = width == 1 && near_end.is_some_and(|(low, _, near)| ends[site].1 < low + near);
+            let constant = columns.all(|c| variance[c].sqrt() < STILL * scale[c]);
+            idle.off += usize::from(off);
+            idle.on += usize::from(on);
+            idle.constant += usize::from(constant && !on && !off);
+        }
+        Some(idle)
+    }
+
+    /// All of them.
+    pub fn total(&self) -> usize {
+        self.off + self.on + self.constant
+    }
 }
 
 /// Smallest and largest mean of every column.

@@ -18,6 +18,7 @@ mod spectrum;
 mod weight_size;
 
 pub use autocorrelation::{IntegratedTime, autocorrelations, integrated_time};
+pub use hidden_units::Idle;
 pub use inputs::{Chains, MeasuredRows};
 pub use pseudo_likelihood::{pseudo_log_likelihood, sampled_pseudo_log_likelihood};
 pub(crate) use spectrum::leading_modes;

@@ -25,8 +25,8 @@ const MEAN: (Quantity, Quantity) = {
         "difference of means",
         "standard deviations",
         "Root mean square difference between the column means of the data and of samples, in standard deviations of the data. \
-         During training, the samples are the states of the persistent chains; `harmonium evaluate` uses chains started from \
-         data rows. For a model that fits, this falls to the value expected from sampling noise alone.",
+         During training, the samples are the states of the persistent chains. Without such chains (exact gradient, contrastive \
+         divergence), and in `harmonium evaluate`, they are states of chains started from data rows. For a model that fits, this falls to the value expected from sampling noise alone.",
     );
     (seen, chance("mean_difference_by_chance", seen))
 };

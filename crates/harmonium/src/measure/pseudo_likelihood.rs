@@ -23,7 +23,7 @@ pub(super) const MEASURE: Measure = Measure {
         title: "",
         unit: "nats per row",
         about: "For each column, the log probability (or density) of its value given all other columns; summed over columns and \
-                averaged over rows. On large models a random subset of columns is used.",
+                averaged over rows. For large models it is estimated from a random part of the columns.",
         better: Better::Larger,
         mean_of_rows: true,
     }],

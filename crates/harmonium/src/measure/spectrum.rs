@@ -21,8 +21,9 @@ const fn singular(name: &'static str, title: &'static str) -> Quantity {
         family: "weight spectrum",
         title,
         unit: "(singular values of W)",
-        about: "The largest singular values (up to five) of the weight matrix, for Gaussian units in units of their scales. Values \
-                that rise above the rest indicate learned patterns.",
+        about: "The largest singular values (up to five) of the weight matrix. Weights of Gaussian units are first divided by \
+                the scale of their coupling (1, the standard deviation or the variance). Values that rise above the rest \
+                indicate learned patterns.",
         better: Better::Neither,
         mean_of_rows: false,
     }

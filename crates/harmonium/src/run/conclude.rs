@@ -13,7 +13,7 @@ use super::prepare::{Prepared, prepare};
 use super::spec::Spec;
 use crate::backend::Cpu;
 use crate::conditional;
-use crate::data::Preprocess;
+use crate::data::{Binarize, Preprocess};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::events::{Event, Reason};
@@ -21,8 +21,10 @@ use crate::exact::{Exact, budget};
 use crate::file::{ColumnNotes, ModelFile};
 use crate::logz::LogZ;
 use crate::lowered::LoweredLayer;
+use crate::measure::{Idle, MeasuredRows};
 use crate::model::Rbm;
 use crate::rng::{Key, Purpose};
+use crate::start::Start;
 use crate::train::TrainConfig;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -108,7 +110,7 @@ impl<'a> Facts<'a> {
         let mixing = Chains { rbm: &self.rbm, train: self.train.as_deref(), seed }.run()?;
         let (reason, kept) = self.end().unwrap_or((Reason::Interrupted, self.update));
         let pending = self.spec.train.likelihood && self.train.is_some();
-        let evidence = Evidence { pending, ..self.evidence(&mixing) };
+        let evidence = Evidence { pending, ..self.evidence(&mixing)? };
         let (verdict, facts) = (judge(evidence), self);
         let first = Conclusion { reason, kept, fit: None, valid: None, log_z: None, mixing, verdict, facts };
         if pending && !budget::MONITOR.allows(Exact::cost(&first.facts.rbm.lower())) {
@@ -126,17 +128,18 @@ impl<'a> Facts<'a> {
     }
 
     /// The evidence besides the fit of the rows.
-    fn evidence(&self, mixing: &Mixing) -> Evidence {
+    fn evidence(&self, mixing: &Mixing) -> Result<Evidence> {
         let (config, rows) = (&self.spec.train, self.train.as_deref());
         let curves = Curves::new(&self.events, !config.likelihood);
         let data = rows.map(|rows| some_rows(rows, config.seed).states().values(self.rbm.lower().visible()));
         let per_epoch = rows.map_or(0, |rows| config.updates_per_epoch(rows.len()));
-        Evidence {
+        let threshold = self.preprocess.binarize.filter(|rule| matches!(rule, Binarize::Threshold(_)));
+        Ok(Evidence {
             updates: (self.update, config.updates),
             epochs: if per_epoch > 0 { self.update as f64 / per_epoch as f64 } else { 0.0 },
             finished: self.end().is_some(),
             pseudo: !config.likelihood,
-            alike: rows.is_some_and(|rows| rows.len() > 1 && all_alike(self.rbm.lower().visible(), rows)),
+            alike: rows.is_some_and(|rows| all_alike(self.rbm.lower().visible(), rows)),
             fall: curves.fall().filter(|_| self.end().is_none_or(|(reason, _)| reason != Reason::EarlyStop)),
             collapse: curves.collapse(),
             rise: curves.rise(),
@@ -149,11 +152,23 @@ impl<'a> Facts<'a> {
             r_hat: mixing.r_hat.filter(|_| self.spec.train.method != "exact"),
             ess: mixing.ess,
             hidden: self.rbm.hidden().sites(),
-            idle: curves.idle(),
+            idle: rows.map(|rows| self.idle(rows)).transpose()?.flatten(),
+            binarized: threshold.map(|rule| rule.to_string()),
+            solved: self.update == 0
+                && self.spec.model.start == Start::Factors
+                && self.rbm.hidden().kind().unit::<f32>().quadratic(),
+            chosen: self.spec.found.as_ref().map_or(Vec::new(), |found| found.chosen.clone()),
             exact_gradient: self.spec.train.method == "exact",
             recovered: self.events.iter().filter(|e| matches!(e, Event::Recovered { .. })).count(),
             ..Evidence::default()
-        }
+        })
+    }
+
+    /// The idle hidden units of the model that was kept, by as many rows as `harmonium evaluate` takes.
+    fn idle(&self, rows: &Dataset<f32>) -> Result<Option<Idle>> {
+        let some_rows = rows.select(&fit::evenly(rows.len(), fit::ROWS));
+        let measured = MeasuredRows::new(&mut Cpu::new(self.rbm.lower())?, &some_rows, usize::MAX);
+        Ok(Idle::of(self.rbm.cast::<f64>().lower().hidden(), measured.hidden.view(), &measured.weights))
     }
 
     /// The fraction of held-out rows that are also among the training rows; only states can be the same by more than chance.
@@ -171,11 +186,11 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether all rows are the same.
-fn all_alike(layer: &LoweredLayer<f32>, rows: &Dataset<f32>) -> bool {
+/// Whether there are several rows, and all are the same.
+pub(super) fn all_alike(layer: &LoweredLayer<f32>, rows: &Dataset<f32>) -> bool {
     let mut all = bits_of_rows(layer, rows);
     let first = all.next();
-    all.all(|row| Some(row) == first)
+    rows.len() > 1 && all.all(|row| Some(row) == first)
 }
 
 /// The columns of every row, as bits that can be compared.
@@ -274,6 +289,7 @@ impl<'a> Conclusion<'a> {
             ("valid_row_std_err", number(valid_errors.map(|e| e.rows))),
             ("verdict", log_z.map_or(Value::Null, |z| text(z.verdict.name()))),
             ("likelihood_method", log_z.map_or(Value::Null, |z| text(&z.how))),
+            ("log_z_reason", log_z.map_or(Value::Null, |z| text(&z.reason))),
             ("r_hat", number(self.mixing.r_hat)),
             ("ess", number(self.mixing.ess)),
             ("n_visible", self.facts.rbm.visible().sites().into()),

@@ -29,6 +29,7 @@ const FACTS: &[(&str, &str)] = &[
     ("found.columns", "columns of the data"),
     ("found.digest", "digest of the rows, their weights and the initial model"),
     ("found.data", "digest of the rows and their weights"),
+    ("found.chosen", "settings that nobody asked for and the program chose"),
 ];
 
 /// The comment of a key.

@@ -16,8 +16,8 @@ use crate::states::Bits;
 use ndarray::Array2;
 use rayon::prelude::*;
 
-/// Rows that help an estimate of log Z, and the work it may take after a run, per second that it may take on two cores.
-const ROWS: usize = 1000;
+/// Rows that help an estimate of log Z or show which hidden units are idle, and the work it may take after a run, per second that it may take on two cores.
+pub(super) const ROWS: usize = 1000;
 const DEEPEST: usize = 256;
 const WORK_PER_SECOND: f64 = 1e11;
 /// Seconds at least that the estimate after a run may take.
@@ -162,7 +162,7 @@ fn deepest_and_others(rbm: &Rbm<f32>, train: &Dataset<f32>) -> Result<Vec<usize>
 }
 
 /// Numbers of at most `most` rows, spread evenly over the data: the first ones of a sorted file are all alike.
-fn evenly(rows: usize, most: usize) -> Vec<usize> {
+pub(super) fn evenly(rows: usize, most: usize) -> Vec<usize> {
     let n = rows.min(most);
     (0..n).map(|k| k * rows / n.max(1)).collect()
 }

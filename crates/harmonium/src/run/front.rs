@@ -92,6 +92,11 @@ pub enum Note {
         /// Held-out rows.
         held_out: usize,
     },
+    /// All columns are constant.
+    NothingToLearn {
+        /// How they were binarised, if they were.
+        binarize: Option<Binarize>,
+    },
     /// A learning rate was given without a schedule, and is constant.
     ConstantRate,
     /// The run goes on from a checkpoint.

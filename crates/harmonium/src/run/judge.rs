@@ -4,6 +4,7 @@ use super::curves::{Collapse, Fall};
 use super::fit::RowsFit;
 use crate::advice::Advice;
 use crate::logz::{LogZ, Verdict as Trust};
+use crate::measure::Idle;
 use serde::Serialize;
 
 /// A difference counts if it is this many standard errors.
@@ -12,7 +13,7 @@ pub const SURE: f64 = 3.0;
 pub const WORTH: f64 = 0.02;
 /// Fractions of the gain on training rows: a larger gap to held-out rows, or a larger fall of the held-out rows from their
 /// best, is overfitting.
-const GAP: f64 = 0.3;
+pub const GAP: f64 = 0.3;
 const FALL: f64 = 0.1;
 /// A likelihood that grew by this fraction of the whole gain in the last quarter of the run is still rising.
 const RISING: f64 = 0.05;
@@ -88,6 +89,8 @@ pub enum Cause {
     TooShort,
     /// The rows are all alike: the baseline describes them already.
     NothingToLearn,
+    /// Gaussian hidden units were fitted directly, as well as they can be.
+    Solved,
 }
 
 /// What to do next, precisely enough for a command that can be copied.
@@ -175,8 +178,14 @@ pub struct Evidence {
     pub copies: Option<f64>,
     /// Number of hidden units.
     pub hidden: usize,
-    /// Fraction of them that is idle: dead, saturated or constant.
-    pub idle: Option<f64>,
+    /// Those of them that are idle on the training rows.
+    pub idle: Option<Idle>,
+    /// How the rows were binarised, if they were.
+    pub binarized: Option<String>,
+    /// Whether the model is the factor analysis that it started from: with Gaussian hidden units nothing is left to learn.
+    pub solved: bool,
+    /// Keys of the settings that the program chose; nobody needs advice about these.
+    pub chosen: Vec<String>,
     /// Updates that diverged and were repeated with a smaller learning rate.
     pub recovered: usize,
     /// The learning rate asked for, and the usual one of the optimizer.
@@ -219,11 +228,13 @@ impl Evidence {
             return Outcome::Failed;
         }
         let Some(fit) = self.train.filter(|_| !self.pending && !self.refuted) else { return Outcome::Unknown };
-        let (gain, least) = (fit.gain(), WORTH.max(SURE * self.log_z_std_err));
+        let (gain, least) = (fit.gain(), self.least_gain());
         if !gain.is_finite() || gain < -least {
             Outcome::Failed
-        } else if gain < least || self.alike {
+        } else if self.alike {
             Outcome::Little
+        } else if gain < least {
+            if self.fails_held_out() { Outcome::Failed } else { Outcome::Little }
         } else if self.overfits(&fit) {
             Outcome::Overfitting
         } else if self.mixed() == Some(false) || self.wrong_means().is_some() {
@@ -235,6 +246,27 @@ impl Evidence {
         }
     }
 
+    /// A smaller gain or loss may be an error of log Z, or does not count.
+    fn least_gain(&self) -> f64 {
+        WORTH.max(SURE * self.log_z_std_err)
+    }
+
+    /// Whether the held-out rows are less likely than under the baseline, by more than the errors of the rows and of log Z explain.
+    fn fails_held_out(&self) -> bool {
+        let error = |valid: Fit| SURE * valid.std_err.hypot(self.log_z_std_err);
+        self.valid.is_some_and(|valid| valid.gain() < -WORTH.max(error(valid)))
+    }
+
+    /// Whether the training rows are neither likelier nor less likely than under the baseline, as far as can be known.
+    pub fn equals_baseline(&self) -> bool {
+        self.train.is_some_and(|train| train.gain().abs() < self.least_gain())
+    }
+
+    /// Whether the program chose the setting with this key.
+    fn chose(&self, key: &str) -> bool {
+        self.chosen.iter().any(|chosen| chosen == key)
+    }
+
     /// The likely cause of a failure; the first that the evidence shows.
     fn cause(&self, outcome: Outcome) -> Option<Cause> {
         if self.not_normalisable {
@@ -242,7 +274,14 @@ impl Evidence {
         }
         let gain = self.train?.gain();
         let short = self.epochs < FEW_EPOCHS || self.rising();
+        // What is as good as the baseline on training rows and worse on held-out rows has learned little, and that is noise.
+        let little = outcome == Outcome::Little || outcome == Outcome::Failed && self.equals_baseline();
         match outcome {
+            _ if little && self.alike => Some(Cause::NothingToLearn),
+            _ if little && self.solved => Some(Cause::Solved),
+            _ if little && self.rates.0 > HIGH_RATE * self.rates.1 => Some(Cause::HighRate),
+            _ if little && short => Some(Cause::TooShort),
+            _ if little => None,
             Outcome::Failed if !gain.is_finite() || self.recovered > 0 => Some(Cause::Diverged),
             Outcome::Failed if self.rates.0 > HIGH_RATE * self.rates.1 => Some(Cause::HighRate),
             // As much again, and it is above the baseline.
@@ -252,9 +291,6 @@ impl Evidence {
                 Some(Cause::ChainsLost)
             }
             Outcome::Failed => Some(Cause::HighRate),
-            Outcome::Little if self.alike => Some(Cause::NothingToLearn),
-            Outcome::Little if self.rates.0 > HIGH_RATE * self.rates.1 => Some(Cause::HighRate),
-            Outcome::Little if short => Some(Cause::TooShort),
             _ => None,
         }
     }
@@ -321,19 +357,39 @@ impl Evidence {
                 vec![Advice::TemperedTraining, Advice::MoreGibbsSteps, Advice::SmallerRate]
             }
             (_, Some(Cause::TooShort)) => vec![Advice::MoreUpdates],
-            (_, Some(Cause::NothingToLearn)) => vec![Advice::CheckData],
+            (_, Some(Cause::NothingToLearn)) if self.binarized.is_some() => vec![Advice::OtherThreshold],
+            (_, Some(Cause::NothingToLearn)) => Vec::new(),
+            (_, Some(Cause::Solved)) => vec![Advice::BinaryHidden],
             (Outcome::Little, None) if self.exact_gradient => vec![Advice::MoreUpdates, Advice::MoreHidden],
             (Outcome::Little, None) => vec![Advice::MoreUpdates, Advice::TemperedTraining, Advice::MoreHidden],
             (Outcome::NotMixed, _) if self.tempered => vec![Advice::MoreGibbsSteps, Advice::SmallerRate],
             (Outcome::NotMixed, _) => vec![Advice::TemperedTraining, Advice::MoreGibbsSteps],
             (Outcome::StillRising, _) => vec![Advice::MoreUpdates],
             (Outcome::Learned, _) if self.shifted() => vec![Advice::CheckData],
-            (Outcome::Learned, _) if self.recovered > 0 || self.collapse.is_some() => vec![Advice::SmallerRate],
-            (Outcome::Learned, _) if self.idle.is_some_and(|part| part > IDLE) => {
-                vec![Advice::FewerHidden, Advice::SparseHidden]
-            }
-            (Outcome::Learned | Outcome::Failed, _) => Vec::new(),
+            (Outcome::Learned, _) if self.was_unsteady() => vec![Advice::SmallerRate],
+            (Outcome::Learned, _) if self.has_too_many_units() => vec![Advice::FewerHidden, Advice::SparseHidden],
+            (Outcome::Learned, _) => Vec::new(),
+            (Outcome::Failed, _) => vec![Advice::WeightDecay, Advice::MoreRows],
         }
+    }
+
+    /// Whether a smaller rate would have made the run steadier: what it lost for good, and if the rate was asked for, any loss.
+    fn was_unsteady(&self) -> bool {
+        let lost = self.collapse.is_some_and(|collapse| !collapse.regained);
+        lost || !self.chose("train.lr") && (self.recovered > 0 || self.collapse.is_some())
+    }
+
+    /// Whether more hidden units were asked for than the model uses.
+    fn has_too_many_units(&self) -> bool {
+        let idle = self.idle.map_or(0, |idle| idle.total());
+        idle as f64 > IDLE * self.hidden as f64 && !self.chose("model.n_hidden")
+    }
+
+    /// As many hidden units as are used, and some to spare.
+    fn enough_units(&self) -> usize {
+        let idle = self.idle.map_or(0, |idle| idle.total());
+        let used = self.hidden.saturating_sub(idle).max(1);
+        used + used.min(idle / 2)
     }
 
     /// The first advice as a command, where one can be given.
@@ -342,6 +398,7 @@ impl Evidence {
             Advice::FinishJudging => Some(Remedy::Measure),
             Advice::SmallerRate => Some(Remedy::Retrain(vec![("train.lr", self.smaller_rate().into())])),
             Advice::TemperedTraining => Some(Remedy::Retrain(vec![("train.method", "pt".into())])),
+            Advice::FewerHidden => Some(Remedy::Retrain(vec![("model.n_hidden", (self.enough_units() as i64).into())])),
             Advice::StopEarly => Some(Remedy::Retrain(vec![("train.early_stop", 10.into())])),
             Advice::MoreUpdates => Some(Remedy::Continue { updates: self.more_updates() }),
             _ => None,
@@ -392,7 +449,7 @@ mod tests {
             r_hat: Some(1.002),
             ess: Some(900.0),
             hidden: 20,
-            idle: Some(0.0),
+            idle: Some(Idle::default()),
             rates: (0.005, 0.005),
             best_gain: Some(8.0),
             ..Evidence::default()
@@ -508,6 +565,27 @@ mod tests {
                 Some(Cause::NothingToLearn),
                 None,
             ),
+            (
+                "as good as the baseline on training rows, and surely worse on held-out rows",
+                Evidence { valid: fit(-25.8, -24.0), ..at(-24.02) },
+                Outcome::Failed,
+                None,
+                None,
+            ),
+            (
+                "worse on held-out rows by less than their error",
+                Evidence { valid: fit(-24.5, -24.0), ..at(-24.0) },
+                Outcome::Little,
+                None,
+                Some(Remedy::Continue { updates: 2000 }),
+            ),
+            (
+                "Gaussian hidden units on columns without factors",
+                Evidence { solved: true, updates: (0, 0), epochs: 0.0, ..at(-24.0) },
+                Outcome::Little,
+                Some(Cause::Solved),
+                None,
+            ),
             ("few rows learned by heart", wide_gap, Outcome::Overfitting, None, retrain("train.early_stop", 10)),
             (
                 "held-out rows of another distribution",
@@ -555,14 +633,36 @@ mod tests {
     fn a_good_run_has_learned_and_needs_no_advice() {
         check(good(), Outcome::Learned, &[]);
         check(Evidence { rise: Some(1.0), ..good() }, Outcome::StillRising, &[Advice::MoreUpdates]);
-        let idle = [Advice::FewerHidden, Advice::SparseHidden];
-        check(Evidence { idle: Some(0.25), ..good() }, Outcome::Learned, &idle);
         // The spread of the rows explains such a gap.
         let spread = Fit { value: -19.0, std_err: 3.0, ..good().valid.unwrap() };
         check(Evidence { valid: Some(spread), ..good() }, Outcome::Learned, &[]);
         // Chance explains such means.
         let means = Some(Means { apart: 0.4, chance: 0.2 });
         check(Evidence { means, ..good() }, Outcome::Learned, &[]);
+    }
+
+    #[test]
+    fn idle_units_and_unsteady_runs_get_advice_unless_the_program_chose_the_setting() {
+        let idle = Some(Idle { off: 2, on: 1, constant: 11 });
+        let evidence = Evidence { hidden: 16, idle, ..good() };
+        let found = judge(evidence.clone());
+        assert_eq!(found.advice, [Advice::FewerHidden, Advice::SparseHidden]);
+        assert_eq!(found.remedy, retrain("model.n_hidden", 4));
+        check(Evidence { chosen: vec!["model.n_hidden".into()], ..evidence }, Outcome::Learned, &[]);
+        let collapse = |regained| Some(Collapse { by: 14.7, std_err: 1.4, updates: (12_600, 25_200), regained });
+        let chosen = vec!["train.lr".to_string()];
+        let collapsed = |regained| Evidence { collapse: collapse(regained), chosen: chosen.clone(), ..good() };
+        check(collapsed(true), Outcome::Learned, &[]);
+        check(collapsed(false), Outcome::Learned, &[Advice::SmallerRate]);
+        check(Evidence { recovered: 1, chosen, ..good() }, Outcome::Learned, &[]);
+    }
+
+    #[test]
+    fn constant_columns_have_advice_only_about_a_binarisation() {
+        let constant = Evidence { alike: true, ..at(-24.0) };
+        check(constant.clone(), Outcome::Little, &[]);
+        let binarized = Some("threshold:2".into());
+        check(Evidence { binarized, ..constant }, Outcome::Little, &[Advice::OtherThreshold]);
     }
 
     #[test]

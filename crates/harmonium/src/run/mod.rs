@@ -31,7 +31,7 @@ pub use directory::{CHECKPOINT, CONFIG, Content, EVENTS, MODEL, REPORT, RunDir, 
 pub use fit::{Errors, RowsFit, Summed, possible};
 pub use front::{Difference, Files, Front, MEMORY, Note, Stage, Tables};
 pub use input::{Encoder, Input, Reader};
-pub use judge::{APART, Cause, Evidence, Fit, Means, Outcome, Remedy, SURE, Verdict, WORTH, is_doubtful, judge};
+pub use judge::{APART, Cause, Evidence, Fit, GAP, Means, Outcome, Remedy, SURE, Verdict, WORTH, is_doubtful, judge};
 pub use mixing::{Mixing, RECORDED, some_rows};
 pub use prepare::{Prepared, complete_method, prepare};
 pub use spec::{DataSpec, Found, ModelSpec, RowWeights, SIMILAR, Spec, lookup, put};

@@ -84,6 +84,9 @@ pub struct Found {
     /// Digest of the rows and their weights; runs before 0.2 have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
+    /// Keys of settings that nobody asked for and the program chose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<String>,
 }
 
 impl Default for Spec {

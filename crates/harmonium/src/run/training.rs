@@ -1,6 +1,6 @@
 //! One run: opened, resumed from its checkpoint if there is one, trained, judged, written.
 
-use super::conclude::{Conclusion, Facts};
+use super::conclude::{Conclusion, Facts, all_alike};
 use super::config_file;
 use super::defaults::Chooser;
 use super::directory::{CHECKPOINT, CONFIG, Content, EVENTS, MODEL, REPORT, RunDir, SUMMARY};
@@ -233,6 +233,12 @@ impl Request<'_> {
     }
 }
 
+/// The settings that a verdict could give advice about, but nobody asked for.
+fn chosen(asked: &Table) -> Vec<String> {
+    let open = ["model.n_hidden", "train.lr"].into_iter().filter(|key| lookup(asked, key).is_none());
+    open.map(String::from).collect()
+}
+
 /// The demo replaces what it made before, and nothing else.
 fn make_room(dir: &RunDir, content: Content) -> Result<()> {
     if content == Content::Nothing {
@@ -310,6 +316,9 @@ impl Run {
         let mut trainer = Trainer::new(spec.train.clone(), rbm, train, input.valid)?;
         if fresh {
             Chooser::new(asked).report(&spec, valid.as_ref().map_or(0, Dataset::len), front);
+            if all_alike(trainer.rbm().lower().visible(), trainer.data()) {
+                front.note(&Note::NothingToLearn { binarize: preprocess.binarize });
+            }
         }
         if let Some(Length::Seconds(limit)) = request.length {
             trainer.end_after(limit);
@@ -323,6 +332,7 @@ impl Run {
             columns: columns as u64,
             digest,
             data,
+            chosen: spec.found.as_ref().map_or_else(|| chosen(asked), |found| found.chosen.clone()),
         };
         let has_config = dir.as_ref().is_some_and(|d| d.file(CONFIG).exists());
         compare(spec.found.as_ref(), &found, request.resume && has_config, front)?;

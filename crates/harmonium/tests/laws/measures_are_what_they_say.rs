@@ -342,7 +342,7 @@ fn enumerated_moments(exact: &Exact, visible: &Kind) -> (Array1<f64>, Array2<f64
     (mean, covariance)
 }
 
-/// Of four units without weights one is always off and one always on, and all four never change; the fifth listens.
+/// Of four units without weights one is always off, one always on and two are constant; the fifth listens. None counts twice.
 #[test]
 fn dead_saturated_and_still_units_are_counted() {
     for hidden in ["bernoulli", "spin", "gaussian", "ternary"] {
@@ -352,7 +352,8 @@ fn dead_saturated_and_still_units_are_counted() {
         let lowered = rbm.lower();
         let rows = measured(&lowered, &array![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]);
         let values = measure("hidden-units").values(&Context { rows: Some(&rows), ..context(&lowered) });
-        assert_eq!(number(&values, "still_units"), 0.8, "{hidden}");
+        let constant = if hidden == "gaussian" { 0.8 } else { 0.4 };
+        assert_eq!(number(&values, "still_units"), constant, "{hidden}");
         match hidden {
             "gaussian" => assert_eq!(values.len(), 1),
             _ => {
