@@ -23,9 +23,9 @@ SETS = {"digits": (64, 1), "baudio": (256, 1), "mnist": (500, 2)}  # hidden unit
 GRID = {
     OURS: {"defaults": {}},
     "torch": {
-        "pcd1-average": {"steps": 1, "rate": 0.01, "batch": 100, "schedule": "average"},
-        "pcd5-average": {"steps": 5, "rate": 0.005, "batch": 100, "schedule": "average"},
-        "pcd5-cosine": {"steps": 5, "rate": 0.003, "batch": 200, "schedule": "cosine"},
+        "pcd1-average": {"steps": 1, "batch": 100, "schedule": "average"},
+        "pcd5-average": {"steps": 5, "batch": 100, "schedule": "average"},
+        "pcd5-cosine": {"steps": 5, "batch": 200, "schedule": "cosine"},
     },
     "rbms": {  # the first has the defaults of `rbms train`
         "pcd100-b2000": {"steps": 100, "chains": 2000, "batch": 2000, "rate": 0.01},
