@@ -173,8 +173,7 @@ fn family_in_words(known: &[(&Quantity, &Value)], first: &Quantity) -> String {
 /// Fractions of the hidden units as their numbers.
 fn units_in_words(known: &[(&Quantity, &Value)], hidden: usize) -> String {
     let each = known.iter().map(|(q, v)| format!("{} {:.0}", q.title, v.value * hidden as f64));
-    let twice = if known.len() > 1 { "; a unit can be counted twice" } else { "" };
-    format!("{} (of {hidden}{twice})", each.collect::<Vec<_>>().join(", "))
+    format!("{} (of {hidden})", each.collect::<Vec<_>>().join(", "))
 }
 
 fn number(value: &Value) -> String {

@@ -309,7 +309,7 @@ pub const SETTINGS: &[Setting] = &[
         .usual("none").more("Trial updates are timed before the run. The number of updates is recorded in config.toml; a run with that number of updates \
                              gives the same model."),
     row("train.updates", "updates", Group::Learning, Takes::Whole(0, MANY), "Number of updates").python("updates")
-        .usual("as for epochs; 3,000 with the exact gradient and start factors; 0 if both layers are Gaussian: the start is already optimal"),
+        .usual("as for epochs; up to 10,000 with the exact gradient and start factors; 0 if both layers are Gaussian: the start is already optimal"),
     row("train.lr", "lr", Group::Learning, Takes::Number(Range::Positive), "Learning rate").python("learning_rate")
         .usual("0.003; 0.005 with the exact gradient, with sgd, or if you give the method; 0.03 with the exact gradient and start factors")
         .more("With sgd it multiplies the gradient of the mean log likelihood; with adam it is about the size of a step. If you give a rate without a schedule, it stays constant."),

@@ -407,10 +407,7 @@ impl<T: Real> Trainer<T> {
 }
 
 /// The backend of the model that is measured.
-fn shown<'a, T: Real>(
-    average: &'a mut Option<Average<T>>,
-    own: &'a mut Box<dyn Backend<T>>,
-) -> &'a mut dyn Backend<T> {
+fn shown<'a, T: Real>(average: &'a mut Option<Average<T>>, own: &'a mut Box<dyn Backend<T>>) -> &'a mut dyn Backend<T> {
     match average {
         Some(average) => average.backend.as_mut(),
         None => own.as_mut(),
