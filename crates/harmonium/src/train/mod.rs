@@ -50,8 +50,6 @@ use update::{Trouble, Work};
 pub const SNAPSHOT_EVERY: u64 = 50;
 /// Largest standard error of an estimated likelihood that is reported, in nats.
 const LARGEST_ERROR: f64 = 3.0;
-/// Standard errors by which the best model must exceed the last.
-const ERRORS: f64 = 2.0;
 /// Failed updates that are mended before a run gives up.
 pub const MOST_FAILURES: u32 = 8;
 
@@ -328,8 +326,8 @@ impl<T: Real> Trainer<T> {
         let Some(valid) = &progress.valid else { return };
         let Some(score) = valid.log_likelihood else { return };
         self.last = Some((score, valid.log_likelihood_std_err));
-        if self.best.as_ref().is_none_or(|b| score > b.score) {
-            let std_err = valid.log_likelihood_std_err;
+        let std_err = valid.log_likelihood_std_err;
+        if self.best.as_ref().is_none_or(|b| at_least(score, std_err) > at_least(b.score, b.std_err)) {
             self.best = Some(Best { score, std_err, update: self.update, rbm: self.rbm().clone() });
             self.waited = 0;
         } else {
@@ -376,10 +374,10 @@ impl<T: Real> Trainer<T> {
         }
     }
 
-    /// Whether the held-out rows are less likely than they were under the best model, by more than chance.
+    /// Whether the held-out rows are less likely than they were under the best model.
     fn has_fallen(&self) -> bool {
         let (Some(best), Some((score, error))) = (&self.best, self.last) else { return false };
-        best.score - score > ERRORS * best.std_err.unwrap_or(0.0).hypot(error.unwrap_or(0.0))
+        at_least(best.score, best.std_err) > at_least(score, error)
     }
 
     /// Goes back to the last snapshot with half the learning rate.
@@ -404,6 +402,12 @@ impl<T: Real> Trainer<T> {
         }
         Ok(Event::Recovered { update, back_to: self.update, reason, rate_factor })
     }
+}
+
+/// What a likelihood is worth when models of one run are compared: less by its error, so that no model is kept for a lucky estimate. The
+/// errors of estimates along a run have the same sign, so that differences are known better than values.
+fn at_least(score: f64, std_err: Option<f64>) -> f64 {
+    score - std_err.unwrap_or(0.0)
 }
 
 /// The backend of the model that is measured.

@@ -39,7 +39,8 @@ pub fn judge<T: Real>(survey: &Survey<T>, total: &Total) -> (Verdict, Vec<Eviden
         [Source::Weights, Source::Sampling, Source::Data].map(|source| missed_by(survey, total, source));
     let single = parts().filter(|p| p.agree < 2).map(|p| total.share(p)).sum::<f64>().abs();
     let differ = parts().map(|p| total.share(p) * p.against).fold(0.0, f64::max);
-    let conflict = parts().map(|p| total.share(p) * p.conflict).fold(0.0, f64::max);
+    // A base that finds less than two others has missed mass; it is no evidence against them, but the part is hard.
+    let conflict = parts().filter(|p| p.agree < 2).map(|p| total.share(p) * p.conflict).fold(0.0, f64::max);
     let new = survey.new_modes.0 as f64 / survey.new_modes.1.max(1) as f64;
     let evidence = vec![
         at_most(
