@@ -128,7 +128,7 @@ fn evaluate_measures_all_there_is_to_measure() {
     for label in [
         "free energy gap",
         "always off",
-        "(of 4; a unit can be",
+        "(of 4)",
         "weight spectrum",
         "autocorrelation time",
         "noise alone would give",

@@ -374,10 +374,11 @@ impl<T: Real> Trainer<T> {
         }
     }
 
-    /// Whether the held-out rows are less likely than they were under the best model.
+    /// Whether the held-out rows are less likely than they were under the best model, by more than the error of one estimate: errors along a
+    /// run have the same sign, so that differences are known better than values.
     fn has_fallen(&self) -> bool {
         let (Some(best), Some((score, error))) = (&self.best, self.last) else { return false };
-        at_least(best.score, best.std_err) > at_least(score, error)
+        best.score - score > best.std_err.unwrap_or(0.0).hypot(error.unwrap_or(0.0))
     }
 
     /// Goes back to the last snapshot with half the learning rate.
@@ -404,8 +405,7 @@ impl<T: Real> Trainer<T> {
     }
 }
 
-/// What a likelihood is worth when models of one run are compared: less by its error, so that no model is kept for a lucky estimate. The
-/// errors of estimates along a run have the same sign, so that differences are known better than values.
+/// What a likelihood is worth when the best is looked for: less by its error, so that a lucky estimate does not win.
 fn at_least(score: f64, std_err: Option<f64>) -> f64 {
     score - std_err.unwrap_or(0.0)
 }

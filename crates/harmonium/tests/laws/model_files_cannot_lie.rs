@@ -171,13 +171,13 @@ fn every_way_to_lie_has_its_sentence() {
         ("'visible.bias' has shape", forge(|h, _| h["weights"]["shape"] = json!([2, 3]))),
         ("'hidden.bias' has shape", forge(|h, _| h["hidden.bias"]["shape"] = json!([1, 2]))),
         ("holds I64", forge(|h, _| h["weights"]["dtype"] = json!("I64"))),
-        ("safetensors", forge(|h, _| h["weights"]["shape"] = json!([1u64 << 40, 1u64 << 40]))),
-        ("safetensors", forge(|h, _| h["weights"]["data_offsets"] = json!([0, 1u64 << 50]))),
-        ("safetensors", forge(|_, d| d.push(0))),
-        ("safetensors", forge(|_, d| d.truncate(d.len() - 1))),
-        ("safetensors", b"\xff\xff\xff\xff\xff\xff\xff\x7f{}".to_vec()),
-        ("safetensors", b"not a model".to_vec()),
-        ("safetensors", vec![]),
+        ("not a harmonium model file", forge(|h, _| h["weights"]["shape"] = json!([1u64 << 40, 1u64 << 40]))),
+        ("not a harmonium model file", forge(|h, _| h["weights"]["data_offsets"] = json!([0, 1u64 << 50]))),
+        ("not a harmonium model file", forge(|_, d| d.push(0))),
+        ("not a harmonium model file", forge(|_, d| d.truncate(d.len() - 1))),
+        ("not a harmonium model file", b"\xff\xff\xff\xff\xff\xff\xff\x7f{}".to_vec()),
+        ("not a harmonium model file", b"not a model".to_vec()),
+        ("not a harmonium model file", vec![]),
     ];
     for (sentence, bytes) in lies {
         let text = ModelFile::from_bytes(&bytes).unwrap_err().to_string();

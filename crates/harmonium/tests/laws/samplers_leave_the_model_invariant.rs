@@ -156,7 +156,7 @@ fn chains_that_have_not_mixed_are_warned_about() {
     let [warning] = &drawn.warnings[..] else { panic!("{:?}", drawn.warnings) };
     assert!(warning.problem.contains("have not mixed"), "{warning:?}");
     assert!(warning.advice.contains(&Advice::TemperedSampler), "{warning:?}");
-    assert!(drawn.r_hat.unwrap() > 2.0 && drawn.ess.unwrap() < 60.0);
+    assert!(drawn.r_hat.unwrap() > 2.0 && drawn.ess.is_none(), "no size of a sample that says nothing");
     // A ladder of two rungs is too steep for this model, and that is reported.
     let settings = SampleOptions { sampler: "tempering", temperatures: Some(2), ..settings };
     let (_, drawn) = draw(&rbm, settings, &|_, _| ()).unwrap();
