@@ -304,7 +304,7 @@ pub const SETTINGS: &[Setting] = &[
     row("train.batch_size", "batch-size", Group::Learning, Takes::Whole(1, MOST_UNITS), "Rows per update").python("batch_size")
         .usual("100; 200 for large models; all rows, at most 2,000, with the exact gradient and start factors"),
     row("epochs", "epochs", Group::Learning, Takes::Number(Range::NotNegative), "Passes through the data, instead of updates")
-        .usual("300 epochs, but at least 40,000 and at most 80,000 updates; fewer for large models, but at least 10 epochs"),
+        .usual("300 epochs, but at least 40,000 (exact gradient: 10,000) and at most 80,000 updates; fewer for large models, but at least 10 epochs"),
     row("time", "time", Group::Learning, Takes::Number(Range::Positive), "Seconds to train for, instead of updates")
         .usual("none").more("Trial updates are timed before the run. The number of updates is recorded in config.toml; a run with that number of updates \
                              gives the same model."),

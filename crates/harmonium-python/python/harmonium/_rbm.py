@@ -67,8 +67,8 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         Rows per update. "auto": 100; 200 for large models; all rows, at most 2,000, with the exact gradient and
         start="factors".
     epochs : float, default=None
-        Passes through the data, instead of updates. None: 300 epochs, but at least 40,000 and at most 80,000 updates; fewer
-        for large models, but at least 10 epochs.
+        Passes through the data, instead of updates. None: 300 epochs, but at least 40,000 (exact gradient: 10,000) and at
+        most 80,000 updates; fewer for large models, but at least 10 epochs.
     time : float, default=None
         Seconds to train for, instead of updates. Trial updates are timed before the run. A run with the same number of updates
         gives the same model.

@@ -25,9 +25,10 @@ const LARGE: (u64, usize, usize, f64) = (5, 200, 200, 0.003);
 /// Weight decay times the number of rows, the precision of a normal prior of the weights, from so many hidden units on; fewer units can
 /// do less harm, and have less.
 const PRIOR_PRECISION: (f64, f64) = (4.0, 256.0);
-/// Updates: 300 epochs, but within this range.
+/// Updates: 300 epochs, but within this range; without noise fewer are enough.
 const EPOCHS: u64 = 300;
 const UPDATES: (u64, u64) = (40_000, 80_000);
+pub const EXACT_UPDATES: u64 = 10_000;
 /// Epochs are not counted beyond so many updates where they decide how few are enough.
 const SHORT: u64 = 20_000;
 /// Weights visited in a run, with and without temperatures: a minute or two on two cores. Beyond it fewer updates are made, but not
@@ -123,7 +124,8 @@ impl<'a> Chooser<'a> {
             _ if self.has("train.updates") => config.updates,
             _ => {
                 let limit = if config.method == "pt" { WORK.0 } else { WORK.1 };
-                updates(per_epoch, limit / work(config, lowered.weights().len()))
+                let least = if config.method == "exact" { EXACT_UPDATES } else { UPDATES.0 };
+                updates(per_epoch, least, limit / work(config, lowered.weights().len()))
             }
         }
     }
@@ -141,9 +143,9 @@ fn work(config: &TrainConfig, weights: usize) -> f64 {
     weights.max(1) as f64 * config.rows_per_update()
 }
 
-/// Updates for data with so many per epoch, where so many are affordable.
-fn updates(per_epoch: u64, affordable: f64) -> u64 {
-    let wanted = (EPOCHS * per_epoch).clamp(UPDATES.0, UPDATES.1);
+/// Updates for data with so many per epoch: `least` if it is small data, and as many as are affordable if it is large.
+fn updates(per_epoch: u64, least: u64, affordable: f64) -> u64 {
+    let wanted = (EPOCHS * per_epoch).clamp(least, UPDATES.1);
     wanted.min(affordable as u64).max(least_updates(per_epoch))
 }
 
@@ -158,6 +160,7 @@ mod tests {
 
     #[test]
     fn small_data_get_forty_thousand_updates_wide_data_fewer_and_large_data_ten_epochs() {
+        let updates = |per_epoch, affordable| updates(per_epoch, UPDATES.0, affordable);
         assert_eq!(updates(18, 1e9), 40_000);
         assert_eq!(updates(150, 1e9), 45_000);
         assert_eq!(updates(17, 5747.0), 5747);

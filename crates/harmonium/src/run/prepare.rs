@@ -1,6 +1,6 @@
 //! Where a run starts: settings completed from the data, rows packed, the first model made.
 
-use super::defaults::Chooser;
+use super::defaults::{Chooser, EXACT_UPDATES};
 use super::directory::MODEL;
 use super::front::{Front, Note, Tables};
 use super::input::{self, Encoder, Input, Reader};
@@ -24,10 +24,9 @@ use toml::Table;
 /// Columns up to which two-valued hidden units are so few that the gradient is exact, and their number.
 const MOST_NARROW: usize = 64;
 const NARROW_HIDDEN: usize = 16;
-/// Rate, rows and updates with the exact gradient of a model of continuous columns: without noise large steps do no harm.
+/// Rate and rows with the exact gradient of a model of continuous columns: without noise large steps do no harm.
 const EXACT_RATE: f64 = 0.03;
 const MOST_ROWS: usize = 2000;
-const EXACT_UPDATES: u64 = 10_000;
 /// Measurements without a better held-out likelihood after which such a run has arrived.
 const EXACT_PATIENCE: u64 = 10;
 
