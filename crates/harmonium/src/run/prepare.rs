@@ -28,7 +28,7 @@ const NARROW_HIDDEN: usize = 16;
 const EXACT_RATE: f64 = 0.03;
 const MOST_ROWS: usize = 2000;
 /// Measurements without a better held-out likelihood after which such a run has arrived.
-const EXACT_PATIENCE: u64 = 10;
+const EXACT_PATIENCE: u64 = 20;
 
 /// Everything a run starts with.
 pub struct Prepared {
