@@ -336,7 +336,7 @@ pub const SETTINGS: &[Setting] = &[
         .python("early_stopping").usual("off; N is 10 if left out").more("The likelihood of the held-out rows is compared, and the best model is kept."),
     row("train.penalty.l1", "l1", Group::Penalties, Takes::Number(Range::NotNegative), "L1 penalty: weight of the sum of |W|"),
     row("train.penalty.l2", "l2", Group::Penalties, Takes::Number(Range::NotNegative), "Weight decay: weight of half the sum of W²")
-        .usual("4/rows × min(1, hidden units/256); 0 with the exact gradient, or if you give the method or an L1 penalty"),
+        .usual("4/rows × min(1, hidden units/256) × max(1, √(columns/100)); 0 with the exact gradient, or if you give the method or an L1 penalty"),
     row("train.penalty.max_norm", "max-norm", Group::Penalties, Takes::Number(Range::Positive), "Largest norm of a hidden unit's weights")
         .python("max_norm").usual("none"),
     row("train.penalty.sparsity", "sparsity", Group::Penalties, Takes::Number(Range::Finite), "Target for the mean activity of hidden units").usual("none"),

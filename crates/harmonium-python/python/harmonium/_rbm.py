@@ -102,8 +102,8 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     l1 : float, default=0.0
         L1 penalty: weight of the sum of |W|.
     l2 : float or "auto", default="auto"
-        Weight decay: weight of half the sum of W². "auto": 4/rows × min(1, n_hidden/256); 0 with the exact gradient, or
-        if you give the method or an L1 penalty.
+        Weight decay: weight of half the sum of W². "auto": 4/rows × min(1, n_hidden/256) × max(1, √(columns/100));
+        0 with the exact gradient, or if you give the method or an L1 penalty.
     max_norm : float, default=None
         Largest norm of a hidden unit's weights.
     sparsity : float, default=None

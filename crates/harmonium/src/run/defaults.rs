@@ -23,8 +23,9 @@ const AVERAGE: f64 = 0.1;
 /// Sweeps, chains, rows and rate where chains are not tempered.
 const LARGE: (u64, usize, usize, f64) = (5, 200, 200, 0.003);
 /// Weight decay times the number of rows, the precision of a normal prior of the weights, from so many hidden units on; fewer units can
-/// do less harm, and have less.
+/// do less harm, and have less. Beyond so many columns it grows with their square root, since more weights add up to a unit's input.
 const PRIOR_PRECISION: (f64, f64) = (4.0, 256.0);
+const PRIOR_COLUMNS: f64 = 100.0;
 /// Updates: 300 epochs, but within this range; without noise fewer are enough.
 const EPOCHS: u64 = 300;
 const UPDATES: (u64, u64) = (40_000, 80_000);
@@ -95,7 +96,7 @@ impl<'a> Chooser<'a> {
         }
         if config.penalty.l1 == 0.0 && !self.has("train.penalty.l2") {
             let rows = data.weights().iter().map(|w| f64::from(*w)).sum::<f64>();
-            config.penalty.l2 = decay(rows, hidden);
+            config.penalty.l2 = decay(rows, rbm.visible().sites(), hidden);
         }
     }
 
@@ -131,10 +132,11 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// Weight decay for so many rows and hidden units, in two digits.
-fn decay(rows: f64, hidden: usize) -> f64 {
+/// Weight decay for so many rows, columns and hidden units, in two digits.
+fn decay(rows: f64, columns: usize, hidden: usize) -> f64 {
     let (precision, all) = PRIOR_PRECISION;
-    let exact = precision * (hidden as f64 / all).min(1.0) / rows.max(1.0);
+    let wide = (columns as f64 / PRIOR_COLUMNS).sqrt().max(1.0);
+    let exact = precision * wide * (hidden as f64 / all).min(1.0) / rows.max(1.0);
     format!("{exact:.1e}").parse().unwrap_or(exact)
 }
 
@@ -170,7 +172,8 @@ mod tests {
     }
 
     #[test]
-    fn weight_decay_falls_with_the_rows_and_rises_with_the_hidden_units() {
-        assert_eq!([decay(2000.0, 256), decay(50_000.0, 500), decay(1438.0, 24)], [0.002, 8e-5, 0.00026]);
+    fn weight_decay_falls_with_the_rows_and_rises_with_columns_and_hidden_units() {
+        let found = [decay(2000.0, 100, 256), decay(50_000.0, 784, 500), decay(1438.0, 64, 24)];
+        assert_eq!(found, [0.002, 0.00022, 0.00026]);
     }
 }
