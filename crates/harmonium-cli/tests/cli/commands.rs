@@ -125,14 +125,9 @@ fn evaluate_measures_all_there_is_to_measure() {
     assert_ne!(json["mean_difference"], folder.json(&format!("{line} --seed 5"))["mean_difference"]);
     assert!(folder.json("evaluate model.safetensors data.npy")["free_energy_gap"].is_null());
     let text = folder.run(line).out;
-    for label in [
-        "free energy gap",
-        "always off",
-        "(of 4)",
-        "weight spectrum",
-        "autocorrelation time",
-        "noise alone would give",
-    ] {
+    for label in
+        ["free energy gap", "always off", "(of 4)", "weight spectrum", "autocorrelation time", "noise alone would give"]
+    {
         assert!(text.contains(label), "{label} is not in {text}");
     }
 }
