@@ -118,7 +118,11 @@ impl<T: Real> Starts<'_, T> {
         self.rows.push(self.lowered.down().means(hidden.insert_axis(Axis(0)).view()).remove_axis(Axis(0)));
     }
 
-    fn all(self) -> Array2<T> {
+    fn all(mut self) -> Array2<T> {
+        if self.rows.is_empty() {
+            // Two Gaussian layers have one mode, and everything leads to it.
+            self.rows.push(Array1::zeros(self.lowered.visible().columns()));
+        }
         stack(self.lowered.visible().columns(), &self.rows)
     }
 }
