@@ -63,7 +63,12 @@ WORK = {
 @pytest.mark.parametrize("work", WORK)
 def test_ctrl_c_ends_the_work_within_seconds(work):
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD.format(work=WORK[work])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", CHILD.format(work=WORK[work])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Shells start background jobs with Ctrl-C ignored, which children inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert child.stdout.readline() == "begin\n"
     time.sleep(2)
