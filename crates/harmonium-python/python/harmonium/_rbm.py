@@ -80,6 +80,9 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         gradient and start="factors". A number is constant unless a schedule is given.
     max_drift : float or "auto", default="auto"
         Limit of the model's change per update, in nats. "auto": 0.3; none if a method or a learning rate is given.
+    quick_start : int or "auto", default="auto"
+        First updates, made fast: one sweep, no tempering, larger rate. "auto": a tenth of the updates; 0 if a method or a learning
+        rate is given.
     schedule : {"auto", "constant", "step", "cosine", "inverse"}, default="auto"
         How the learning rate falls. "auto": cosine; constant if a learning rate is given.
     optimizer : {"sgd", "adam"}, default="adam"
@@ -186,6 +189,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         updates=None,
         learning_rate="auto",
         max_drift="auto",
+        quick_start="auto",
         schedule="auto",
         optimizer="adam",
         momentum=0.9,
@@ -233,6 +237,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         self.updates = updates
         self.learning_rate = learning_rate
         self.max_drift = max_drift
+        self.quick_start = quick_start
         self.schedule = schedule
         self.optimizer = optimizer
         self.momentum = momentum

@@ -41,6 +41,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin):
         updates: int | None = None,
         learning_rate: float | str = "auto",
         max_drift: float | str = "auto",
+        quick_start: int | str = "auto",
         schedule: str = "auto",
         optimizer: str = "adam",
         momentum: float = 0.9,

@@ -5,13 +5,16 @@
 //! move the model by more than a limit, and recovers slowly while they do not.
 
 /// Factors after an update that moved too far, and after one that did not.
-const DOWN: f64 = 0.98;
-const UP: f64 = 1.005;
+const SLOW: (f64, f64) = (0.98, 1.005);
+/// The same where few updates are measured, and the rate may be wrong by a large factor.
+const FAST: (f64, f64) = (0.9, 1.1);
 
 /// A limit on the drift of the model, and the factor of the learning rate that keeps it.
 #[derive(Clone, Debug, Default)]
 pub struct Drift {
     limit: Option<f64>,
+    /// The largest factor.
+    most: f64,
     rate: f64,
     /// log p* of the samples under the model they were drawn from; empty before the first update.
     before: Vec<f64>,
@@ -20,7 +23,12 @@ pub struct Drift {
 impl Drift {
     /// At most `limit` nats per update; without a limit nothing is computed and the factor is 1.
     pub fn new(limit: Option<f64>) -> Drift {
-        Drift { limit, rate: 1.0, before: Vec::new() }
+        Drift { limit, most: 1.0, rate: 1.0, before: Vec::new() }
+    }
+
+    /// With a factor that rises from 1 to `most` where the limit allows it.
+    pub fn rising(limit: f64, most: f64) -> Drift {
+        Drift { most, ..Drift::new(Some(limit)) }
     }
 
     /// Whether the drift is watched.
@@ -31,6 +39,11 @@ impl Drift {
     /// The factor of the learning rate.
     pub fn rate(&self) -> f64 {
         self.rate
+    }
+
+    /// Changes the limit.
+    pub fn limit_to(&mut self, limit: f64) {
+        self.limit = Some(limit);
     }
 
     /// Remembers log p* of new samples under the model as it is.
@@ -49,7 +62,8 @@ impl Drift {
         let gains: Vec<f64> = log_p.iter().zip(&self.before).map(|(now, before)| now - before - mean).collect();
         let drift = 0.5 * gains.iter().map(|g| g * g).sum::<f64>() / n;
         let limit = self.limit.unwrap_or(f64::INFINITY);
-        self.rate = if drift <= limit { (self.rate * UP).min(1.0) } else { self.rate * DOWN };
+        let (down, up) = if self.most > 1.0 { FAST } else { SLOW };
+        self.rate = if drift <= limit { (self.rate * up).min(self.most) } else { self.rate * down };
         Some(gains)
     }
 
@@ -67,7 +81,7 @@ impl Drift {
             return numbers.is_empty();
         };
         (self.rate, self.before) = (*rate, before.to_vec());
-        (0.0..=1.0).contains(rate) && (before.is_empty() || before.len() == samples)
+        (0.0..=self.most).contains(rate) && (before.is_empty() || before.len() == samples)
     }
 }
 
@@ -83,9 +97,9 @@ mod tests {
         // Gains of ±0.1 are a drift of 0.005.
         let gains = drift.adapt(&[6.1, 6.9]).unwrap();
         assert!((gains[0] - 0.1).abs() < 1e-12 && (gains[1] + 0.1).abs() < 1e-12);
-        assert_eq!(drift.rate(), DOWN);
+        assert_eq!(drift.rate(), SLOW.0);
         drift.adapt(&[6.05, 6.95]);
-        assert_eq!(drift.rate(), DOWN * UP);
+        assert_eq!(drift.rate(), SLOW.0 * SLOW.1);
         for _ in 0..1000 {
             drift.adapt(&[1.0, 2.0]);
         }

@@ -5,6 +5,7 @@ mod drift;
 mod exact;
 mod pcd;
 mod pt;
+mod quick_start;
 mod weighted;
 
 use crate::backend::{Backend, Slot, Sweeps};
@@ -16,6 +17,7 @@ use crate::rng::Key;
 use crate::states::Bits;
 use crate::stats::{Stats, Take};
 use ndarray::Array2;
+use quick_start::QuickStart;
 
 /// What an estimator works with.
 pub(crate) struct Context<'a, T> {
@@ -107,6 +109,9 @@ pub(crate) trait Estimator<T: Real>: Send {
         self.chains()
     }
 
+    /// The next update is this one: after a snapshot was restored.
+    fn at(&mut self, _update: u64) {}
+
     /// Factor of the learning rate, where the estimator limits it.
     fn rate(&self) -> f64 {
         1.0
@@ -137,6 +142,8 @@ pub(crate) struct EstimatorOptions {
     pub temperatures: usize,
     /// Largest drift of the model per update in nats, see [`drift`].
     pub max_drift: Option<f64>,
+    /// Updates of the quick start, see [`quick_start`].
+    pub quick_start: u64,
 }
 
 /// Name, description and maker of an estimator.
@@ -175,7 +182,14 @@ pub fn estimators<T: Real>() -> [Entry<T>; 5] {
 pub(crate) fn new<T: Real>(name: &str, settings: EstimatorOptions) -> Result<Box<dyn Estimator<T>>> {
     let list = estimators::<T>();
     match list.iter().find(|e| e.name == name) {
-        Some(entry) => Ok((entry.make)(settings)),
+        Some(entry) => {
+            let method = (entry.make)(settings);
+            let quick = method.persistent().filter(|_| settings.quick_start > 0);
+            Ok(match quick {
+                Some(_) => Box::new(QuickStart::new(settings.quick_start, method)),
+                None => method,
+            })
+        }
         None => {
             let known = list.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
             Err(Error::Config { key: "method", problem: format!("'{name}' is not one of {known}") })

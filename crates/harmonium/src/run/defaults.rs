@@ -9,6 +9,7 @@ use crate::dataset::Dataset;
 use crate::keep::Keep;
 use crate::lowered::LoweredModel;
 use crate::model::Rbm;
+use crate::start::Start;
 use crate::train::TrainConfig;
 use toml::Table;
 
@@ -18,6 +19,8 @@ const HELD_OUT: f64 = 0.1;
 /// Rate of tempered chains, and the drift of the model to which it is limited: wide data would otherwise move it by nats.
 const RATE: f64 = 0.003;
 const MAX_DRIFT: f64 = 0.3;
+/// The first part of the updates that is made fast.
+const QUICK_START: f64 = 0.1;
 /// The last part of the updates over which the parameters are averaged.
 const AVERAGE: f64 = 0.1;
 /// Sweeps, chains, rows and rate where chains are not tempered.
@@ -97,6 +100,18 @@ impl<'a> Chooser<'a> {
         if config.penalty.l1 == 0.0 && !self.has("train.penalty.l2") {
             let rows = data.weights().iter().map(|w| f64::from(*w)).sum::<f64>();
             config.penalty.l2 = decay(rows, rbm.visible().sites(), hidden);
+        }
+    }
+
+    /// The quick start of a run whose method, rate and number of updates are decided. A trained model needs none, and real-valued
+    /// units may leave the region where a model exists if steps are large.
+    pub fn quick_start(&self, spec: &mut Spec, rbm: &Rbm<f32>) {
+        let (config, model) = (&mut spec.train, &spec.model);
+        let own = ["train.quick_start", "train.method", "train.lr"].into_iter().any(|key| self.has(key));
+        let finite = [rbm.visible(), rbm.hidden()].iter().all(|layer| layer.kind().unit::<f32>().n_states().is_some());
+        let fits = finite && model.init.is_none() && model.start == Start::Independent;
+        if fits && !own && config.method != "exact" && config.optimizer.name == "adam" {
+            config.quick_start = (QUICK_START * config.updates as f64) as u64;
         }
     }
 

@@ -106,6 +106,7 @@ pub fn prepare(
     if !at_factors || length.is_some() {
         spec.train.updates = chooser.updates(&spec.train, length, &rbm.lower(), input.train.len());
     }
+    chooser.quick_start(spec, &rbm);
     spec.train.check(input.train.len(), has_valid)?;
     let digest = digest(&input, &rbm);
     let alphabet = spec.data.alphabet.clone().filter(|_| spec.model.visible == "potts");

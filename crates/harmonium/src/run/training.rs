@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::events::{Event, Flow, Observer, Reason};
 use crate::file::{ColumnNotes, ModelFile};
 use crate::settings;
-use crate::train::Trainer;
+use crate::train::{TrainConfig, Trainer};
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -307,8 +307,11 @@ impl Run {
         let fresh = dir.as_ref().is_none_or(|d| !d.file(CONFIG).exists());
         let train = match request.length {
             Some(Length::Seconds(limit)) if fresh => {
-                let mut trial = Trainer::new(spec.train.clone(), rbm.clone(), input.train, input.valid.clone())?;
+                // Most updates cost more than those of a quick start.
+                let config = TrainConfig { quick_start: 0, ..spec.train.clone() };
+                let mut trial = Trainer::new(config, rbm.clone(), input.train, input.valid.clone())?;
                 spec.train.updates = trial.updates_within(limit)?;
+                Chooser::new(asked).quick_start(&mut spec, &rbm);
                 trial.into_data()
             }
             _ => input.train,

@@ -33,6 +33,9 @@ pub struct TrainConfig {
     /// Largest drift of the model per update, in nats, to which the rate is limited; none for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_drift: Option<f64>,
+    /// Updates at the start that are made fast: with untempered chains and a larger rate.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub quick_start: u64,
     /// How it falls.
     pub schedule: Schedule,
     /// Factor of the learning rate for log-variances.
@@ -72,6 +75,10 @@ pub fn default_hidden(columns: usize, rows: usize, continuous: bool) -> usize {
 /// Hidden units of data with many columns.
 pub const DEFAULT_HIDDEN: usize = 256;
 
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
 impl Default for TrainConfig {
     fn default() -> TrainConfig {
         TrainConfig {
@@ -85,6 +92,7 @@ impl Default for TrainConfig {
             stop_at: None,
             lr: 0.005,
             max_drift: None,
+            quick_start: 0,
             average: None,
             schedule: Schedule::Cosine,
             variance_rate: 0.3,
@@ -157,6 +165,7 @@ impl TrainConfig {
             ("train.batch_size", whole(self.batch_size as u64)),
             ("train.lr", Some(self.lr)),
             ("train.max_drift", self.max_drift),
+            ("train.quick_start", whole(self.quick_start)),
             ("train.average", self.average),
             ("train.optimizer.momentum", Some(self.optimizer.momentum)),
             ("train.variance_rate", Some(self.variance_rate)),

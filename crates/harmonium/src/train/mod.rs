@@ -100,6 +100,7 @@ impl<T: Real> Trainer<T> {
             gibbs_steps: config.gibbs_steps,
             temperatures: config.temperatures,
             max_drift: config.max_drift,
+            quick_start: config.quick_start,
         };
         let mut estimator = estimate::new(&config.method, settings)?;
         let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;

@@ -88,6 +88,7 @@ impl<T: Real> Trainer<T> {
     pub(super) fn set_state(&mut self, state: State<T>) -> Result<()> {
         self.optimizer.restore(state.update, state.optimizer);
         self.backend.update(&mut |lowered| state.rbm.lower_into(lowered));
+        self.estimator.at(state.update);
         if let (Some(slot), Some(chains)) = (self.estimator.persistent(), state.chains) {
             self.backend.put(slot, &chains.visible, None);
             if let Some(hidden) = &chains.hidden {

@@ -157,11 +157,14 @@ fn interrupted_and_resumed() {
     let pcd = some_kinds(&["bernoulli", "gaussian", "uneven"]).into_iter().map(|kind| ("pcd", kind));
     let pt = some_kinds(&["bernoulli", "gaussian", "ternary"]).into_iter().map(|kind| ("pt", kind));
     let cd = some_kinds(&["spin"]).into_iter().map(|kind| ("cd", kind));
-    for (method, visible) in pcd.chain(pt).chain(cd) {
-        let config = TrainConfig { early_stop: Some(1000), ..config(method, 400) };
+    let quick =
+        some_kinds(&["bernoulli", "ternary"]).into_iter().flat_map(|kind| [("pcd", kind.clone()), ("pt", kind)]);
+    let all = pcd.chain(pt).chain(cd).map(|run| (run, 0)).chain(quick.map(|run| (run, 170)));
+    for ((method, visible), quick_start) in all {
+        let config = TrainConfig { early_stop: Some(1000), quick_start, ..config(method, 400) };
         let mut whole = trainer(&config, &visible);
         assert_eq!(whole.run(&mut ()).unwrap(), Reason::Done);
-        let path = dir.path().join(format!("{method}-{visible}"));
+        let path = dir.path().join(format!("{method}-{visible}-{quick_start}"));
         let mut r = Numbers::new(3);
         let mut stops = 0;
         let pieces = loop {
