@@ -18,6 +18,7 @@ from race import busy_ticks
 
 HERE = Path(__file__).resolve().parent
 OURS, TRUSTED, QUIET = "harmonium", ("exact", "certain", "likely"), 0.03
+FIRST = 0.03  # seconds of the first model
 FIELDS = ("set", "program", "setting", "limit", "seconds", "log_likelihood", "std_err", "verdict", "others")
 SETS = {"digits": (64, 1), "baudio": (256, 1), "mnist": (500, 2)}  # hidden units, threads of the peers
 GRID = {
@@ -118,7 +119,7 @@ def ticks_of_children():
 
 def marks(limit):
     """Times at which models are saved: a factor of √2 apart."""
-    return [limit / 2 ** (k / 2) for k in reversed(range(40)) if limit / 2 ** (k / 2) >= 0.25]
+    return [limit / 2 ** (k / 2) for k in reversed(range(60)) if limit / 2 ** (k / 2) >= FIRST]
 
 
 def train_peer(run, folder, rows, options):
@@ -140,6 +141,7 @@ def train_ours(run, folder, rows, options):
     out, pending, stopped, begin = folder / "run", marks(options.limit), False, time.time()
     checkpoint = out / "checkpoint.safetensors"
     command = [options.command, "train", rows, "-o", out, "--n-hidden", SETS[run[0]][0], "--threads", options.threads, "--quiet"]
+    command += ["--checkpoint-every", 250]  # does not change the result
     with open(folder / "log", "w") as log:
         process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=log)
     while process.poll() is None:
@@ -151,7 +153,7 @@ def train_ours(run, folder, rows, options):
             process.terminate()
             process.wait()
             stopped = True
-        time.sleep(0.02)
+        time.sleep(0.005)
     if process.returncode and not stopped:
         sys.exit(f"harmonium train failed: {(folder / 'log').read_text()}")
     last = folder / f"{age(checkpoint, begin):.2f}.run"
