@@ -46,19 +46,25 @@ def main():
     runs = [(s, p, g) for s in SETS for p in GRID for g in GRID[p] if not options.only or {s, f"{s}:{p}"} & set(options.only)]
     if not runs:
         sys.exit(f"--only takes SET or SET:PROGRAM; sets: {', '.join(SETS)}; programs: {', '.join(GRID)}")
-    for run in runs if not options.summary else []:
-        folder = options.work / f"{run[0]}-{options.limit:g}s" / "-".join(run[1:])
-        if known(run, options) and not folder.exists():
-            continue  # judged by an earlier benchmark, whose models are gone
-        rows = prepare(run[0], options)
-        if not (folder / "others").exists():
-            print(f"{run[0]}: training {run[1]} {run[2]}", flush=True)
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            others = watched(train_ours if run[1] == OURS else train_peer, run, folder, rows / "train.npy", options)
-            (folder / "others").write_text(f"{others:.3f}")
-        judge(run, folder, rows / "heldout.npy", options)
+    for name in SETS if not options.summary else []:
+        judged = [(run, *trained(run, options)) for run in runs if run[0] == name]
+        judge([(run, folder) for run, folder, there in judged if there], options)
     print(summary(read(options.output), options.limit))
+
+
+def trained(run, options):
+    """Trains, once; the folder of the models, and whether it is there: an earlier benchmark may have been judged and cleaned up."""
+    folder = options.work / f"{run[0]}-{options.limit:g}s" / "-".join(run[1:])
+    if known(run, options) and not folder.exists():
+        return folder, False
+    if not (folder / "others").exists():
+        print(f"{run[0]}: training {run[1]} {run[2]}", flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        train = train_ours if run[1] == OURS else train_peer
+        others = watched(train, run, folder, prepare(run[0], options) / "train.npy", options)
+        (folder / "others").write_text(f"{others:.3f}")
+    return folder, True
 
 
 def arguments():
@@ -182,21 +188,43 @@ def link_checkpoint(run, copy):
 
 
 def models(folder):
-    """Model files and unfinished run directories, SECONDS.safetensors and SECONDS.run, last first."""
-    return sorted(folder.glob("*.*"), key=lambda path: -float(path.stem))
+    """Model files and unfinished run directories, SECONDS.safetensors and SECONDS.run, first to last."""
+    return sorted(folder.glob("*.*"), key=lambda path: float(path.stem))
 
 
-def judge(run, folder, rows, options):
-    """Likelihoods of the models of a run, from the last to the first, until three in a row are far below its best. An earlier
-    model can be within the target only if the likelihood then fell by that much and rose again.
-    """
-    lines, best, low = known(run, options), -inf, 0
-    for model in models(folder):
-        value = likelihood(lines.get(model.stem) or add(run, model, rows, options))
-        best = max(best, value)
-        low = low + 1 if value < best - 2 * tolerance(best) else 0
-        if low == 3:
-            break
+def judge(runs, options):
+    """Judges the last model of every run of a set, which gives the target, then those that finding the first model within it needs."""
+    values = [Values(run, folder, options) for run, folder in runs]
+    best = max((v[len(v.models) - 1] for v in values), default=0)
+    for v in values:
+        v.search(best - tolerance(best))
+
+
+class Values:
+    """The likelihoods of the models of a run, judged when they are asked for."""
+
+    def __init__(self, run, folder, options):
+        self.run, self.models, self.options = run, models(folder), options
+        self.lines = known(run, options)
+
+    def __getitem__(self, k):
+        name = self.models[k].stem
+        if name not in self.lines:
+            self.lines[name] = add(self.run, self.models[k], prepare(self.run[0], self.options) / "heldout.npy", self.options)
+        return likelihood(self.lines[name])
+
+    def search(self, target):
+        """Halves the interval between a model below the target and one within it, whose successor must be within it too. A run that
+        does not end within the target is looked at in steps of a factor of two.
+        """
+        last = len(self.models) - 1
+        high = last if self[last] >= target else next((k for k in range(last, -1, -2) if self[k] >= target), None)
+        low = -1
+        while high is not None and high - low > 1:
+            k = (low + high) // 2
+            low, high = (low, k) if self[k] >= target else (k, high)
+            if high - low == 1 and high < last and self[high + 1] < target <= self[last]:
+                low, high = high + 1, last
 
 
 def add(run, model, rows, options):
