@@ -109,7 +109,7 @@ pub const TRAINERS: [(&str, &str); 2] = [("bernoulli", "bernoulli"), ("potts", "
 
 /// A trainer of a tiny model, whose checkpoints the target reads.
 pub fn trainer(visible: &str, hidden: &str) -> Trainer<f32> {
-    let states = |name| Options::from_iter((name == "potts").then(|| ("states".into(), "3".into())));
+    let states = |name: &str| Options::from_iter((name == "potts").then(|| ("states".into(), "3".into())));
     let kind = |name: &str| Kind::new(name, &states(name)).unwrap();
     let rbm: Rbm<f32> = Rbm::new(kind(visible), 3, kind(hidden), 2).unwrap();
     let lowered = rbm.lower();
