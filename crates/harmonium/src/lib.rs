@@ -12,6 +12,7 @@ mod centering;
 pub mod conditional;
 pub mod data;
 mod dataset;
+mod disk;
 mod elementary;
 pub mod error;
 pub mod estimate;

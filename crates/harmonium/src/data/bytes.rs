@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 const ALWAYS_ALLOWED: u64 = 1 << 30;
 /// …and to this many times its own size. Deflate cannot exceed 1032, and only bombs and constant tables come close.
 const MOST_RATIO: u64 = 1000;
+/// What a file unpacks at once, such as a page, may have this many bytes at any ratio: pages are usually 1 MiB.
+#[cfg(any(feature = "parquet", feature = "hdf5"))]
+const ALWAYS_HELD: u64 = 1 << 26;
 
 /// The bytes of a file, read from first to last.
 pub(super) struct Bytes {
@@ -87,6 +90,12 @@ pub(super) fn gunzip(reader: impl BufRead + Send + 'static, packed: u64) -> Box<
 /// The number of bytes that `packed` bytes may expand to.
 pub(super) fn most_unpacked(packed: u64) -> u64 {
     ALWAYS_ALLOWED.max(packed.saturating_mul(MOST_RATIO))
+}
+
+/// The number of bytes in memory at once that pages or chunks of a file of `packed` bytes may be unpacked to.
+#[cfg(any(feature = "parquet", feature = "hdf5"))]
+pub(super) fn most_held(packed: u64) -> u64 {
+    ALWAYS_HELD.max(packed.saturating_mul(MOST_RATIO))
 }
 
 /// A decoder that reports what is wrong with its data and stops at the limit.

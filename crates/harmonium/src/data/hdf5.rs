@@ -3,10 +3,12 @@
 //! `FILE.h5:GROUP/NAME` chooses the data set; without a name it is the only one of numbers with two or more dimensions, of which
 //! the first counts the rows. Numbers are read unchanged, as from .npy.
 
-use super::bytes::{most_unpacked, seekable};
+use super::bytes::{most_held, most_unpacked, seekable};
 use super::flat::{self, Extent};
+use super::guard::guarded;
 use super::members::{only, unknown};
 use super::npy::Dtype;
+use super::rows::BLOCK_CELLS;
 use super::{ReadOptions, Source, shown};
 use crate::error::{Error, Result};
 use hdf5_pure::{Dataset, Datatype, DatatypeByteOrder, File, FixedPointLayout, FloatingPointLayout, Group};
@@ -17,8 +19,10 @@ use std::path::{Path, PathBuf};
 const DEEPEST: usize = 16;
 /// Data sets and groups that are searched at most.
 const MOST_SETS: usize = 10_000;
-/// Largest chunk in bytes: a chunk is decompressed as a whole.
-const MOST_CHUNK: u64 = 1 << 30;
+/// What the library keeps for every chunk, in bytes: its place, its size and its coordinates.
+const CHUNK_ENTRY: u64 = 64;
+/// What is said to be at fault if the library panics.
+const NAME: &str = "HDF5";
 
 /// Whether a file with these first bytes is HDF5.
 pub fn begins(head: &[u8]) -> bool {
@@ -27,6 +31,10 @@ pub fn begins(head: &[u8]) -> bool {
 
 /// Opens the only table of a file.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
+    guarded(path, NAME, || only_table(path, options))
+}
+
+fn only_table(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     let sets = data_sets(path, options)?;
     let tables: Vec<_> = sets.into_iter().filter(|s| s.shape.len() > 1).collect();
     let listed: Vec<_> = tables.iter().map(|s| (s, s.name.clone(), flat::tuple(&s.shape))).collect();
@@ -35,6 +43,10 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
 
 /// Opens the data set `name` of a file.
 pub fn open_member(path: &Path, name: &str, options: &ReadOptions) -> Result<Box<dyn Source>> {
+    guarded(path, NAME, || named_table(path, name, options))
+}
+
+fn named_table(path: &Path, name: &str, options: &ReadOptions) -> Result<Box<dyn Source>> {
     let sets = data_sets(path, options)?;
     match sets.iter().find(|s| s.name == name.trim_matches('/')) {
         Some(set) => set.source(path),
@@ -131,14 +143,25 @@ impl Set {
                 extent.bytes
             )));
         }
-        if let Some(chunk) = self.set.chunk_shape().map_err(|e| refusal(path, &e))? {
-            let bytes = chunk.iter().try_fold(self.dtype.size() as u64, |p, n| p.checked_mul(*n));
-            if bytes.is_none_or(|b| b > MOST_CHUNK) {
-                return Err(refuse(format!("a chunk of shape {} is larger than 1 GiB", flat::tuple(&chunk))));
-            }
+        let chunk = self.set.chunk_shape().map_err(|e| refusal(path, &e))?;
+        if let Some(chunk) = chunk.filter(|chunk| !self.holds(chunk, most_held(length))) {
+            let (chunk, shape) = (flat::tuple(&chunk), flat::tuple(&self.shape));
+            let problem = format!("chunks of shape {chunk} in a table of shape {shape}");
+            return Err(refuse(format!("{problem} are too large or too many for a file of {length} bytes")));
         }
         let (set, image) = (self.set.clone(), flat::image(&self.shape));
         Ok(Box::new(Hdf5Table { path: path.into(), set, dtype: self.dtype, extent, image, done: 0 }))
+    }
+}
+
+impl Set {
+    /// Whether a chunk, which is decompressed as a whole, and the list of all chunks fit into `most` bytes.
+    fn holds(&self, chunk: &[u64], most: u64) -> bool {
+        let product = |mut numbers: Box<dyn Iterator<Item = u64> + '_>, first: u64| {
+            numbers.try_fold(first, |p, n| p.checked_mul(n)).is_some_and(|bytes| bytes <= most)
+        };
+        let counts = self.shape.iter().zip(chunk).map(|(n, c)| n.div_ceil((*c).max(1)));
+        product(Box::new(chunk.iter().copied()), self.dtype.size() as u64) && product(Box::new(counts), CHUNK_ENTRY)
     }
 }
 
@@ -166,11 +189,13 @@ impl Source for Hdf5Table {
     }
 
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
-        let n = (self.extent.rows - self.done).min(n.max(1) as u64);
+        let most = n.clamp(1, (BLOCK_CELLS / self.extent.columns).max(1));
+        let n = (self.extent.rows - self.done).min(most as u64);
         if n == 0 {
             return Ok(None);
         }
-        let raw = self.set.read_raw_rows(self.done, n).map_err(|e| refusal(&self.path, &e))?;
+        let read = || self.set.read_raw_rows(self.done, n).map_err(|e| refusal(&self.path, &e));
+        let raw = guarded(&self.path, NAME, read)?;
         self.done += n;
         let short = || Error::Data { path: self.path.clone(), problem: "the data ends before its last row".into() };
         Array2::from_shape_vec((n as usize, self.extent.columns), self.dtype.decode(&raw))

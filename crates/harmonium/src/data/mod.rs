@@ -10,6 +10,8 @@ mod bytes;
 mod entropy;
 mod fasta;
 mod flat;
+#[cfg(any(feature = "parquet", feature = "hdf5"))]
+mod guard;
 #[cfg(feature = "hdf5")]
 mod hdf5;
 mod idx;

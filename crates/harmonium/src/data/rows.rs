@@ -9,7 +9,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 
 /// Numbers per block: 16 MiB, which is enough rows for many threads and little compared with the weights of so wide a model.
-const BLOCK_CELLS: usize = 1 << 21;
+pub(super) const BLOCK_CELLS: usize = 1 << 21;
 /// Rows per block at most: a thousand per thread on a large computer, and frequent progress reports.
 const BLOCK_ROWS: usize = 1 << 14;
 

@@ -2,6 +2,7 @@
 
 use crate::advice::Advice;
 use crate::atomic;
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::file::ModelFile;
 use crate::train::model_of_checkpoint;
@@ -137,7 +138,7 @@ impl RunDir {
     /// Makes a finished run unfinished, so that it can go on: its model stays under the number of its updates.
     pub fn reopen(&self, updates: u64) -> Result<()> {
         let (model, kept) = (self.file(MODEL), self.file(&format!("model-{updates}.safetensors")));
-        fs::rename(&model, kept).map_err(io(&model, "rename"))
+        disk::rename(&model, &kept).map_err(io(&model, "rename"))
     }
 
     /// The model at the last checkpoint, and the updates it has seen.

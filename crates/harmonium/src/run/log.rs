@@ -1,9 +1,9 @@
 //! events.jsonl: one event per line, written as it happens; a resumed run continues it from the checkpoint.
 
 use crate::atomic;
+use crate::disk::Output;
 use crate::error::{Error, Result};
 use crate::events::Event;
-use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Error
 /// The log of a run. A line that cannot be written ends the run.
 pub struct Log {
     path: PathBuf,
-    file: File,
+    file: Output,
     failure: Option<std::io::Error>,
     /// The last checkpoint written: an interrupted run may save the same one again.
     checkpoint: Option<u64>,
@@ -30,7 +30,7 @@ impl Log {
         };
         atomic::write(&path, |w| w.write_all(kept.as_bytes()))?;
         let checkpoint = kept.lines().filter_map(|l| checkpoint_of(&serde_json::from_str(l).ok()?)).next_back();
-        let file = OpenOptions::new().append(true).open(&path).map_err(io(&path, "open"))?;
+        let file = Output::append(&path).map_err(io(&path, "open"))?;
         let mut log = Log { path, file, failure: None, checkpoint };
         // The run may have been killed between writing its checkpoint and this line.
         if let Some(update) = update.filter(|u| *u > 0) {

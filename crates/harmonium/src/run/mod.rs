@@ -15,6 +15,8 @@ pub mod config_file;
 mod curves;
 mod defaults;
 mod directory;
+#[cfg(test)]
+mod faults;
 mod fit;
 mod front;
 mod input;

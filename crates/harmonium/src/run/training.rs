@@ -86,7 +86,7 @@ impl Request<'_> {
     pub fn open(&self, front: &dyn Front) -> Result<Opened> {
         let asked = self.asked()?;
         let Some(output) = &self.output else {
-            let run = Run::prepare(None, &asked, self, front)?;
+            let run = Run::prepare(None, &asked, self, front, None)?;
             self.note_no_effect(&run.spec, front);
             return Ok(Opened::Ready(Box::new(run)));
         };
@@ -117,9 +117,9 @@ impl Request<'_> {
         if content == Content::Unfinished && self.resume {
             dir.keep();
             let asked = self.resumed(&asked, &dir)?;
-            return Ok(Opened::Ready(Box::new(Run::prepare(Some(dir), &asked, self, front)?)));
+            return Ok(Opened::Ready(Box::new(Run::prepare(Some(dir), &asked, self, front, None)?)));
         }
-        let run = Run::prepare(Some(dir), &asked, self, front)?;
+        let run = Run::prepare(Some(dir), &asked, self, front, None)?;
         self.note_no_effect(&run.spec, front);
         if lookup(&self.asked, "train.lr").is_some() && lookup(&self.asked, "train.schedule").is_none() {
             front.note(&Note::ConstantRate);
@@ -170,11 +170,7 @@ impl Request<'_> {
         }
         put(&mut recorded, "train.updates", (wanted as i64).into());
         remove(&mut recorded, "train.stop_at");
-        let run = Run::prepare(Some(dir), &recorded, self, front)?;
-        if let Some(dir) = &run.dir {
-            dir.reopen(done)?;
-        }
-        Ok(Opened::Ready(Box::new(run)))
+        Ok(Opened::Ready(Box::new(Run::prepare(Some(dir), &recorded, self, front, Some(done))?)))
     }
 
     /// The configuration that was named, with what was asked for over it.
@@ -299,7 +295,14 @@ impl Drawn {
 }
 
 impl Run {
-    fn prepare(dir: Option<RunDir>, asked: &Table, request: &Request, front: &dyn Front) -> Result<Run> {
+    /// `finished` is the number of updates of a finished run that goes on.
+    fn prepare(
+        dir: Option<RunDir>,
+        asked: &Table,
+        request: &Request,
+        front: &dyn Front,
+        finished: Option<u64>,
+    ) -> Result<Run> {
         let mut spec = Spec::from_table(asked)?;
         let Prepared { input, rbm, preprocess, notes, columns, digest } =
             prepare(&mut spec, asked, request.length, request.tables, front)?;
@@ -355,6 +358,8 @@ impl Run {
         };
         if let Some(dir) = &mut run.dir {
             run.resumed = continue_from(dir, &mut run.trainer, front)?;
+            // The model goes first: beside the new number of updates, the old model would be the result of all of them.
+            finished.map_or(Ok(()), |updates| dir.reopen(updates))?;
             dir.write(CONFIG, run.config.as_bytes())?;
             dir.keep();
             run.trainer.checkpoint_to(dir.file(CHECKPOINT), run.spec.checkpoint_every);

@@ -4,21 +4,26 @@
 //! read as NaN. Files are read by column, one group of rows at a time, with the plain column readers of the parquet crate,
 //! which need none of the Arrow crates.
 
-use super::bytes::{most_unpacked, seekable};
+mod pages;
+
+use super::bytes::{most_held, seekable};
+use super::guard::guarded;
+use super::rows::BLOCK_CELLS;
 use super::text::{arranged, places};
 use super::{MOST_COLUMNS, ReadOptions, Source, shown};
 use crate::advice::Advice;
 use crate::error::{Error, Result};
 use ndarray::{Array2, ArrayViewMut2, s};
+use pages::{Bounded, Pages};
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
-use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result as Outcome};
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::schema::types::ColumnDescPtr;
-use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// Prefix of the columns in which pandas stores its row index.
 const INDEX: &str = "__index_level_";
@@ -28,23 +33,31 @@ pub fn begins(head: &[u8]) -> bool {
     head.starts_with(b"PAR1")
 }
 
+/// What is said to be at fault if the parquet crate panics.
+const NAME: &str = "Parquet";
+
 /// Opens a Parquet file.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
+    guarded(path, NAME, || table(path, options))
+}
+
+fn table(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     let refuse = |problem: String| Error::Data { path: path.into(), problem };
     if options.skip_rows > 0 {
         return Err(refuse("a Parquet file has no lines to skip".into()));
     }
     let (file, length) = seekable(path)?;
-    let reader = SerializedFileReader::new(file).map_err(|e| refusal(path, &e))?;
-    let fields = fields(&reader, options, &refuse)?;
-    let rows = rows(&reader)
-        .ok_or_else(|| refuse("the row groups do not add up to the number of rows in the header".into()))?;
+    let file = Arc::new(Bounded { file, length });
+    let meta = ParquetMetaDataReader::new().parse_and_finish(&*file).map_err(|e| refusal(path, &e))?;
+    let fields = fields(&meta, options, &refuse)?;
+    let rows =
+        rows(&meta).ok_or_else(|| refuse("the row groups do not add up to the number of rows in the header".into()))?;
     let width = fields.iter().try_fold(0usize, |sum, f| sum.checked_add(f.width())).filter(|w| *w <= MOST_COLUMNS);
     let width = width.ok_or_else(|| refuse(format!("a row has more than {MOST_COLUMNS} numbers")))?;
     // Lists are decoded row by row, so a small file could claim rows that fill the memory.
     let lists = fields.iter().any(|f| f.list.is_some());
     let bytes = rows.checked_mul(8 * width as u64);
-    if lists && bytes.is_none_or(|b| b > most_unpacked(length)) {
+    if lists && bytes.is_none_or(|b| b > most_held(length)) {
         return Err(refuse(format!("{rows} rows of {width} numbers are too many for a file of {length} bytes")));
     }
     if rows == 0 || width == 0 {
@@ -52,7 +65,8 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     }
     let names: Vec<String> = fields.iter().flat_map(Field::names).collect();
     let readers = Vec::new();
-    Ok(Box::new(ParquetTable { path: path.into(), reader, fields, readers, names, rows, done: 0, group: 0, left: 0 }))
+    let path = path.into();
+    Ok(Box::new(ParquetTable { path, file, meta, fields, readers, names, rows, done: 0, group: 0, left: 0 }))
 }
 
 fn refusal(path: &Path, error: &ParquetError) -> Error {
@@ -60,10 +74,10 @@ fn refusal(path: &Path, error: &ParquetError) -> Error {
 }
 
 /// The number of rows, if the groups agree with the header.
-fn rows(reader: &SerializedFileReader<File>) -> Option<u64> {
-    let groups = reader.metadata().row_groups().iter();
+fn rows(meta: &ParquetMetaData) -> Option<u64> {
+    let groups = meta.row_groups().iter();
     let sum = groups.map(|g| u64::try_from(g.num_rows()).ok()).try_fold(0u64, |sum, n| sum.checked_add(n?))?;
-    (u64::try_from(reader.metadata().file_metadata().num_rows()).ok() == Some(sum)).then_some(sum)
+    (u64::try_from(meta.file_metadata().num_rows()).ok() == Some(sum)).then_some(sum)
 }
 
 /// A field of the table.
@@ -78,12 +92,8 @@ struct Field {
 }
 
 /// The fields to read, in their order; refuses those that are not numbers.
-fn fields(
-    reader: &SerializedFileReader<File>,
-    options: &ReadOptions,
-    refuse: &dyn Fn(String) -> Error,
-) -> Result<Vec<Field>> {
-    let schema = reader.metadata().file_metadata().schema_descr();
+fn fields(meta: &ParquetMetaData, options: &ReadOptions, refuse: &dyn Fn(String) -> Error) -> Result<Vec<Field>> {
+    let schema = meta.file_metadata().schema_descr();
     let field = |(leaf, column): (usize, &ColumnDescPtr)| {
         let parts = column.path().parts();
         let name =
@@ -99,16 +109,16 @@ fn fields(
         let other = &[Advice::LeaveOutColumn, Advice::ChooseColumns];
         field.check().map_err(|problem| refuse(problem).advise(other))?;
         if field.column.max_rep_level() > 0 {
-            field.list = Some(list_length(reader, field).map_err(refuse)?);
+            field.list = Some(list_length(meta, field).map_err(refuse)?);
         }
     }
     Ok(fields)
 }
 
 /// The length of the lists of a field, which must be the same in all rows.
-fn list_length(reader: &SerializedFileReader<File>, field: &Field) -> std::result::Result<usize, String> {
+fn list_length(meta: &ParquetMetaData, field: &Field) -> std::result::Result<usize, String> {
     let mut length = None;
-    for group in reader.metadata().row_groups().iter().filter(|g| g.num_rows() > 0) {
+    for group in meta.row_groups().iter().filter(|g| g.num_rows() > 0) {
         let (rows, values) = (group.num_rows(), group.columns().get(field.leaf).map_or(0, |c| c.num_values()));
         let here = usize::try_from(values / rows).ok().filter(|n| values % rows == 0 && *n > 0);
         let same = here.filter(|n| length.is_none_or(|l| l == *n) && *n <= MOST_COLUMNS);
@@ -168,47 +178,11 @@ impl Field {
     }
 }
 
-/// Pages that are checked to have no more values than their group claims.
-struct Guarded {
-    pages: Box<dyn PageReader>,
-    left: u64,
-}
-
-impl Iterator for Guarded {
-    type Item = Outcome<Page>;
-
-    fn next(&mut self) -> Option<Outcome<Page>> {
-        self.get_next_page().transpose()
-    }
-}
-
-impl PageReader for Guarded {
-    fn get_next_page(&mut self) -> Outcome<Option<Page>> {
-        let page = self.pages.get_next_page()?;
-        if let Some(page) = page.as_ref().filter(|p| !matches!(p, Page::DictionaryPage { .. })) {
-            let left = self.left.checked_sub(u64::from(page.num_values()));
-            self.left = left.ok_or_else(|| ParquetError::General("more values than its group claims".into()))?;
-        }
-        Ok(page)
-    }
-
-    fn peek_next_page(&mut self) -> Outcome<Option<PageMetadata>> {
-        self.pages.peek_next_page()
-    }
-
-    fn skip_next_page(&mut self) -> Outcome<()> {
-        self.pages.skip_next_page()
-    }
-
-    fn at_record_boundary(&mut self) -> Outcome<bool> {
-        self.pages.at_record_boundary()
-    }
-}
-
 /// A Parquet file being read.
 struct ParquetTable {
     path: PathBuf,
-    reader: SerializedFileReader<File>,
+    file: Arc<Bounded>,
+    meta: ParquetMetaData,
     fields: Vec<Field>,
     /// One per field, in the group that is being read.
     readers: Vec<ColumnReader>,
@@ -223,14 +197,16 @@ struct ParquetTable {
 impl ParquetTable {
     /// Opens the next group of rows.
     fn next_group(&mut self) -> Outcome<()> {
-        let group = self.reader.get_row_group(self.group)?;
+        let group = self.meta.row_groups().get(self.group);
+        let group = group.ok_or_else(|| ParquetError::General("there are fewer rows than the header claims".into()))?;
+        let rows = u64::try_from(group.num_rows())?;
+        let held = Arc::new(AtomicU64::new(0));
         let columns = self.fields.iter().map(|field| {
-            let left = u64::try_from(group.metadata().column(field.leaf).num_values()).unwrap_or(0);
-            let pages = Box::new(Guarded { pages: group.get_column_page_reader(field.leaf)?, left });
-            Ok(get_column_reader(field.column.clone(), pages))
+            let pages = Pages::new(&self.file, group.column(field.leaf), rows, &held)?;
+            Ok(get_column_reader(field.column.clone(), Box::new(pages)))
         });
         let readers = columns.collect::<Outcome<Vec<_>>>()?;
-        self.left = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
+        self.left = rows;
         (self.readers, self.group) = (readers, self.group + 1);
         Ok(())
     }
@@ -255,13 +231,21 @@ impl Source for ParquetTable {
     }
 
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
+        let path = self.path.clone();
+        guarded(&path, NAME, || self.next_rows(n))
+    }
+}
+
+impl ParquetTable {
+    fn next_rows(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
         if self.done == self.rows {
             return Ok(None);
         }
         while self.left == 0 {
             self.next_group().map_err(|e| refusal(&self.path, &e))?;
         }
-        let n = self.left.min(n.max(1) as u64) as usize;
+        let most = n.clamp(1, (BLOCK_CELLS / self.names.len()).max(1));
+        let n = self.left.min(most as u64) as usize;
         let mut block = Array2::zeros((n, self.names.len()));
         let mut start = 0;
         for (field, reader) in self.fields.iter().zip(&mut self.readers) {

@@ -1,0 +1,106 @@
+//! Hostile files: each is refused in a sentence or read, and takes little memory. `tests/hostile/data/INDEX` says what the hand-made
+//! ones try; `fuzz/corpus` and `fuzz/crashes` are what the fuzzer found.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+mod targets;
+
+use harmonium::data;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use targets::TARGETS;
+
+/// Most memory in bytes that all of it may take, one file after the other: the limit for one page, and what tests need.
+const MOST_MEMORY: u64 = 320 << 20;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn hand_made() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/data")
+}
+
+/// The files in a folder in the order of their names; none if it does not exist.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).filter(|p| p.is_file()).collect();
+    files.sort();
+    files
+}
+
+/// The most memory that this process has had so far, where the system counts it.
+fn peak() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(1024 * line.trim().strip_suffix(" kB")?.parse::<u64>().unwrap())
+}
+
+/// Reads a table as a command does, and forgets its rows.
+fn read(path: &Path) -> harmonium::Result<u64> {
+    let (mut source, mut rows) = (data::open(path)?, 0);
+    while let Some(block) = source.read((1 << 21) / source.columns().max(1))? {
+        rows += block.nrows() as u64;
+    }
+    Ok(rows)
+}
+
+#[test]
+fn hand_made_files_are_refused_in_a_sentence_or_read() {
+    let index = fs::read_to_string(hand_made().join("INDEX")).unwrap();
+    let lines = index.lines().map(|line| line.split_once(": ").unwrap());
+    let all = files(&hand_made());
+    let names: Vec<_> =
+        all.iter().map(|p| p.file_name().unwrap().to_str().unwrap()).filter(|n| *n != "INDEX").collect();
+    assert!(names.len() >= 25 && lines.clone().map(|line| line.0).eq(names.iter().copied()), "INDEX is another list");
+    for (name, tries) in lines {
+        let path = hand_made().join(name);
+        let known =
+            cfg!(all(feature = "parquet", feature = "hdf5")) || ![".parquet", ".h5"].iter().any(|e| name.ends_with(e));
+        match read(&path).map_err(|e| e.to_string()) {
+            Ok(rows) => assert!(tries.contains("is read"), "{name} was read as {rows} rows"),
+            Err(e) => {
+                let plain = e.lines().count() == 1 && !e.chars().any(char::is_control) && e.len() < 500 + name.len();
+                assert!(plain && e.contains(name) && !(tries.contains("is read") && known), "{name}: {e}");
+            }
+        }
+    }
+    assert!(peak().is_none_or(|bytes| bytes < MOST_MEMORY), "{peak:?} bytes", peak = peak());
+}
+
+#[test]
+fn what_the_fuzzer_found_stays_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut names = BTreeSet::new();
+    for target in TARGETS {
+        let dir = folder.path().join(target.name);
+        fs::create_dir(&dir).unwrap();
+        for kind in ["corpus", "crashes"] {
+            for input in files(&root().join("fuzz").join(kind).join(target.name)) {
+                fs::copy(&input, dir.join(target.file)).unwrap();
+                (target.run)(&dir.join(target.file));
+                names.insert(target.name);
+            }
+        }
+    }
+    assert_eq!(names.len(), TARGETS.len(), "no inputs for one of the targets, only for {names:?}");
+    assert!(peak().is_none_or(|bytes| bytes < MOST_MEMORY), "{peak:?} bytes", peak = peak());
+}
+
+/// The first inputs that only the library can write.
+#[test]
+#[ignore = "writes into fuzz/corpus"]
+fn seeds_are_written() {
+    let corpus = root().join("fuzz/corpus");
+    for (visible, hidden) in targets::TRAINERS {
+        let mut trainer = targets::trainer(visible, hidden);
+        trainer.step().unwrap();
+        let dir = corpus.join("checkpoint");
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join(format!("{visible}-{hidden}")), trainer.checkpoint()).unwrap();
+    }
+    let dir = corpus.join("config");
+    fs::create_dir_all(&dir).unwrap();
+    let text = harmonium::run::config_file::text(&harmonium::run::Spec::from_table(&Default::default()).unwrap());
+    fs::write(dir.join("defaults"), text.unwrap()).unwrap();
+}
