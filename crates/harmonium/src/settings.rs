@@ -3,8 +3,9 @@
 //! **To add a setting: add its field to the configuration and its row to [`SETTINGS`].** Its default is the one of
 //! [`Spec::default`](crate::run::Spec); a default that depends on the data is described in the row.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number};
 use crate::estimate::estimators;
+use crate::events::MOST_COUNT;
 use crate::keep::Keep;
 use crate::optimize::{Schedule, optimizers};
 use crate::start::Start;
@@ -136,7 +137,8 @@ impl Setting {
     pub fn check(&self, x: f64) -> Result<()> {
         let (holds, words) = match self.takes {
             Takes::Whole(least, most) | Takes::WholeOr(least, most, _) => {
-                let words = if most == i64::MAX { format!("at least {least}") } else { format!("{least} to {most}") };
+                let open = most >= MANY && x < least as f64;
+                let words = if open { format!("at least {least}") } else { format!("{least} to {most}") };
                 (x.fract() == 0.0 && x >= least as f64 && x <= most as f64, words)
             }
             Takes::Number(range) => (range.holds(x), range.words().to_string()),
@@ -145,7 +147,7 @@ impl Setting {
         if holds {
             return Ok(());
         }
-        Err(Error::Config { key: self.key, problem: format!("is {x}, but must be {words}") })
+        Err(Error::Config { key: self.key, problem: format!("is {}, but must be {words}", number(x)) })
     }
 
     /// Refuses a name that is not one of its choices.
@@ -239,7 +241,10 @@ impl Setting {
     }
 }
 
-const MANY: i64 = i64::MAX;
+/// Updates and rows beyond this are a mistake.
+const MANY: i64 = MOST_COUNT as i64;
+/// So are sweeps; times the number of updates they can still be counted.
+const MOST_SWEEPS: i64 = 1 << 20;
 /// Chains, rows of a batch or hidden units beyond this are a mistake.
 const MOST_UNITS: i64 = 1 << 24;
 
@@ -292,10 +297,10 @@ pub const SETTINGS: &[Setting] = &[
         .usual("factors for continuous columns if the hidden units are Gaussian, or binary and at most 16; else independent"),
     row("model.init", "init", Group::Model, Takes::Text("MODEL"), "Model file to start from").usual("none")
         .more("Unit kinds, layer sizes and preprocessing are taken from that model and cannot be set by options."),
-    row("train.seed", "", Group::Run, Takes::Whole(0, MANY), "Seed of all random numbers").python("random_state"),
+    row("train.seed", "", Group::Run, Takes::Whole(0, i64::MAX), "Seed of all random numbers").python("random_state"),
     row("train.method", "method", Group::Learning, Takes::Choice(methods), "How the model's side of the gradient (negative phase) is estimated")
         .usual("pt, or pcd for large models; exact for very small models, and for continuous data with up to 16 binary hidden units"),
-    row("train.gibbs_steps", "gibbs-steps", Group::Learning, Takes::Whole(1, MANY), "Gibbs sweeps per update")
+    row("train.gibbs_steps", "gibbs-steps", Group::Learning, Takes::Whole(1, MOST_SWEEPS), "Gibbs sweeps per update")
         .python("gibbs_steps").usual("1; 5 for large models").only_with(&[("train.method", &["pcd", "cd", "pt", "wpcd"])]),
     row("train.chains", "chains", Group::Learning, Takes::Whole(1, MOST_UNITS), "Number of persistent chains")
         .python("n_chains").usual("100; 200 for large models").only_with(&[("train.method", &["pcd", "pt", "wpcd"])]),
