@@ -3,7 +3,7 @@
 //! **To add a setting: add its field to the configuration and its row to [`SETTINGS`].** Its default is the one of
 //! [`Spec::default`](crate::run::Spec); a default that depends on the data is described in the row.
 
-use crate::error::{Error, Result, number};
+use crate::error::{Error, Result, number, shown};
 use crate::estimate::estimators;
 use crate::events::MOST_COUNT;
 use crate::keep::Keep;
@@ -135,19 +135,38 @@ impl Setting {
 
     /// Refuses a number outside its range.
     pub fn check(&self, x: f64) -> Result<()> {
-        let (holds, words) = match self.takes {
+        let holds = match self.takes {
             Takes::Whole(least, most) | Takes::WholeOr(least, most, _) => {
-                let open = most >= MANY && x < least as f64;
-                let words = if open { format!("at least {least}") } else { format!("{least} to {most}") };
-                (x.fract() == 0.0 && x >= least as f64 && x <= most as f64, words)
+                x.fract() == 0.0 && x >= least as f64 && x <= most as f64
             }
-            Takes::Number(range) => (range.holds(x), range.words().to_string()),
-            _ => return Ok(()),
+            Takes::Number(range) => range.holds(x),
+            _ => true,
         };
-        if holds {
-            return Ok(());
+        if holds { Ok(()) } else { Err(self.refusal(number(x), x < 1.0)) }
+    }
+
+    /// Refuses a value of a configuration that is no number where one is needed, or outside its range, or no choice.
+    pub(crate) fn check_value(&self, value: &toml::Value) -> Result<()> {
+        match (self.takes, value) {
+            (Takes::Choice(_), toml::Value::String(name)) => self.check_choice(name),
+            (Takes::Whole(..) | Takes::WholeOr(..) | Takes::Number(_), value) => {
+                let x = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+                x.map_or_else(|| Err(self.refusal(shown(&value.to_string()), true)), |x| self.check(x))
+            }
+            // Texts and switches are checked where they are read.
+            _ => Ok(()),
         }
-        Err(Error::Config { key: self.key, problem: format!("is {}, but must be {words}", number(x)) })
+    }
+
+    /// The refusal of a value; a range without a practical upper end is not shown to those who are below it.
+    fn refusal(&self, value: String, below: bool) -> Error {
+        let words = match self.takes {
+            Takes::Whole(least, MANY..) | Takes::WholeOr(least, MANY.., _) if below => format!("at least {least}"),
+            Takes::Whole(least, most) | Takes::WholeOr(least, most, _) => format!("{least} to {most}"),
+            Takes::Number(range) => range.words().into(),
+            _ => String::new(),
+        };
+        Error::Config { key: self.key, problem: format!("is {value}, but must be {words}") }
     }
 
     /// Refuses a name that is not one of its choices.

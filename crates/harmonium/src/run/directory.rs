@@ -74,7 +74,7 @@ impl RunDir {
 
     /// Opens the directory of a run to read it; another process may train in it meanwhile.
     pub fn read(path: &Path) -> Result<RunDir> {
-        if !path.join(CONFIG).is_file() {
+        if !path.join(CONFIG).exists() {
             return Err(refused(path, format!("is not a run directory: it has no {CONFIG}")));
         }
         Ok(RunDir { path: path.into(), _lock: None, new: false, kept: true })
@@ -124,7 +124,12 @@ impl RunDir {
 
     /// Writes a file of the run, whole or not at all.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        atomic::write(&self.file(name), |w| w.write_all(bytes))
+        let path = self.file(name);
+        // Writing into a pipe would wait for a reader.
+        if path.exists() {
+            open::regular(&path)?;
+        }
+        atomic::write(&path, |w| w.write_all(bytes))
     }
 
     /// Removes the files of an earlier run, the model first.

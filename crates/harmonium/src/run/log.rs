@@ -30,6 +30,9 @@ pub struct Log {
 impl Log {
     /// Continues a log, keeping what happened up to the checkpoint `update`; `None` starts a new one.
     pub fn open(path: PathBuf, update: Option<u64>) -> Result<Log> {
+        if path.exists() {
+            open::regular(&path)?;
+        }
         let kept = match update {
             Some(update) if path.exists() => lines_until(&path, update)?,
             _ => String::new(),
