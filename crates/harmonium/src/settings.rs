@@ -11,6 +11,7 @@ use crate::optimize::{Schedule, optimizers};
 use crate::start::Start;
 use crate::units::Kind;
 use crate::units::gaussian::Coupling;
+use toml::Value;
 
 /// A setting of a training run.
 #[derive(Clone, Copy)]
@@ -135,23 +136,28 @@ impl Setting {
 
     /// Refuses a number outside its range.
     pub fn check(&self, x: f64) -> Result<()> {
-        let holds = match self.takes {
+        if self.holds(x) { Ok(()) } else { Err(self.refusal(number(x), x < 1.0)) }
+    }
+
+    fn holds(&self, x: f64) -> bool {
+        match self.takes {
             Takes::Whole(least, most) | Takes::WholeOr(least, most, _) => {
                 x.fract() == 0.0 && x >= least as f64 && x <= most as f64
             }
             Takes::Number(range) => range.holds(x),
             _ => true,
-        };
-        if holds { Ok(()) } else { Err(self.refusal(number(x), x < 1.0)) }
+        }
     }
 
     /// Refuses a value of a configuration that is no number where one is needed, or outside its range, or no choice.
-    pub(crate) fn check_value(&self, value: &toml::Value) -> Result<()> {
+    pub(crate) fn check_value(&self, value: &Value) -> Result<()> {
         match (self.takes, value) {
-            (Takes::Choice(_), toml::Value::String(name)) => self.check_choice(name),
-            (Takes::Whole(..) | Takes::WholeOr(..) | Takes::Number(_), value) => {
-                let x = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
-                x.map_or_else(|| Err(self.refusal(shown(&value.to_string()), true)), |x| self.check(x))
+            (Takes::Choice(_), Value::String(name)) => self.check_choice(name),
+            (Takes::Whole(..) | Takes::WholeOr(..) | Takes::Number(_), Value::Float(x)) => self.check(*x),
+            (Takes::Whole(..) | Takes::WholeOr(..) | Takes::Number(_), other) => {
+                let x = other.as_integer().map(|n| n as f64);
+                let fits = x.is_some_and(|x| self.holds(x));
+                if fits { Ok(()) } else { Err(self.refusal(shown(&other.to_string()), x.is_none_or(|x| x < 1.0))) }
             }
             // Texts and switches are checked where they are read.
             _ => Ok(()),
