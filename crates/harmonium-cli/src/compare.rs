@@ -5,6 +5,7 @@ use anyhow::Result;
 use harmonium::atomic;
 use harmonium::error::count;
 use harmonium::events::{Event, Progress};
+use harmonium::open;
 use harmonium::run::{Found, Recorded, RunDir, SUMMARY, Spec};
 use harmonium_report::{Compared, Comparison, PLUS_MINUS_MEANS, with_error};
 use serde_json::{Map, Value, json};
@@ -185,8 +186,7 @@ impl Run {
 
 /// The bytes of a file that is there and not too large.
 fn bytes(path: &Path) -> Option<Vec<u8>> {
-    let size = std::fs::metadata(path).ok()?.len();
-    if size > MOST_BYTES { None } else { std::fs::read(path).ok() }
+    open::bytes(path, MOST_BYTES).ok()
 }
 
 /// A letter for every set of rows, the same for runs on the same rows.

@@ -76,7 +76,7 @@ pub fn sample<'py>(
         let settings = asked.steps.map_or(settings, |steps| settings.with_steps(steps));
         let leave = |_, _| stop.leave();
         let draw = || {
-            let mut sampling = Sampling::of(given.lowered().clone(), settings, &leave)?;
+            let mut sampling = Sampling::of(given.lowered().clone(), settings, &leave)?.all_at_once()?;
             let mut all = Array2::zeros((0, model.file.rbm.visible().sites()));
             while let Some(block) = sampling.block()? {
                 // Both have one column per site, so they fit.

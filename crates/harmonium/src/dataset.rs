@@ -1,7 +1,7 @@
 //! A data set in memory: packed rows and their weights.
 
 use crate::data::Block;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number};
 use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::rng::{Key, Purpose, shuffled};
@@ -210,7 +210,8 @@ pub fn split_rows(n: usize, fraction: f64, seed: u64) -> Result<[Vec<usize>; 2]>
     let held_out = (fraction * n as f64).round() as usize;
     if !(fraction > 0.0 && fraction < 1.0) || held_out == 0 || held_out == n {
         let problem = format!(
-            "is {fraction}, which holds out {held_out} of {n} rows; at least one must be held out, and one left to train on"
+            "is {}, which holds out {held_out} of {n} rows; at least one must be held out, and one left to train on",
+            number(fraction)
         );
         return Err(Error::Config { key: "data.valid_fraction", problem });
     }

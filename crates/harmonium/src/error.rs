@@ -41,7 +41,7 @@ pub enum Error {
     },
 
     /// A parameter outside its domain.
-    #[error("{what}[{index}] is {value}, but must be {domain}")]
+    #[error("{what}[{index}] is {}, but must be {domain}", number(*value))]
     Parameter {
         /// The tensor.
         what: String,
@@ -166,6 +166,15 @@ pub enum Error {
         problem: String,
     },
 
+    /// A file that is refused before it is read: not a regular file, or too large.
+    #[error("{}", with_subject(path.display(), problem))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
     /// A failure of the operating system.
     #[error("cannot {action} {}: {}", path.display(), reason(action, source))]
     Io {
@@ -223,7 +232,7 @@ impl Error {
 }
 
 /// Verbs that go on with the subject's sentence.
-const VERBS: [&str; 7] = ["already", "cannot", "has", "holds", "is", "needs", "was"];
+const VERBS: [&str; 8] = ["already", "cannot", "does", "has", "holds", "is", "needs", "was"];
 
 /// What is wrong with `subject`: one sentence if the problem starts with a verb (`lr is -1, but …`), otherwise after a colon.
 pub fn with_subject(subject: impl std::fmt::Display, problem: &str) -> String {
@@ -242,7 +251,16 @@ fn outside(value: f64, domain: &str, kind: &str) -> String {
     if value.is_nan() {
         return "NaN means that the cell is missing".into();
     }
-    format!("{value} is not {domain} (the visible units are {kind})")
+    format!("{} is not {domain} (the visible units are {kind})", number(value))
+}
+
+/// Characters of a number that a message shows in full.
+const DIGITS: usize = 24;
+
+/// A number for a message: with an exponent if it would be long otherwise.
+pub fn number(x: f64) -> String {
+    let plain = x.to_string();
+    if plain.len() <= DIGITS { plain } else { format!("{x:e}") }
 }
 
 /// The system's reason for a failure, in plain words.

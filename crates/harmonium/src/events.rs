@@ -63,6 +63,28 @@ pub enum Event {
     },
 }
 
+/// Updates and rows beyond this are a mistake or a lie; with sums and products of a few of them nothing overflows.
+pub const MOST_COUNT: u64 = 1 << 40;
+
+impl Event {
+    /// Whether a run can have it: what stands in a log may have been written by anyone.
+    pub fn is_possible(&self) -> bool {
+        let counts = |all: &[u64]| all.iter().all(|n| *n <= MOST_COUNT);
+        let sizes = |all: &[usize]| all.iter().all(|n| *n as u64 <= MOST_COUNT);
+        match self {
+            Event::Started { update, updates, rows, valid_rows, n_visible, n_hidden, .. } => {
+                counts(&[*update, *updates]) && sizes(&[*rows, *valid_rows, *n_visible, *n_hidden])
+            }
+            Event::Progress(p) => {
+                counts(&[p.update]) && sizes(&[p.train.rows]) && p.valid.as_ref().is_none_or(|v| sizes(&[v.rows]))
+            }
+            Event::Checkpoint { update } => counts(&[*update]),
+            Event::Recovered { update, back_to, .. } => counts(&[*update, *back_to]),
+            Event::Finished { update, kept, .. } => counts(&[*update, *kept]),
+        }
+    }
+}
+
 /// Why early stopping kept a model: no other measured model makes the held-out rows more likely.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptBy {

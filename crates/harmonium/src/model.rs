@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::math::{add_times, dot};
+use crate::memory;
 use crate::real::Real;
 use crate::scaled_weights::{ScaledWeights, Scales, Stepping};
 use crate::threads::{self, MANY};
@@ -189,6 +190,9 @@ pub struct Gradient<T> {
     pub weights: Array2<T>,
 }
 
+/// Sites of a layer at most; the limit on hidden units is the same.
+const MOST_SITES: usize = 1 << 24;
+
 /// Numbers per task.
 const PIECE: usize = 1 << 15;
 
@@ -254,6 +258,17 @@ impl<T: Real> Gradient<T> {
 impl<T: Real> Rbm<T> {
     /// A model of independent units: default parameters, weights zero.
     pub fn new(visible: Kind, n_visible: usize, hidden: Kind, n_hidden: usize) -> Result<Rbm<T>> {
+        let columns = |kind: &Kind, sites: usize| kind.unit::<T>().width() as f64 * sites as f64;
+        let (v, h) = (columns(&visible, n_visible), columns(&hidden, n_hidden));
+        if let Some(sites) = [n_visible, n_hidden].into_iter().find(|n| *n > MOST_SITES) {
+            let found = format!("{sites} sites");
+            return Err(Error::Shape {
+                what: "a layer".into(),
+                expected: format!("at most {MOST_SITES} sites"),
+                found,
+            });
+        }
+        memory::check("n_hidden", n_hidden, size_of::<T>() as f64 * (v * h + v + h))?;
         let (visible, hidden) = (Layer::new(visible, n_visible), Layer::new(hidden, n_hidden));
         let weights = Array2::zeros((visible.columns(), hidden.columns()));
         Self::from_parts(visible, hidden, weights)

@@ -3,13 +3,15 @@
 //! **To add a setting: add its field to the configuration and its row to [`SETTINGS`].** Its default is the one of
 //! [`Spec::default`](crate::run::Spec); a default that depends on the data is described in the row.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, number, shown};
 use crate::estimate::estimators;
+use crate::events::MOST_COUNT;
 use crate::keep::Keep;
 use crate::optimize::{Schedule, optimizers};
 use crate::start::Start;
 use crate::units::Kind;
 use crate::units::gaussian::Coupling;
+use toml::Value;
 
 /// A setting of a training run.
 #[derive(Clone, Copy)]
@@ -134,18 +136,43 @@ impl Setting {
 
     /// Refuses a number outside its range.
     pub fn check(&self, x: f64) -> Result<()> {
-        let (holds, words) = match self.takes {
+        if self.holds(x) { Ok(()) } else { Err(self.refusal(number(x), x < 1.0)) }
+    }
+
+    fn holds(&self, x: f64) -> bool {
+        match self.takes {
             Takes::Whole(least, most) | Takes::WholeOr(least, most, _) => {
-                let words = if most == i64::MAX { format!("at least {least}") } else { format!("{least} to {most}") };
-                (x.fract() == 0.0 && x >= least as f64 && x <= most as f64, words)
+                x.fract() == 0.0 && x >= least as f64 && x <= most as f64
             }
-            Takes::Number(range) => (range.holds(x), range.words().to_string()),
-            _ => return Ok(()),
-        };
-        if holds {
-            return Ok(());
+            Takes::Number(range) => range.holds(x),
+            _ => true,
         }
-        Err(Error::Config { key: self.key, problem: format!("is {x}, but must be {words}") })
+    }
+
+    /// Refuses a value of a configuration that is no number where one is needed, or outside its range, or no choice.
+    pub(crate) fn check_value(&self, value: &Value) -> Result<()> {
+        match (self.takes, value) {
+            (Takes::Choice(_), Value::String(name)) => self.check_choice(name),
+            (Takes::Whole(..) | Takes::WholeOr(..) | Takes::Number(_), Value::Float(x)) => self.check(*x),
+            (Takes::Whole(..) | Takes::WholeOr(..) | Takes::Number(_), other) => {
+                let x = other.as_integer().map(|n| n as f64);
+                let fits = x.is_some_and(|x| self.holds(x));
+                if fits { Ok(()) } else { Err(self.refusal(shown(&other.to_string()), x.is_none_or(|x| x < 1.0))) }
+            }
+            // Texts and switches are checked where they are read.
+            _ => Ok(()),
+        }
+    }
+
+    /// The refusal of a value; a range without a practical upper end is not shown to those who are below it.
+    fn refusal(&self, value: String, below: bool) -> Error {
+        let words = match self.takes {
+            Takes::Whole(least, MANY..) | Takes::WholeOr(least, MANY.., _) if below => format!("at least {least}"),
+            Takes::Whole(least, most) | Takes::WholeOr(least, most, _) => format!("{least} to {most}"),
+            Takes::Number(range) => range.words().into(),
+            _ => String::new(),
+        };
+        Error::Config { key: self.key, problem: format!("is {value}, but must be {words}") }
     }
 
     /// Refuses a name that is not one of its choices.
@@ -239,7 +266,10 @@ impl Setting {
     }
 }
 
-const MANY: i64 = i64::MAX;
+/// Updates and rows beyond this are a mistake.
+const MANY: i64 = MOST_COUNT as i64;
+/// So are sweeps; times the number of updates they can still be counted.
+const MOST_SWEEPS: i64 = 1 << 20;
 /// Chains, rows of a batch or hidden units beyond this are a mistake.
 const MOST_UNITS: i64 = 1 << 24;
 
@@ -292,10 +322,10 @@ pub const SETTINGS: &[Setting] = &[
         .usual("factors for continuous columns if the hidden units are Gaussian, or binary and at most 16; else independent"),
     row("model.init", "init", Group::Model, Takes::Text("MODEL"), "Model file to start from").usual("none")
         .more("Unit kinds, layer sizes and preprocessing are taken from that model and cannot be set by options."),
-    row("train.seed", "", Group::Run, Takes::Whole(0, MANY), "Seed of all random numbers").python("random_state"),
+    row("train.seed", "", Group::Run, Takes::Whole(0, i64::MAX), "Seed of all random numbers").python("random_state"),
     row("train.method", "method", Group::Learning, Takes::Choice(methods), "How the model's side of the gradient (negative phase) is estimated")
         .usual("pt, or pcd for large models; exact for very small models, and for continuous data with up to 16 binary hidden units"),
-    row("train.gibbs_steps", "gibbs-steps", Group::Learning, Takes::Whole(1, MANY), "Gibbs sweeps per update")
+    row("train.gibbs_steps", "gibbs-steps", Group::Learning, Takes::Whole(1, MOST_SWEEPS), "Gibbs sweeps per update")
         .python("gibbs_steps").usual("1; 5 for large models").only_with(&[("train.method", &["pcd", "cd", "pt", "wpcd"])]),
     row("train.chains", "chains", Group::Learning, Takes::Whole(1, MOST_UNITS), "Number of persistent chains")
         .python("n_chains").usual("100; 200 for large models").only_with(&[("train.method", &["pcd", "pt", "wpcd"])]),

@@ -271,7 +271,12 @@ impl<T: Real> States<T> {
         let fits = match self {
             States::Bits(_) => n == 2 && layer.unit().width() == 1,
             States::Codes(c) => n < usize::MAX && c.iter().all(|&c| usize::from(c) < n),
-            States::Real(x) => x.iter().all(|x| x.is_finite()),
+            // Sites of several columns are codes, never numbers.
+            States::Real(x) => {
+                let mut column = [T::zero()];
+                let mut is_value = |x: &T| x.is_finite() && layer.unit().encode(*x, &mut column);
+                layer.unit().width() == 1 && x.iter().all(&mut is_value)
+            }
         };
         if fits && self.sites() == layer.sites() {
             Ok(())

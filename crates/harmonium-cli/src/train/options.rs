@@ -164,9 +164,6 @@ fn check(setting: &Setting, value: &Value) -> Result<(), String> {
     if Length::KEYS.contains(&setting.key) {
         return setting.check(value.as_float().unwrap_or(f64::NAN)).map_err(|e| problem(setting, &e));
     }
-    if let Value::Integer(n) = value {
-        setting.check(*n as f64).map_err(|e| problem(setting, &e))?;
-    }
     let mut table = Table::new();
     put(&mut table, setting.key, value.clone());
     // Advice means that another option is missing, which may stand beside this one.

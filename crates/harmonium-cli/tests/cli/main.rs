@@ -7,6 +7,7 @@ mod common;
 mod continuous;
 mod disasters;
 mod help;
+mod huge_counts;
 mod judging;
 mod kill;
 mod readme;

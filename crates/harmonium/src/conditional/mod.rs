@@ -26,6 +26,7 @@ use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, budget};
 use crate::lowered::LoweredModel;
+use crate::memory;
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::Key;
@@ -86,11 +87,29 @@ impl Default for ConditionalOptions {
     }
 }
 
+/// Most sweeps of a chain: hours for the smallest model.
+const MOST_SWEEPS: u64 = 1 << 32;
+
 impl ConditionalOptions {
+    /// Draws of a chain that are kept.
+    fn draws(&self) -> f64 {
+        if self.interval.is_some() { (self.steps as f64 / chains::EVERY as f64).ceil() } else { 1.0 }
+    }
+
+    /// Refuses more chains for one row than fit in memory: their states, sums and draws.
+    fn check_size(&self, columns: usize) -> Result<()> {
+        let bytes = 8.0 * columns as f64 * (4.0 + 2.0 * self.draws());
+        memory::check("chains", self.chains, self.chains as f64 * bytes)
+    }
+
     fn check(&self) -> Result<()> {
         let fail = |key, problem: String| Err(Error::Config { key, problem });
         if self.chains < 2 {
             return fail("chains", format!("is {}, but must be at least 2, for an error bar", self.chains));
+        }
+        if self.steps.max(self.burn_in) > MOST_SWEEPS {
+            let (key, n) = if self.steps > MOST_SWEEPS { ("steps", self.steps) } else { ("burn-in", self.burn_in) };
+            return fail(key, format!("is {n}, but must be at most {MOST_SWEEPS}"));
         }
         if self.steps == 0 {
             return fail("steps", "is 0, but must be at least 1".into());
@@ -125,6 +144,7 @@ impl Conditional {
     /// For a model; refuses invalid options.
     pub fn new(rbm: &Rbm<f64>, settings: ConditionalOptions) -> Result<Conditional> {
         settings.check()?;
+        settings.check_size(rbm.visible().columns() + rbm.hidden().columns())?;
         let narrow = rbm.cast::<f32>().lower();
         let backend = Box::new(Cpu::new(narrow.clone())?);
         Ok(Conditional { lowered: rbm.lower(), backend, narrow, settings, key: Key::root(settings.seed) })
@@ -132,9 +152,9 @@ impl Conditional {
 
     /// Rows to process at once: as many as fit with their chains and draws into a few hundred megabytes.
     pub fn rows_at_once(&self) -> usize {
-        let draws = if self.settings.interval.is_some() { self.settings.steps as usize / chains::EVERY + 1 } else { 2 };
-        let cells = self.settings.chains * self.lowered.visible().columns() * draws;
-        ((1 << 24) / cells.max(1)).clamp(1, 1024)
+        let cells =
+            self.settings.chains as f64 * self.lowered.visible().columns() as f64 * (1.0 + self.settings.draws());
+        ((f64::from(1 << 24) / cells) as usize).clamp(1, 1024)
     }
 
     /// Fills the cells of rows of columns that are not `known`. The random numbers depend on `first`, the number of the first row.

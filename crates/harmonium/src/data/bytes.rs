@@ -1,8 +1,9 @@
 //! A data file as a stream of bytes, decompressed if its first bytes are those of gzip, whatever its name.
 
 use crate::error::{Error, Result};
+pub(super) use crate::open::regular;
 use flate2::bufread::MultiGzDecoder;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -53,19 +54,6 @@ impl Bytes {
     pub fn refuse(&self, problem: impl Into<String>) -> Error {
         Error::Data { path: self.path.clone(), problem: problem.into() }
     }
-}
-
-/// Opens a regular file and returns its length. A directory cannot be read, and opening a named pipe would block.
-pub(super) fn regular(path: &Path) -> Result<(File, u64)> {
-    let failed = |source| Error::Io { path: path.into(), action: "open", source };
-    let meta = fs::metadata(path).map_err(failed)?;
-    if !meta.is_file() {
-        let problem = if meta.is_dir() { "is a directory, not a regular file" } else { "is not a regular file" };
-        return Err(Error::Data { path: path.into(), problem: problem.into() });
-    }
-    let file = File::open(path).map_err(failed)?;
-    let length = file.metadata().map_err(failed)?.len();
-    Ok((file, length))
 }
 
 /// Opens a file that is read at many positions, and so cannot be compressed.

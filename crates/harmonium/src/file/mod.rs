@@ -12,4 +12,4 @@ pub mod atomic {
 
 pub use model::{ModelFile, Precision, Tensor};
 pub use notes::{ColumnNotes, image_size};
-pub use tensors::MOST_BYTES;
+pub use tensors::{MOST_BYTES, MOST_HEADER};

@@ -9,6 +9,7 @@ use crate::atomic;
 use crate::data::{Binarize, Preprocess};
 use crate::error::{Error, Result, shown};
 use crate::model::{Layer, Rbm};
+use crate::open;
 use crate::real::Real;
 use crate::units::{Kind, Options};
 use ndarray::{Array1, Array2};
@@ -55,13 +56,16 @@ impl ModelFile {
     /// Writes the file atomically.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let bytes = self.to_bytes();
+        // Nothing is written that could not be read again.
+        tensors::check_header(&bytes)
+            .map_err(|e| Error::Model { path: path.as_ref().into(), problem: e.to_string() })?;
         atomic::write(path.as_ref(), |w| w.write_all(&bytes))
     }
 
     /// Reads and validates a file.
     pub fn read(path: impl AsRef<Path>) -> Result<ModelFile> {
         let path = path.as_ref();
-        let bytes = tensors::read_file(path)?;
+        let bytes = open::bytes(path, tensors::MOST_BYTES)?;
         Self::from_bytes(&bytes).map_err(|e| Error::Model { path: path.into(), problem: e.to_string() })
     }
 
@@ -215,11 +219,12 @@ impl Parts<'_> {
 
     fn layer(&self, side: &str, kind: Kind, columns: usize) -> Result<Layer<f64>> {
         let fields = kind.unit::<f64>().fields();
-        let mut par = Array2::zeros((fields.len(), columns));
-        for (field, mut row) in fields.iter().zip(par.rows_mut()) {
+        let mut par = Array2::zeros((0, columns));
+        for field in fields {
             let name = format!("{side}.{}", field.name);
             let numbers = self.optional(&name, columns)?;
-            row.assign(&numbers.ok_or_else(|| invalid(format!("the tensor '{name}' is missing")))?);
+            let numbers = numbers.ok_or_else(|| invalid(format!("the tensor '{name}' is missing")))?;
+            par.push_row(numbers.view()).map_err(|e| invalid(format!("the tensor '{name}': {e}")))?;
         }
         let offset = self.optional(&format!("{side}.offset"), columns)?;
         Layer::from_parts(kind, par, offset.unwrap_or_else(|| Array1::zeros(columns)))
@@ -235,6 +240,10 @@ impl Parts<'_> {
             )));
         };
         let shape = |_| invalid(format!("the tensor '{name}' has an impossible shape {:?}", tensor.shape()));
+        // A shape such as [2^60, 0] claims any number of units without a byte for them.
+        if rows == 0 || columns == 0 {
+            return Err(invalid(format!("the tensor '{name}' has shape [{rows}, {columns}], which holds no numbers")));
+        }
         Array2::from_shape_vec((rows, columns), numbers(name, &tensor)?).map_err(shape)
     }
 

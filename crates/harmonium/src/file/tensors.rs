@@ -5,11 +5,10 @@ use crate::error::{Error, Result, shown};
 use crate::real::Real;
 use safetensors::tensor::{TensorInfo, TensorView};
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// Largest file that is read: about 100,000 × 40,000 single-precision weights.
 pub const MOST_BYTES: u64 = 16 << 30;
@@ -54,24 +53,85 @@ impl TensorWriter {
     }
 }
 
-/// The content of a regular file within the limit.
-pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
-    let failed = |action| move |source| Error::Io { path: path.into(), action, source };
-    let refuse = |problem| Error::Model { path: path.into(), problem };
-    // Checked before opening: opening a pipe would block.
-    let meta = fs::metadata(path).map_err(failed("open"))?;
-    if !meta.is_file() {
-        let problem = if meta.is_dir() { "is a directory, not a regular file" } else { "is not a regular file" };
-        return Err(refuse(problem.into()));
+/// Largest header that is read or written: notes included, thousands of times what a model needs. Read into maps it takes a dozen
+/// times as much memory.
+pub const MOST_HEADER: u64 = 1 << 20;
+
+/// The header of a file, if it is all there, within the limit, and says everything once.
+pub(super) fn check_header(bytes: &[u8]) -> Result<()> {
+    let Some((length, rest)) = bytes.split_first_chunk() else { return Ok(()) };
+    let length = u64::from_le_bytes(*length);
+    if length > MOST_HEADER && length <= rest.len() as u64 {
+        let problem = format!("has a header of {length} bytes (notes included); the limit is {MOST_HEADER}");
+        return Err(invalid(problem));
     }
-    if meta.len() > MOST_BYTES {
-        return Err(refuse(format!("the file has {} bytes, the limit is {MOST_BYTES}", meta.len())));
+    let header = rest.get(..length as usize).and_then(|header| serde_json::from_slice::<Once>(header).ok());
+    match header.and_then(|header| header.0) {
+        Some(key) => Err(invalid(format!("has '{}' twice in its header", shown(&key)))),
+        // What is no header at all is refused by the parser.
+        None => Ok(()),
     }
-    let mut file = File::open(path).map_err(failed("open"))?;
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(meta.len() as usize).map_err(|_| refuse("the file does not fit in memory".into()))?;
-    file.by_ref().take(meta.len()).read_to_end(&mut bytes).map_err(failed("read"))?;
-    Ok(bytes)
+}
+
+/// A JSON value of which only a key that stands twice in an object is kept.
+struct Once(Option<String>);
+
+impl<'de> Deserialize<'de> for Once {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Once, D::Error> {
+        from.deserialize_any(Keys)
+    }
+}
+
+struct Keys;
+
+impl<'de> Visitor<'de> for Keys {
+    type Value = Once;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Once, A::Error> {
+        let (mut seen, mut twice) = (BTreeSet::new(), None);
+        while let Some(key) = map.next_key::<String>()? {
+            let below = map.next_value::<Once>()?.0;
+            twice = twice.or(below).or_else(|| seen.contains(&key).then(|| key.clone()));
+            seen.insert(key);
+        }
+        Ok(Once(twice))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Once, A::Error> {
+        let mut twice = None;
+        while let Some(below) = seq.next_element::<Once>()? {
+            twice = twice.or(below.0);
+        }
+        Ok(Once(twice))
+    }
+
+    fn visit_str<E>(self, _: &str) -> std::result::Result<Once, E> {
+        Ok(Once(None))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> std::result::Result<Once, E> {
+        Ok(Once(None))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> std::result::Result<Once, E> {
+        Ok(Once(None))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> std::result::Result<Once, E> {
+        Ok(Once(None))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> std::result::Result<Once, E> {
+        Ok(Once(None))
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Once, E> {
+        Ok(Once(None))
+    }
 }
 
 /// Metadata and tensors of a file, after checking its layout and its digest, if it has one.
@@ -86,6 +146,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(BTreeMap<String, String>, SafeTensor
         }
         other => invalid(format!("is damaged, or is not a harmonium model file ({other})")),
     };
+    check_header(bytes)?;
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(refuse)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(refuse)?;
     let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();

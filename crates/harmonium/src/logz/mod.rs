@@ -40,6 +40,7 @@ use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress, budget, rounding};
 use crate::lowered::{LoweredLayer, LoweredModel};
+use crate::memory;
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
@@ -168,6 +169,11 @@ impl Default for LogZOptions<'_> {
         }
     }
 }
+
+/// Weights that the first round of an estimate may visit, unless more is allowed: some minutes on two cores.
+const MOST_WORK: f64 = 3.0 * BUDGET;
+/// Bytes per column of an annealed chain, with its ladder and its copies.
+const PER_STATE: f64 = 100.0;
 
 /// Most chains and temperatures: with more, the number of sweeps would not fit.
 const MOST: usize = 1 << 24;
@@ -331,12 +337,14 @@ impl Problem<'_> {
             states.push(layer, rows.view());
             states
         });
+        let layer_columns = lowered.visible().columns() + lowered.hidden().columns();
         let work = PER_SWEEP + lowered.weights().len() * if kept.is_some() { PER_TERM } else { 1 };
         let backend: Box<dyn Backend<T>> = match kept {
             Some(_) => Box::new(Collapsed::new(lowered)),
             None => Box::new(Cpu::new(lowered)?),
         };
         let layers = if kept.is_some() { 1 } else { 2 };
+        self.check_effort(layer_columns, work as f64, if layers == 1 { ONE_LAYER } else { TWO_LAYERS })?;
         let meter = Meter { done: AtomicU64::new(0), all: AtomicU64::new(1), progress: self.progress };
         let on_sweeps = |chains: u64| meter.add(chains);
         let setup = Setup { backend, layers, data, key, on_sweeps: &on_sweeps };
@@ -355,6 +363,27 @@ impl Problem<'_> {
         };
         let found = f.run(setup, limits)?;
         Ok(LogZ { work: found.work.map(|sweeps| sweeps * work as f64), ..found })
+    }
+}
+
+impl Problem<'_> {
+    /// Refuses chains and temperatures whose first round does not fit in memory, or is far more work than an estimate may take.
+    fn check_effort(&self, columns: usize, work: f64, least: Effort) -> Result<()> {
+        let LogZOptions { chains, temperatures, budget, .. } = self.settings;
+        let (Some(n), key) = (chains.max(temperatures), if chains >= temperatures { "chains" } else { "temperatures" })
+        else {
+            return Ok(());
+        };
+        let chains = chains.unwrap_or(least.chains) as f64;
+        memory::check(key, n, PER_STATE * chains * columns as f64)?;
+        let first = work * chains * temperatures.unwrap_or(least.temperatures) as f64;
+        let limit = if budget.is_finite() { budget.max(MOST_WORK) } else { MOST_WORK };
+        if first <= limit {
+            return Ok(());
+        }
+        let problem =
+            format!("is {n}, which visits {first:.1e} weights before there is an estimate; the limit is {limit:.1e}");
+        Err(Error::Config { key, problem }.advise(&[Advice::MoreTime]))
     }
 }
 

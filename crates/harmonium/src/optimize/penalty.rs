@@ -1,6 +1,7 @@
 //! Regularisation: weight decay (L1, L2), max-norm, sparse hidden units, gradient clipping.
 
-use crate::model::{Gradient, Rbm};
+use crate::error::{Error, Result, number};
+use crate::model::{Gradient, Layer, Rbm};
 use crate::real::Real;
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,27 @@ pub struct Penalty {
 }
 
 impl Penalty {
+    /// Refuses a target activity that the hidden units cannot have.
+    pub(crate) fn check<T: Real>(&self, hidden: &Layer<T>) -> Result<()> {
+        let unit = hidden.kind().unit::<T>();
+        let (Some(target), Some(states)) = (self.sparsity, unit.n_states()) else { return Ok(()) };
+        let mut columns = vec![T::zero(); unit.width()];
+        let mut values = |state| {
+            unit.state(state, &mut columns);
+            columns.iter().map(|x| x.f64()).collect::<Vec<_>>()
+        };
+        // States are in the order of their values; those of several columns are one-hot.
+        let ends = [values(0), values(states - 1)].concat();
+        let (least, most) =
+            (ends.iter().copied().fold(f64::MAX, f64::min), ends.iter().copied().fold(f64::MIN, f64::max));
+        if (least..=most).contains(&target) {
+            return Ok(());
+        }
+        let problem =
+            format!("is {}, but the mean of {} units is between {least} and {most}", number(target), hidden.kind());
+        Err(Error::Config { key: "train.penalty.sparsity", problem })
+    }
+
     /// Changes the gradient of the likelihood into that of the regularised objective. `hidden` are the means of the hidden units
     /// over the batch.
     ///

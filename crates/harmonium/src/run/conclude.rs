@@ -23,6 +23,7 @@ use crate::logz::LogZ;
 use crate::lowered::LoweredLayer;
 use crate::measure::{Idle, MeasuredRows};
 use crate::model::Rbm;
+use crate::open;
 use crate::rng::{Key, Purpose};
 use crate::start::Start;
 use crate::train::TrainConfig;
@@ -326,8 +327,7 @@ impl Recorded {
         let path = dir.file(CONFIG);
         let table = config_file::read(&path)?;
         let spec = Spec::from_table(&table).map_err(|e| e.in_file(&path))?;
-        let config = std::fs::read_to_string(&path);
-        let config = config.map_err(|source| Error::Io { path, action: "read", source })?;
+        let config = open::text(&path, config_file::MOST_BYTES)?;
         let log = dir.file(EVENTS);
         let events = if log.exists() { log::read(&log)? } else { Vec::new() };
         Ok(Recorded { dir, spec, table, config, events })

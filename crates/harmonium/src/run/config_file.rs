@@ -3,13 +3,14 @@
 use super::spec::{Spec, lookup, put};
 use super::training::Length;
 use crate::error::{Error, Result};
+use crate::open;
 use crate::settings;
 use std::fmt::Write as _;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// Largest configuration that is read: thousands of times what one needs.
-const MOST_BYTES: u64 = 1 << 24;
+/// Largest configuration that is read: hundreds of times what one needs.
+pub(super) const MOST_BYTES: u64 = 1 << 20;
 
 /// What versions before 0.2 called the section `model`.
 const OLD_MODEL: &str = "machine";
@@ -79,13 +80,8 @@ fn section(out: &mut String, prefix: &str, table: &Table) {
 
 /// Reads a configuration as a table; its keys are checked when it becomes a [`Spec`].
 pub fn read(path: &Path) -> Result<Table> {
-    let failed = |source| Error::Io { path: path.into(), action: "read", source };
     let refused = |problem| Error::Settings { path: Some(path.into()), problem };
-    let size = std::fs::metadata(path).map_err(failed)?.len();
-    if size > MOST_BYTES {
-        return Err(refused(format!("{size} bytes is too large for a configuration")));
-    }
-    let text = std::fs::read_to_string(path).map_err(failed)?;
+    let text = open::text(path, MOST_BYTES)?;
     let parsed = text.parse::<Table>().map_err(|e| {
         let line = e.span().map_or(String::new(), |s| format!("line {}: ", text[..s.start].matches('\n').count() + 1));
         refused(format!("is not a valid configuration file (TOML): {line}{}", e.message()))

@@ -5,7 +5,8 @@ use crate::atomic;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::file::ModelFile;
-use crate::train::model_of_checkpoint;
+use crate::open;
+use crate::train::{MOST_CHECKPOINT, model_of_checkpoint};
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,9 @@ pub const MODEL: &str = "model.safetensors";
 pub const REPORT: &str = "report.html";
 /// What the run ended with, as JSON.
 pub const SUMMARY: &str = "summary.json";
+
+/// Largest summary that is read: it has some kilobytes.
+const MOST_SUMMARY: u64 = 1 << 24;
 
 /// What a directory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +75,7 @@ impl RunDir {
 
     /// Opens the directory of a run to read it; another process may train in it meanwhile.
     pub fn read(path: &Path) -> Result<RunDir> {
-        if !path.join(CONFIG).is_file() {
+        if !path.join(CONFIG).exists() {
             return Err(refused(path, format!("is not a run directory: it has no {CONFIG}")));
         }
         Ok(RunDir { path: path.into(), _lock: None, new: false, kept: true })
@@ -99,8 +103,8 @@ impl RunDir {
     }
 
     fn summary(&self) -> serde_json::Value {
-        let text = fs::read_to_string(self.file(SUMMARY)).unwrap_or_default();
-        serde_json::from_str(&text).unwrap_or_default()
+        let bytes = open::bytes(&self.file(SUMMARY), MOST_SUMMARY).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
     /// Lets other processes write to the directory.
@@ -121,7 +125,12 @@ impl RunDir {
 
     /// Writes a file of the run, whole or not at all.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        atomic::write(&self.file(name), |w| w.write_all(bytes))
+        let path = self.file(name);
+        // Writing into a pipe would wait for a reader.
+        if path.exists() {
+            open::regular(&path)?;
+        }
+        atomic::write(&path, |w| w.write_all(bytes))
     }
 
     /// Removes the files of an earlier run, the model first.
@@ -141,14 +150,18 @@ impl RunDir {
         disk::rename(&model, &kept).map_err(io(&model, "rename"))
     }
 
+    /// The bytes of the last checkpoint, if there is one.
+    pub fn checkpoint(&self) -> Result<Option<Vec<u8>>> {
+        let path = self.file(CHECKPOINT);
+        if path.exists() { open::bytes(&path, MOST_CHECKPOINT).map(Some) } else { Ok(None) }
+    }
+
     /// The model at the last checkpoint, and the updates it has seen.
     pub fn checkpoint_model(&self) -> Result<(ModelFile, u64)> {
-        let path = self.file(CHECKPOINT);
-        if !path.exists() {
-            return Err(refused(&self.path, "has no model yet").advise(&[Advice::Resume]));
+        match self.checkpoint()? {
+            Some(bytes) => model_of_checkpoint(&bytes).map_err(|e| e.in_file(&self.file(CHECKPOINT))),
+            None => Err(refused(&self.path, "has no model yet").advise(&[Advice::Resume])),
         }
-        let bytes = fs::read(&path).map_err(io(&path, "read"))?;
-        model_of_checkpoint(&bytes).map_err(|e| e.in_file(&path))
     }
 
     fn content(&self) -> Result<Content> {

@@ -4,8 +4,14 @@ use crate::atomic;
 use crate::disk::Output;
 use crate::error::{Error, Result};
 use crate::events::Event;
-use std::io::Write;
+use crate::open;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+
+/// Largest log that is read: about a million measurements.
+const MOST_BYTES: u64 = 1 << 30;
+/// Longest line of it: hundreds of times what an event needs.
+const MOST_LINE: u64 = 1 << 20;
 
 fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Error {
     let path = path.to_path_buf();
@@ -24,12 +30,15 @@ pub struct Log {
 impl Log {
     /// Continues a log, keeping what happened up to the checkpoint `update`; `None` starts a new one.
     pub fn open(path: PathBuf, update: Option<u64>) -> Result<Log> {
+        if path.exists() {
+            open::regular(&path)?;
+        }
         let kept = match update {
             Some(update) if path.exists() => lines_until(&path, update)?,
             _ => String::new(),
         };
         atomic::write(&path, |w| w.write_all(kept.as_bytes()))?;
-        let checkpoint = kept.lines().filter_map(|l| checkpoint_of(&serde_json::from_str(l).ok()?)).next_back();
+        let checkpoint = kept.lines().filter_map(|l| checkpoint_of(&event(l)?)).next_back();
         let file = Output::append(&path).map_err(io(&path, "open"))?;
         let mut log = Log { path, file, failure: None, checkpoint };
         // The run may have been killed between writing its checkpoint and this line.
@@ -63,19 +72,41 @@ impl Log {
 
 /// Every event of a log; a line that is damaged, as the last one of a killed run may be, is skipped.
 pub fn read(path: &Path) -> Result<Vec<Event>> {
-    Ok(text(path)?.lines().filter_map(|l| serde_json::from_str(l).ok()).collect())
+    lines(path)?.filter_map(|line| line.map(|line| event(&line)).transpose()).collect()
 }
 
 /// The lines of events up to `update`, without the end of the run.
 fn lines_until(path: &Path, update: u64) -> Result<String> {
     let keep = |event: Event| update_of(&event) <= update && !matches!(event, Event::Finished { .. });
-    let until = |line: &&str| serde_json::from_str(line).is_ok_and(keep);
-    Ok(text(path)?.lines().filter(until).flat_map(|line| [line, "\n"]).collect())
+    let mut kept = String::new();
+    for line in lines(path)? {
+        let line = line?;
+        if event(&line).is_some_and(keep) {
+            kept += &line;
+            kept.push('\n');
+        }
+    }
+    Ok(kept)
 }
 
-fn text(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).map_err(io(path, "read"))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+/// The event of a line, if it is one that a run can have.
+fn event(line: &str) -> Option<Event> {
+    serde_json::from_str(line).ok().filter(Event::is_possible)
+}
+
+/// The lines of a log, one at a time; lines that are too long or no text are empty.
+fn lines(path: &Path) -> Result<impl Iterator<Item = Result<String>>> {
+    let (file, length) = open::within(path, MOST_BYTES)?;
+    let (mut reader, path) = (BufReader::new(file.take(length)), path.to_path_buf());
+    Ok(std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        let read = reader.by_ref().take(MOST_LINE).read_until(b'\n', &mut line);
+        match read {
+            Ok(0) => None,
+            Ok(_) => Some(Ok(String::from_utf8(line).map_or(String::new(), |line| line.trim_end().into()))),
+            Err(e) => Some(Err(io(&path, "read")(e))),
+        }
+    }))
 }
 
 fn checkpoint_of(event: &Event) -> Option<u64> {

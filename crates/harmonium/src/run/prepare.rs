@@ -74,6 +74,8 @@ pub fn prepare(
         None => complete_model(spec, asked, &reader)?,
     }
     let (visible, hidden) = spec.model.kinds()?;
+    let width = |kind: &Kind| kind.unit::<f32>().width();
+    spec.train.check_memory([columns, width(&visible)], [spec.model.n_hidden, width(&hidden)])?;
     if lookup(asked, "data.standardize").is_none() {
         spec.data.standardize = init.is_none() && visible.unit::<f32>().n_states().is_none();
     }

@@ -2,6 +2,7 @@
 
 use crate::data::{Alphabet, Binarize, ReadOptions};
 use crate::error::{Error, Result};
+use crate::events::MOST_COUNT;
 use crate::file::image_size;
 use crate::settings;
 use crate::start::Start;
@@ -124,6 +125,9 @@ impl Spec {
     /// The defaults with `asked` over them; a key that does not exist is refused by name.
     pub fn from_table(asked: &Table) -> Result<Spec> {
         let unreadable = |problem: String| Error::Settings { path: None, problem };
+        for setting in settings::SETTINGS {
+            lookup(asked, setting.key).map_or(Ok(()), |value| setting.check_value(value))?;
+        }
         let mut all = Table::try_from(Spec::default()).map_err(|e| unreadable(e.to_string()))?;
         lay_over(&mut all, asked);
         let spec: Spec = serde_path_to_error::deserialize(Value::Table(all)).map_err(|e| {
@@ -141,24 +145,10 @@ impl Spec {
 
     /// Refuses what can be refused before any data is read.
     fn check(&self) -> Result<()> {
-        let (data, model) = (&self.data, &self.model);
-        settings::check_all(&[
-            ("checkpoint_every", Some(self.checkpoint_every as f64)),
-            ("data.skip_rows", Some(data.skip_rows as f64)),
-            ("data.valid_fraction", data.valid_fraction),
-            ("model.n_hidden", Some(model.n_hidden as f64)),
-            ("model.states", model.states.map(|q| q as f64)),
-            ("model.hidden_states", model.hidden_states.map(|q| q as f64)),
-        ])?;
-        let names = [
-            ("model.visible", Some(&model.visible)),
-            ("model.coupling", model.coupling.as_ref()),
-            ("model.hidden", Some(&model.hidden)),
-            ("model.hidden_coupling", model.hidden_coupling.as_ref()),
-        ];
-        for (key, name) in names {
-            let checked = settings::find(key).zip(name).map(|(setting, name)| setting.check_choice(name));
-            checked.transpose()?;
+        let data = &self.data;
+        let counts = self.found.iter().flat_map(|found| [found.rows, found.valid_rows, found.columns]);
+        if let Some(n) = counts.into_iter().find(|n| *n > MOST_COUNT) {
+            return Err(Error::Settings { path: None, problem: format!("found: no data has {n} rows or columns") });
         }
         if data.valid.is_some() && data.valid_fraction.is_some() {
             let problem = "cannot be used together with a file of held-out rows".into();
@@ -375,7 +365,9 @@ mod tests {
             assert!(refused.contains(&format!("`{key}`")), "{refused}");
         }
         let refused = Spec::from_table(&"[train]\nlr = 'much'".parse().unwrap()).unwrap_err().to_string();
-        assert!(refused.contains("train.lr"), "{refused}");
+        assert_eq!(refused, "lr is \"much\", but must be a number above 0");
+        let refused = Spec::from_table(&"[model]\nn_hidden = -1".parse().unwrap()).unwrap_err().to_string();
+        assert_eq!(refused, "n_hidden is -1, but must be 1 to 16777216");
     }
 
     #[test]

@@ -94,6 +94,10 @@ impl Request<'_> {
         let refused = |problem: &str, advice: &[Advice]| {
             Err(Error::Directory { path: output.clone(), problem: problem.into() }.advise(advice))
         };
+        if self.resume && content != Content::Nothing && !dir.file(CONFIG).exists() {
+            dir.keep();
+            return refused(&format!("is not a run directory: it has no {CONFIG}"), &[Advice::OtherDirectory]);
+        }
         match content {
             _ if self.demo => make_room(&dir, content)?,
             Content::Finished if self.resume => {
@@ -378,11 +382,12 @@ impl Run {
         let Watch { log, events, .. } = watch;
         self.events = events;
         self.seconds = self.trainer.seconds();
-        if ended.is_err() && self.trainer.update() == 0 && self.resumed.is_none() {
+        let nothing_left = ended.is_err() && self.trainer.update() == 0 && self.resumed.is_none();
+        if nothing_left {
             self.dir.as_mut().map_or(Ok(()), RunDir::undo)?;
         }
         let stopped = |e: Error| match e {
-            Error::Io { .. } => e.advise(&[Advice::Resume]),
+            Error::Io { .. } if !nothing_left => e.advise(&[Advice::Resume]),
             other => other,
         };
         let reason = ended.map_err(stopped)?;
@@ -491,12 +496,8 @@ impl Observer for Watch<'_> {
 
 /// Continues from the checkpoint, if there is one; returns its update.
 fn continue_from(dir: &RunDir, trainer: &mut Trainer<f32>, front: &dyn Front) -> Result<Option<u64>> {
-    let path = dir.file(CHECKPOINT);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let bytes = std::fs::read(&path).map_err(|source| Error::Io { path: path.clone(), action: "read", source })?;
-    trainer.resume(&bytes).map_err(|e| e.in_file(&path))?;
+    let Some(bytes) = dir.checkpoint()? else { return Ok(None) };
+    trainer.resume(&bytes).map_err(|e| e.in_file(&dir.file(CHECKPOINT)))?;
     let (update, updates) = (trainer.update(), trainer.config().updates);
     if update > updates {
         let problem = format!("is {updates}, but this run has already done {update}");

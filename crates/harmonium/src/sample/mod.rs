@@ -36,6 +36,7 @@ use crate::advice::Warning;
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress, Solved, budget};
 use crate::lowered::LoweredModel;
+use crate::memory;
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
@@ -44,6 +45,15 @@ use watch::Watch;
 
 /// Most chains.
 const MOST_CHAINS: usize = 1 << 20;
+/// Bytes per column of a chain, with the copies that are made of its states; and per recorded state, with its diagnostics.
+const PER_STATE: f64 = 32.0;
+const PER_TRACE: f64 = 100.0;
+/// Recorded states per chain at most.
+const MOST_TRACED: f64 = 2048.0;
+/// Numbers of a table of samples at most: 8.8 TB.
+const MOST_NUMBERS: f64 = (1u64 << 40) as f64;
+/// Weights that chains may visit: years on two cores.
+const MOST_WORK: f64 = 1e18;
 /// Rows per block, about.
 const BLOCK: usize = 4096;
 /// Weights from which on chains of finite units run in f32: their energies are sums of many terms.
@@ -111,6 +121,28 @@ impl SampleOptions<'_> {
     /// burn-in, and fewer chains are longer.
     fn chains(&self) -> usize {
         self.chains.unwrap_or((self.n / 50).clamp(20, 100) as usize)
+    }
+
+    /// Refuses more chains than fit in memory, and more work than anyone waits for.
+    fn check_size(&self, lowered: &LoweredModel<f64>) -> Result<()> {
+        let (chains, sites) = (self.chains() as f64, lowered.visible().sites() as f64);
+        let columns = (lowered.visible().columns() + lowered.hidden().columns()) as f64;
+        let bytes = PER_STATE * columns + PER_TRACE * (self.n as f64 / chains).min(MOST_TRACED);
+        memory::check("chains", self.chains(), chains * bytes)?;
+        let table = self.n as f64 * sites;
+        if table > MOST_NUMBERS {
+            let size = memory::size(8.0 * table);
+            let problem = format!("is {}, which makes a table of {size}; draw fewer rows at a time", self.n);
+            return Err(Error::Config { key: "n", problem });
+        }
+        let sweeps = self.burn_in as f64 + (self.n as f64 / chains).ceil() * self.thin as f64;
+        let work = sweeps * chains * lowered.weights().len() as f64;
+        if work <= MOST_WORK {
+            return Ok(());
+        }
+        let key = if self.burn_in as f64 > 0.5 * sweeps { "burn-in" } else { "thin" };
+        let problem = format!("asks for {sweeps:.1e} sweeps of every chain, which would take years");
+        Err(Error::Config { key, problem })
     }
 
     fn check(&self) -> Result<()> {
@@ -252,6 +284,7 @@ impl<'a> Sampling<'a> {
     /// The same for a lowered model, such as that of the unknown cells of a row ([`LoweredModel::clamped`]).
     pub fn of(lowered: LoweredModel<f64>, settings: SampleOptions<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
         settings.check()?;
+        settings.check_size(&lowered)?;
         let entry = choose(settings.sampler, &lowered)?;
         let settings = SampleOptions { burn_in: if entry.independent { 0 } else { settings.burn_in }, ..settings };
         if lowered.visible().unit().quadratic() && lowered.hidden().unit().quadratic() {
@@ -264,6 +297,13 @@ impl<'a> Sampling<'a> {
         let sampler = (entry.make)(&problem)?;
         let watch = Watch::new(&lowered, chains, settings.thin);
         Ok(Sampling { entry, sampler, lowered, settings, chains, watch, returned: 0, sweeps: 0, progress })
+    }
+
+    /// Refuses to keep all rows in memory if they do not fit.
+    pub fn all_at_once(self) -> Result<Sampling<'a>> {
+        let n = self.settings.n;
+        // The rows, and the next blocks while they are appended.
+        memory::check("n", n, 16.0 * n as f64 * self.columns() as f64).map(|()| self)
     }
 
     /// Columns of the rows: one per visible site.
@@ -360,7 +400,7 @@ impl<'a> Sampling<'a> {
 
 /// All rows at once, and their diagnostics.
 pub fn draw(rbm: &Rbm<f64>, settings: SampleOptions, progress: Progress) -> Result<(Array2<f64>, Drawn)> {
-    let mut sampling = Sampling::new(rbm, settings, progress)?;
+    let mut sampling = Sampling::new(rbm, settings, progress)?.all_at_once()?;
     let mut rows = Array2::zeros((0, sampling.columns()));
     while let Some(block) = sampling.block()? {
         // Both have one column per site, so they fit.

@@ -1,9 +1,11 @@
 //! A checkpoint: the whole state of a run in one file, which only a run with the same configuration can take up.
 
+use super::MOST_FAILURES;
 use super::state::{Best, Chains, State};
 use crate::error::Result;
+use crate::events::MOST_COUNT;
 use crate::file::tensors::{self, TensorWriter, invalid as lie, numbers};
-use crate::file::{ModelFile, digest};
+use crate::file::{MOST_BYTES, ModelFile, digest};
 use crate::logz::online::Online;
 use crate::model::{Gradient, Layer, Rbm};
 use crate::real::Real;
@@ -13,6 +15,9 @@ use ndarray::{Array1, Array2};
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use std::collections::BTreeMap;
+
+/// Largest checkpoint that is read: the model, its average, the best one, that of log Z, and up to three of the optimiser.
+pub const MOST_CHECKPOINT: u64 = 8 * MOST_BYTES;
 
 const FORMAT: &str = "harmonium-checkpoint";
 const VERSION: &str = "1";
@@ -152,7 +157,7 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
             rbm: lowered(&tensors, "best", like)?,
         }),
     };
-    Ok(State {
+    let state = State {
         rbm: lowered(&tensors, "model", like)?,
         average: tensors.tensor(AVERAGE).ok().map(|_| lowered(&tensors, AVERAGE, like)).transpose()?,
         optimizer: optimizer.iter().map(|name| gradient(&tensors, name, like)).collect::<Result<_>>()?,
@@ -169,7 +174,7 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
         },
         update: number("update")?,
         rate_factor: f64::from_bits(number("rate_factor")?),
-        failures: number("failures")? as u32,
+        failures: u32::try_from(number("failures")?).unwrap_or(u32::MAX),
         best,
         waited: number("waited")?,
         last,
@@ -195,7 +200,12 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
                 lost: number("online.lost")? == 1,
             }),
         },
-    })
+    };
+    let counts = state.update <= MOST_COUNT && state.waited <= MOST_COUNT && state.failures <= MOST_FAILURES;
+    if !counts || !(state.rate_factor > 0.0 && state.rate_factor <= 1.0) {
+        return Err(lie("the checkpoint has numbers that no run has".into()));
+    }
+    Ok(state)
 }
 
 /// The model in the bytes of a checkpoint, averaged if the run averages, and the updates it has seen.

@@ -159,6 +159,7 @@ impl TrainConfig {
     fn check_numbers(&self) -> Result<()> {
         let (p, whole) = (&self.penalty, |n: u64| Some(n as f64));
         settings::check_all(&[
+            ("train.updates", whole(self.updates.max(self.stop_at.unwrap_or(0)))),
             ("train.gibbs_steps", whole(self.gibbs_steps)),
             ("train.chains", whole(self.chains as u64)),
             ("train.temperatures", whole(self.temperatures as u64)),

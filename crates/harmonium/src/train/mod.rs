@@ -11,12 +11,13 @@ mod factor_start;
 mod init;
 mod ladder_start;
 mod monitor;
+mod needs;
 mod never_below;
 mod pace;
 mod state;
 mod update;
 
-pub use checkpoint::model_of_checkpoint;
+pub use checkpoint::{MOST_CHECKPOINT, model_of_checkpoint};
 pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden};
 pub use factor_start::{factor_model, gaussian_model, no_factors};
 pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
@@ -92,6 +93,7 @@ impl<T: Real> Trainer<T> {
     /// A run that trains `rbm` (see [`initial_model`]) on `data`, judged by `valid`.
     pub fn new(config: TrainConfig, rbm: Rbm<T>, data: Dataset<T>, valid: Option<Dataset<T>>) -> Result<Trainer<T>> {
         config.check(data.len(), valid.is_some())?;
+        config.penalty.check(rbm.hidden())?;
         let key = Key::root(config.seed);
         let lowered = rbm.lower();
         let limits = log_variance_limits(&rbm, &data);
