@@ -41,6 +41,8 @@ def test_values_of_any_kind_are_taken_or_refused_by_name(name):
             assert not [raw for raw in RAW if raw in words], (value, words)
         except OSError:
             assert name == "init"
+        except ArithmeticError as diverged:
+            assert name == "learning_rate" and "smaller learning_rate" in str(diverged)
 
 
 @pytest.mark.parametrize(
@@ -116,9 +118,10 @@ def _file(path, tensors, data=b""):
 
 
 LIES = {
-    # These two need the checks of sizes in the library's reader.
-    "weights of 2^60 rows without columns": ({"weights": ([2**60, 0], 0), "visible.bias": ([2**60], 0), "hidden.bias": ([0], 0)}, b""),
-    "weights of 2^33 rows without columns": ({"weights": ([2**33, 0], 0), "visible.bias": ([2**33], 0), "hidden.bias": ([0], 0)}, b""),
+    # The first three need the checks of sizes in the library's reader.
+    "weights of 2^60 rows without columns": ({"weights": ([2**60, 0], 0), "visible.bias": ([4], 16), "hidden.bias": ([0], 0)}, b"0" * 16),
+    "weights of 2^33 rows without columns": ({"weights": ([2**33, 0], 0), "visible.bias": ([4], 16), "hidden.bias": ([0], 0)}, b"0" * 16),
+    "weights of 2^60 columns without rows": ({"weights": ([0, 2**60], 0), "visible.bias": ([0], 0), "hidden.bias": ([4], 16)}, b"0" * 16),
     "sizes whose product is more than 64 bits": ({"weights": ([2**40, 2**40], 8), "visible.bias": ([1], 4), "hidden.bias": ([1], 4)}, b"0" * 16),
     "weights beyond the end": ({"weights": ([4, 4], 64), "visible.bias": ([4], 16), "hidden.bias": ([4], 16)}, b"0" * 8),
     "no tensors": ({}, b""),
@@ -128,10 +131,8 @@ LIES = {
 @pytest.mark.parametrize("lie", LIES)
 def test_files_that_lie_are_an_ordinary_error(tmp_path, lie):
     path = _file(tmp_path / "model.safetensors", *LIES[lie])
-    with pytest.raises((ValueError, OSError), match="model.safetensors"):
-        RBM.load(path)
-    with pytest.raises((ValueError, OSError)):
-        _harmonium.Model.from_bytes(path.read_bytes())
+    assert "model.safetensors" in _limited(f"RBM.load({str(path)!r})")
+    _limited(f"rbm.model_.from_bytes(open({str(path)!r}, 'rb').read())")
 
 
 def test_a_header_that_is_longer_than_its_file_is_an_ordinary_error(tmp_path):

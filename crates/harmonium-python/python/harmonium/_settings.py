@@ -104,7 +104,11 @@ def _plain(name, value, row):
         return number(name, value)
     if takes == "switch":
         return switch(name, value)
-    return text(name, value, TEXTS.get(name, f"one of {', '.join(row['choices'])}"))
+    choices = ", ".join(row["choices"])
+    words = text(name, value, TEXTS.get(name, f"one of {choices}"))
+    if takes == "choice" and words not in row["choices"]:
+        raise ValueError(f"{name}: {words!r} is not one of {choices}")
+    return words
 
 
 def asked(estimator):
