@@ -75,8 +75,11 @@ fn phrase(advice: Advice, command: &str) -> Cow<'static, str> {
         }
         Advice::MissingCells if command == "evaluate" => "use --missing to sum missing cells out",
         Advice::MissingCells => "fill missing cells first with harmonium impute",
+        Advice::FillCells => "fill missing cells first with harmonium impute",
         Advice::Binarize => "use --binarize threshold:T to turn values into 0 and 1",
         Advice::OtherThreshold => "choose another threshold with --binarize",
+        Advice::SpinsToBits => "use --binarize threshold:0 to turn -1 and 1 into 0 and 1",
+        Advice::BitsToSpins => "write 0 as -1",
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
         Advice::ConvertFile => "convert the file to .npy",
         Advice::Resume => "continue with --resume",

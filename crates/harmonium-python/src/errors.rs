@@ -1,5 +1,6 @@
 //! Conversion of the library's errors: OSError for files, ArithmeticError for failed runs, ValueError for the rest.
 
+use harmonium::run::MEMORY;
 use harmonium::{Advice, Error, settings};
 use pyo3::PyErr;
 use pyo3::exceptions::{PyArithmeticError, PyFileNotFoundError, PyOSError, PyValueError};
@@ -11,13 +12,24 @@ pub fn name(key: &str) -> String {
     match settings::find(key) {
         Some(setting) if setting.key == "data.source" => "X".into(),
         Some(setting) => setting.python.unwrap_or(setting.name()).into(),
+        None if key == "chains" => "n_chains".into(),
         None => key.replace('-', "_"),
     }
 }
 
 /// The library's advice in words, with the names of Python's arguments; empty for none.
 pub fn words(advice: &[Advice]) -> String {
-    Advice::join(advice, phrase)
+    let kind = |a: &Advice| match a {
+        Advice::VisibleKind(kind) => Some(format!("'{kind}'")),
+        _ => None,
+    };
+    let kinds: Vec<String> = advice.iter().filter_map(kind).collect();
+    let rest: Vec<Advice> = advice.iter().copied().filter(|a| kind(a).is_none()).collect();
+    match (kinds.is_empty(), rest.is_empty()) {
+        (true, _) => Advice::join(&rest, phrase),
+        (false, true) => format!("use visible={}", kinds.join(" or ")),
+        (false, false) => format!("use visible={}, or {}", kinds.join(" or "), Advice::join(&rest, phrase)),
+    }
 }
 
 /// A problem and what to do about it.
@@ -44,9 +56,10 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
         Advice::MissingCells => {
             "use missing=True to train on the known cells of each row (missing cells are summed out), or fill them with impute"
         }
-        Advice::Binarize => {
-            "use binarize='threshold:T' to turn values into 0 and 1, or visible='gaussian' for real numbers"
-        }
+        Advice::FillCells => "fill missing cells first with impute",
+        Advice::Binarize => "use binarize='threshold:T' to turn values into 0 and 1",
+        Advice::SpinsToBits => "turn -1 and 1 into 0 and 1 with (X + 1) / 2",
+        Advice::BitsToSpins => "turn 0 and 1 into -1 and 1 with 2 * X - 1",
         Advice::OtherThreshold => "choose another threshold with binarize=",
         Advice::VisibleKind(kind) => return format!("use visible='{kind}'").into(),
         Advice::BuildWithFeature(feature) => return format!("build harmonium with --features {feature}").into(),
@@ -80,6 +93,10 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
 pub fn exception(error: Error) -> PyErr {
     let text = match error.plain() {
         Error::RowWeights(problem) => format!("sample_weight: {problem}"),
+        // Arrays have names of parameters, not paths.
+        Error::Data { path, .. } if path.to_string_lossy().starts_with(MEMORY) => {
+            error.plain().to_string().replacen(MEMORY, "", 1)
+        }
         Error::Config { key, problem } => harmonium::error::with_subject(name(key), problem),
         other => other.to_string(),
     };

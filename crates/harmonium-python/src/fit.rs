@@ -18,10 +18,11 @@ use harmonium_report::{Words, render_run};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use toml::Table;
 
 /// The names of arrays as a configuration records them.
@@ -167,8 +168,9 @@ fn judged(conclusion: &Conclusion) -> String {
 impl FittedRun {
     /// The verdict as JSON, and the report's page.
     fn conclude(&self, py: Python, threads: Option<usize>) -> PyResult<(String, String)> {
-        work::run(py, threads, f64::INFINITY, |stop| {
-            let run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut run = locked(py, &self.run);
+        let run = &mut *run;
+        work::run(py, threads, f64::INFINITY, move |stop| {
             let front = Listener::new(stop);
             let conclusion = run.conclude(&front).and_then(|first| first.complete(None, &front)).map_err(exception)?;
             Ok((judged(&conclusion), drawn(&conclusion).html))
@@ -176,8 +178,9 @@ impl FittedRun {
     }
 }
 
-/// What a call of fit returns: the model, the run, notes, and with a directory the verdict and the page.
-type Fitted = (Model, FittedRun, Vec<String>, Option<(String, String)>);
+/// What a call of fit returns: the model, its updates, the run, notes, with a directory the verdict and the page, and what
+/// interrupted the run.
+type Fitted = (Model, u64, FittedRun, Vec<String>, Option<(String, String)>, Option<PyErr>);
 
 /// Trains a model, in memory or in a run directory.
 #[pyfunction]
@@ -196,7 +199,7 @@ pub fn fit(
 ) -> PyResult<Fitted> {
     let ((mut asked, length), weights) = (asked_table(asked)?, vector(weights));
     name_arrays(&mut asked, valid.is_some(), weights.is_some());
-    work::run(py, threads, f64::INFINITY, |stop| {
+    let (fitted, raised) = work::run_to_stop(py, threads, f64::INFINITY, |stop| {
         let arrays = Arrays { x: &table, valid: valid.as_ref(), weights: weights.as_ref().and_then(|w| w.as_slice()) };
         let front = Listener::new(stop);
         let has_directory = output.is_some();
@@ -209,7 +212,7 @@ pub fn fit(
                 return Err(exception(Error::Directory { path: dir.path().into(), problem }));
             }
         };
-        let mut watch = Watch { stop, callback: &callback, raised: None };
+        let mut watch = Watch { stop, callback: &callback, stopped: false, raised: None };
         let ended = run.train(&mut watch);
         if let Some(raised) = watch.raised {
             return Err(raised);
@@ -229,14 +232,18 @@ pub fn fit(
             None
         };
         run.release();
-        Ok((Model::new(run.model()), FittedRun { run: Mutex::new(run) }, front.notes(), concluded))
-    })
+        Ok((run, front.notes(), concluded))
+    })?;
+    let (run, notes, concluded) = fitted;
+    let (model, updates) = (Model::new(run.model()), run.trainer().update());
+    Ok((model, updates, FittedRun { run: Mutex::new(run) }, notes, concluded, raised))
 }
 
-/// Hands events to Python as JSON; stops if the function returns true or raises.
+/// Hands events to Python as JSON; stops if the function returns true for any of them, or raises.
 struct Watch<'a> {
     stop: &'a Stop,
     callback: &'a Py<PyAny>,
+    stopped: bool,
     raised: Option<PyErr>,
 }
 
@@ -248,18 +255,21 @@ fn call(callback: &Py<PyAny>, event: &Event) -> PyResult<bool> {
 impl Observer for Watch<'_> {
     fn on(&mut self, event: &Event) -> Flow {
         match call(self.callback, event) {
-            Ok(false) => Flow::Continue,
-            Ok(true) => Flow::Stop,
-            Err(raised) => {
-                self.raised = self.raised.take().or(Some(raised));
-                Flow::Stop
-            }
+            Ok(stop) => self.stopped |= stop,
+            Err(raised) => self.raised = self.raised.take().or(Some(raised)),
         }
+        self.poll()
     }
 
     fn poll(&mut self) -> Flow {
-        if self.stop.asked() || self.raised.is_some() { Flow::Stop } else { Flow::Continue }
+        if self.stop.asked() || self.stopped || self.raised.is_some() { Flow::Stop } else { Flow::Continue }
     }
+}
+
+/// Waits for a lock without the interpreter's lock, which its holder may need. It is taken by the thread that asks, never inside the
+/// pool: a thread of the pool that waits for others may take up a second job, and would wait for itself.
+fn locked<'a, T>(py: Python, lock: &'a Mutex<T>) -> MutexGuard<'a, T> {
+    lock.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A trainer that is given its rows batch by batch.
@@ -364,16 +374,14 @@ impl BatchTrainer {
         threads: Option<usize>,
     ) -> PyResult<()> {
         let weights = vector(weights);
-        let products = {
-            let all = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-            // An update passes a few times over the batch and the chains.
-            let rows = (table.rows() + all.spec.train.chains) as f64;
-            6.0 * rows * all.trainer.rbm().weights().len() as f64
-        };
+        let mut all = locked(py, &self.inner);
+        // An update passes a few times over the batch and the chains.
+        let rows = (table.rows() + all.spec.train.chains) as f64;
+        let products = 6.0 * rows * all.trainer.rbm().weights().len() as f64;
+        let all = &mut *all;
         let event = work::run(py, threads, products, |stop| {
             let front = Listener::new(stop);
             let arrays = Arrays { x: &table, valid: None, weights: weights.as_ref().and_then(|w| w.as_slice()) };
-            let mut all = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
             let rows = all.pack(&arrays, &front).map_err(|e| table.exception(e))?;
             all.trainer.step_on(rows).map_err(exception)
         })?;
@@ -381,8 +389,8 @@ impl BatchTrainer {
     }
 
     /// The model as it is now, offsets folded.
-    fn model(&self) -> Model {
-        let all = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+    fn model(&self, py: Python) -> Model {
+        let all = locked(py, &self.inner);
         let rbm = all.trainer.rbm().folded();
         let (preprocess, about) = (all.preprocess.clone(), all.notes.about());
         Model::new(ModelFile { preprocess, about, ..ModelFile::new(&rbm) })
@@ -390,12 +398,7 @@ impl BatchTrainer {
 
     /// The bytes of a checkpoint.
     fn checkpoint<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.inner.lock().unwrap_or_else(PoisonError::into_inner).trainer.checkpoint())
-    }
-
-    /// Updates done.
-    fn updates(&self) -> u64 {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).trainer.update()
+        PyBytes::new(py, &locked(py, &self.inner).trainer.checkpoint())
     }
 }
 
@@ -408,7 +411,15 @@ pub fn setting_table() -> String {
             _ => Vec::new(),
         };
         let default = Spec::default_of(s.key).and_then(|v| serde_json::to_value(v).ok()).unwrap_or(Value::Null);
-        json!({"key": s.key, "python": s.python, "about": s.about, "usual": s.usual, "default": default, "choices": choices})
+        let (takes, least, most) = match s.takes {
+            settings::Takes::Text(_) => ("text", 0, 0),
+            settings::Takes::Choice(_) => ("choice", 0, 0),
+            settings::Takes::Whole(least, most) | settings::Takes::WholeOr(least, most, _) => ("whole", least, most),
+            settings::Takes::Number(_) => ("number", 0, 0),
+            _ => ("switch", 0, 0),
+        };
+        json!({"key": s.key, "python": s.python, "about": s.about, "usual": s.usual, "default": default, "choices": choices,
+               "takes": takes, "least": least, "most": most})
     };
     Value::Array(settings::SETTINGS.iter().map(row).collect()).to_string()
 }

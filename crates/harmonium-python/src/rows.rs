@@ -8,7 +8,7 @@ use harmonium::conditional::{self, Conditional};
 use harmonium::data::Block;
 use harmonium::measure;
 use harmonium::{Exact, LoweredModel};
-use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate};
+use ndarray::{Array1, Array2, Axis, concatenate};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,6 +20,11 @@ type Vector<'py> = Bound<'py, PyArray1<f64>>;
 /// Products of all rows with the weights.
 fn work_of(model: &Model, table: &ArrayTable) -> f64 {
     table.rows() as f64 * model.file.rbm.weights().len() as f64
+}
+
+/// Products of rows that may have unknown cells, which take nobody knows how many.
+fn products_with(missing: bool, products: f64) -> f64 {
+    if missing { f64::INFINITY } else { products }
 }
 
 /// Gives `f` every block of a table, prepared for the model.
@@ -44,19 +49,28 @@ fn each(
     read().map_err(|e| table.exception(e))
 }
 
-/// Rows of `f` of every row.
+/// Rows of `f` of the hidden means of every row; those of rows with unknown cells are given their known ones.
 fn mapped(
     model: &Model,
     table: &ArrayTable,
+    missing: bool,
     seed: u64,
     stop: &Stop,
     width: usize,
-    f: impl Fn(&LoweredModel<f64>, ArrayView2<f64>) -> Array2<f64> + Sync,
+    f: impl Fn(&LoweredModel<f64>, Array2<f64>) -> Array2<f64> + Sync,
 ) -> PyResult<Array2<f64>> {
     let mut out = Array2::zeros((table.rows(), width));
     let mut done = 0;
-    each(model, table, false, seed, stop, |lowered, block| {
-        let part = block.map(width, |x| f(lowered, x))?;
+    let settings = conditional::ConditionalOptions { seed, ..Default::default() };
+    let mut ask = None;
+    each(model, table, missing, seed, stop, |lowered, block| {
+        let part = match &block.known {
+            None => block.map(width, |x| f(lowered, lowered.up().means(x)))?,
+            Some(known) => {
+                let made = ask.take().map_or_else(|| Conditional::new(&model.file.rbm, settings), Ok)?;
+                f(lowered, ask.insert(made).hidden_means(block.columns.view(), known, block.first)?)
+            }
+        };
         out.slice_axis_mut(Axis(0), (done..done + part.nrows()).into()).assign(&part);
         done += part.nrows();
         Ok(())
@@ -64,18 +78,19 @@ fn mapped(
     Ok(out)
 }
 
-/// ⟨h | v⟩ of every row, one entry per hidden column.
+/// ⟨h | v⟩ of every row, one entry per hidden column; of known cells, if some are missing.
 #[pyfunction]
 pub fn means<'py>(
     py: Python<'py>,
     model: &Model,
     table: ArrayTable,
+    missing: bool,
     seed: u64,
     threads: Option<usize>,
 ) -> PyResult<Matrix<'py>> {
     let width = model.file.rbm.hidden().columns();
-    let out = work::run(py, threads, work_of(model, &table), |stop| {
-        mapped(model, &table, seed, stop, width, |m, x| m.up().means(x))
+    let out = work::run(py, threads, products_with(missing, work_of(model, &table)), |stop| {
+        mapped(model, &table, missing, seed, stop, width, |_, h| h)
     })?;
     Ok(out.into_pyarray(py))
 }
@@ -86,13 +101,14 @@ pub fn reconstructions<'py>(
     py: Python<'py>,
     model: &Model,
     table: ArrayTable,
+    missing: bool,
     seed: u64,
     threads: Option<usize>,
 ) -> PyResult<Matrix<'py>> {
     let width = model.file.rbm.visible().sites();
-    let out = work::run(py, threads, work_of(model, &table), |stop| {
-        let mut out = mapped(model, &table, seed, stop, width, |m, x| {
-            m.visible().decode(m.down().means(m.up().means(x).view()).view())
+    let out = work::run(py, threads, products_with(missing, work_of(model, &table)), |stop| {
+        let mut out = mapped(model, &table, missing, seed, stop, width, |m, h| {
+            m.visible().decode(m.down().means(h.view()).view())
         })?;
         model.file.preprocess.restore(&mut out);
         Ok(out)
@@ -113,7 +129,7 @@ pub fn free_energies<'py>(
 ) -> PyResult<(Vector<'py>, Vector<'py>, Vector<'py>)> {
     let (kind, preprocess) = (model.file.rbm.visible().kind(), &model.file.preprocess);
     let [energies, errors, jacobians] =
-        work::run(py, threads, if missing { f64::INFINITY } else { work_of(model, &table) }, |stop| {
+        work::run(py, threads, products_with(missing, work_of(model, &table)), |stop| {
             let settings = conditional::ConditionalOptions { seed, ..Default::default() };
             let mut ask = Conditional::new(&model.file.rbm, settings).map_err(exception)?;
             let [mut energies, mut errors, mut jacobians] = [Vec::new(), Vec::new(), Vec::new()];
@@ -136,22 +152,29 @@ pub fn free_energies<'py>(
     Ok((energies.into_pyarray(py), errors.into_pyarray(py), jacobians.into_pyarray(py)))
 }
 
-/// Σ_i log p(v_i | all other v) of every row, exactly.
+/// Σ_i log p(v_i | all other v) of every row, exactly; over known cells, if some are missing.
 #[pyfunction]
 pub fn pseudo_log_likelihoods<'py>(
     py: Python<'py>,
     model: &Model,
     table: ArrayTable,
+    missing: bool,
     seed: u64,
     threads: Option<usize>,
 ) -> PyResult<Vector<'py>> {
-    let jacobian = model.file.preprocess.log_jacobian(model.file.rbm.visible().kind());
-    let out = work::run(py, threads, work_of(model, &table) * model.file.rbm.visible().columns() as f64, |stop| {
+    let (kind, preprocess) = (model.file.rbm.visible().kind(), &model.file.preprocess);
+    let products = work_of(model, &table) * model.file.rbm.visible().columns() as f64;
+    let out = work::run(py, threads, products_with(missing, products), |stop| {
         let mut all = Vec::new();
-        each(model, &table, false, seed, stop, |lowered, block| {
+        each(model, &table, missing, seed, stop, |lowered, block| {
             let none = || harmonium::Error::Undefined("pseudo-likelihoods need finite or gaussian units".into());
-            let part = measure::pseudo_log_likelihood(lowered, block.columns.view()).ok_or_else(none)?;
-            all.extend(part.iter().map(|p| p + jacobian));
+            let x = block.columns.view();
+            let part = match &block.known {
+                None => measure::pseudo_log_likelihood(lowered, x).ok_or_else(none)?,
+                Some(known) => conditional::pseudo_log_likelihoods(lowered, x, known, block.first)?,
+            };
+            let jacobians = preprocess.log_jacobians(kind, x.nrows(), block.known.as_ref());
+            all.extend(part.iter().zip(jacobians).map(|(p, jacobian)| p + jacobian));
             Ok(())
         })?;
         Ok(all)

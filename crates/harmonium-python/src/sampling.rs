@@ -30,6 +30,7 @@ struct DrawArgs {
     thin: u64,
     hidden_start: bool,
     means: bool,
+    by_chain: bool,
     seed: u64,
 }
 
@@ -75,6 +76,9 @@ pub fn sample<'py>(
         };
         let settings = asked.steps.map_or(settings, |steps| settings.with_steps(steps));
         let leave = |_, _| stop.leave();
+        if asked.by_chain {
+            same_for_every_chain(asked.n, settings.n_chains() as u64)?;
+        }
         let draw = || {
             let mut sampling = Sampling::of(given.lowered().clone(), settings, &leave)?.all_at_once()?;
             let mut all = Array2::zeros((0, model.file.rbm.visible().sites()));
@@ -87,6 +91,18 @@ pub fn sample<'py>(
         draw().map_err(exception)
     })?;
     Ok((rows.into_pyarray(py), as_dict(py, &drawn)?))
+}
+
+/// Refuses a number of rows of which chains cannot have equally many.
+fn same_for_every_chain(n: u64, chains: u64) -> PyResult<()> {
+    if n.is_multiple_of(chains) {
+        return Ok(());
+    }
+    let fitting = n.div_ceil(chains).saturating_mul(chains);
+    let problem = format!(
+        "n is {n}, but by_chain needs as many rows from each of {chains} chains; use n={fitting}, or set n_chains"
+    );
+    Err(PyValueError::new_err(problem))
 }
 
 /// The model of the unknown cells of a row.

@@ -70,18 +70,32 @@ pub fn run<R: Send>(
     products: f64,
     job: impl FnOnce(&Stop) -> PyResult<R> + Send,
 ) -> PyResult<R> {
+    match run_to_stop(py, threads, products, job)? {
+        (_, Some(signal)) => Err(signal),
+        (result, None) => Ok(result),
+    }
+}
+
+/// The same for a job that has a result when it is stopped: also returns what a signal raised.
+pub fn run_to_stop<R: Send>(
+    py: Python,
+    threads: Option<usize>,
+    products: f64,
+    job: impl FnOnce(&Stop) -> PyResult<R> + Send,
+) -> PyResult<(R, Option<PyErr>)> {
+    let whole = |result: PyResult<R>| result.map(|r| (r, None));
     if let Some(n) = threads.filter(|n| !(1..=MOST_THREADS).contains(n)) {
         return Err(PyValueError::new_err(format!("n_threads is {n}, but must be 1 to {MOST_THREADS}")));
     }
     let stop = Stop::default();
     // Small work may still use the threads that all share, which a forked process does not have.
     if products <= SMALL && *FIRST.get_or_init(std::process::id) == std::process::id() {
-        return py.detach(|| job(&stop));
+        return whole(py.detach(|| job(&stop)));
     }
     let _ = FIRST.get_or_init(std::process::id);
     let pool = pool(threads)?;
     if products <= SHORT {
-        return py.detach(|| pool.install(|| job(&stop)));
+        return whole(py.detach(|| pool.install(|| job(&stop))));
     }
     let (ended, signal) = py.detach(|| {
         std::thread::scope(|scope| {
@@ -102,8 +116,9 @@ pub fn run<R: Send>(
         })
     });
     match (ended, signal) {
+        (Ok(Ok(result)), signal) => Ok((result, signal)),
         (_, Some(signal)) => Err(signal),
-        (Ok(result), None) => result,
+        (Ok(Err(error)), None) => Err(error),
         (Err(panic), None) => resume_unwind(panic),
     }
 }

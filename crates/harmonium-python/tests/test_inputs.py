@@ -64,8 +64,9 @@ def test_nan_is_refused_by_row_and_column_unless_it_is_an_unknown_cell(digits):
     rbm = quick(missing=True).fit(X)
     assert np.isfinite(rbm.score(X))
     assert not np.isnan(rbm.impute(X)).any()
+    assert np.isfinite(rbm.transform(X)).all()
     with pytest.raises(ValueError, match="row 5, column 8"):
-        rbm.transform(X)
+        rbm.set_params(missing=False).transform(X)
 
 
 def test_grey_values_are_binarised_with_a_warning_or_taken_for_probabilities(digits):

@@ -1,5 +1,7 @@
 """Numbers of the package against sums over all states, formulas and numerical derivatives."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -80,6 +82,65 @@ def test_the_likelihood_of_known_cells_is_summed_over_the_others(small, referenc
     fits = (reference.v[:, [0, 2, 4]] == [1, 0, 1]).all(axis=1)
     asking = RBM.from_arrays(reference.weights, reference.a, reference.b).set_params(missing=True)
     assert asking.score_samples(x)[0] == pytest.approx(np.log(reference.p[fits].sum()), abs=1e-10)
+
+
+def test_hidden_means_and_reconstructions_of_known_cells_are_summed_over_the_others(reference):
+    """The missing cells of complete rows are added up, weighted by their probability."""
+    asking = RBM.from_arrays(reference.weights, reference.a, reference.b).set_params(missing=True)
+    rows = np.array([[1, np.nan, 0, np.nan, 1], [0, 1, 1, 0, 1], [np.nan] * 5])
+    means = 1 / (1 + np.exp(-(reference.v @ reference.weights + reference.b)))
+    expected = []
+    for x in rows:
+        known = ~np.isnan(x)
+        fits = (reference.v[:, known] == x[known]).all(axis=1)
+        expected.append(reference.p[fits] @ means[fits] / reference.p[fits].sum())
+    np.testing.assert_allclose(asking.transform(rows), expected, atol=1e-12)
+    again = 1 / (1 + np.exp(-(np.array(expected) @ reference.weights.T + reference.a)))
+    np.testing.assert_allclose(asking.reconstruct(rows), again, atol=1e-12)
+
+
+def test_the_pseudo_likelihood_of_known_cells_leaves_each_of_them_out(reference):
+    asking = RBM.from_arrays(reference.weights, reference.a, reference.b).set_params(missing=True)
+    x = np.array([1, np.nan, 0, np.nan, 1])
+
+    def p(x):
+        known = ~np.isnan(x)
+        return reference.p[(reference.v[:, known] == x[known]).all(axis=1)].sum()
+
+    without = [np.where(np.arange(5) == i, np.nan, x) for i in (0, 2, 4)]
+    expected = sum(np.log(p(x) / p(y)) for y in without)
+    found = asking.pseudo_log_likelihood([x, [1, 0, 0, 1, 1]])
+    assert found[0] == pytest.approx(expected, abs=1e-10)
+    assert found[1] == pytest.approx(asking.set_params(missing=False).pseudo_log_likelihood([[1, 0, 0, 1, 1]])[0], abs=1e-10)
+
+
+def test_rows_with_too_many_missing_cells_for_a_sum_are_averaged_over_or_refused():
+    """Independent columns of probability one half: hidden means are known; 20 chains of 200 sweeps are off by less than 0.05."""
+    rbm = RBM.from_arrays(np.full((60, 60), 1e-9), np.zeros(60), np.zeros(60)).set_params(missing=True)
+    x = np.where(np.arange(60) < 2, 1.0, np.nan)[None, :]
+    np.testing.assert_allclose(rbm.transform(x), np.full((1, 60), 0.5), atol=0.05)
+    with pytest.raises(ValueError, match="data row 1: a sum over 58 cells .* takes too long; fill missing cells first with impute"):
+        rbm.pseudo_log_likelihood(x)
+
+
+def test_rows_of_samples_are_the_chains_in_the_order_that_arviz_takes(small):
+    """ArviZ takes (chain, draw, shape of the quantity)."""
+    options = {"sampler": "gibbs", "n_chains": 5, "burn_in": 10, "thin": 1, "random_state": 7}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = small.sample(40, **options)
+        chains = small.sample(40, by_chain=True, **options)
+    assert chains.shape == (5, 8, 5)
+    for chain in range(5):
+        np.testing.assert_array_equal(chains[chain], rows[chain::5])
+    # A chain of its own shows that these are chains: with means so far apart rows of one chain stay on one side.
+    stuck = RBM.from_arrays(np.full((6, 1), 40.0), np.full(6, -20.0), [-120.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sides = stuck.sample(40, by_chain=True, start=[[0.0] * 6, [1.0] * 6], **options | {"n_chains": 2})
+    assert (sides[0] == 0).all() and (sides[1] == 1).all()
+    with pytest.raises(ValueError, match="n is 41, but by_chain needs as many rows from each of 5 chains; use n=45"):
+        small.sample(41, by_chain=True, **options)
 
 
 def test_samples_have_the_model_s_frequencies(small, reference):

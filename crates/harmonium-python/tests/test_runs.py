@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import pickle
 import re
 import signal
 import subprocess
@@ -30,6 +31,75 @@ def test_callbacks_are_told_everything_and_can_stop_a_run(digits):
     assert events[0]["event"] == "started" and events[-1]["event"] == "finished"
     assert rbm.n_updates_ == 400 and rbm.history_ == events
     assert {"learning_rate", "train", "gradient_norm"} <= set(events[1])
+
+
+#: A run of a second.
+QUICK = {"n_hidden": 4, "method": "pcd", "n_chains": 10, "batch_size": 10, "likelihood": False, "random_state": 0}
+
+
+def test_callbacks_are_called_at_the_start_after_every_report_and_at_the_end(digits, tmp_path):
+    events = []
+    options = {**QUICK, "updates": 500, "report_every": 200}
+    RBM(**options, callbacks=lambda e: events.append((e["event"], e["update"]))).fit(digits[:200])
+    expected = [("started", 0), ("progress", 200), ("progress", 400), ("progress", 500), ("finished", 500)]
+    assert events == expected
+    events.clear()
+    directory = RBM(**options, checkpoint_every=200, callbacks=lambda e: events.append((e["event"], e["update"])))
+    directory.fit(digits[:200], output=tmp_path / "run")
+    assert [e for e in events if e[0] != "checkpoint"] == expected
+    assert [e[1] for e in events if e[0] == "checkpoint"] == [200, 400, 500]
+
+
+@pytest.mark.parametrize("answer, updates", [(True, 200), (np.True_, 200), (False, 400), (np.False_, 400), (None, 400), ("yes", 400), (1, 400)])
+def test_only_a_true_stops_a_run(digits, answer, updates):
+    stop = lambda e: answer if e["event"] == "progress" else None  # noqa: E731
+    assert RBM(**QUICK, updates=400, report_every=200, callbacks=[stop]).fit(digits[:200]).n_updates_ == updates
+
+
+def test_a_true_after_any_event_stops_a_run(digits, tmp_path):
+    stop = lambda e: e["event"] == "checkpoint"  # noqa: E731
+    rbm = RBM(**QUICK, updates=400, checkpoint_every=100, callbacks=stop).fit(digits[:200], output=tmp_path / "run")
+    assert rbm.n_updates_ == 100
+    assert RBM(**QUICK, updates=400, callbacks=lambda e: True).fit(digits[:200]).n_updates_ == 0
+
+
+def test_the_number_of_updates_never_falls_while_a_model_learns(digits):
+    rbm = RBM(**QUICK, updates=70).fit(digits[:200])
+    counts = [rbm.n_updates_]
+    for again in range(5):
+        rbm = pickle.loads(pickle.dumps(rbm)) if again == 2 else rbm.recenter() if again == 4 else rbm
+        counts.append(rbm.partial_fit(digits[:100]).n_updates_)
+    assert counts == [70, 71, 72, 73, 74, 75]
+
+
+def test_an_update_that_is_taken_back_is_not_counted():
+    """A rate at which the parameters overflow in the first update."""
+    X = np.random.default_rng(0).normal(size=(50, 3)) * 1e15
+    events = []
+    rbm = RBM(2, visible="gaussian", learning_rate=1e30, random_state=0, callbacks=events.append)
+    for done in range(3):
+        try:
+            rbm.partial_fit(X)
+        except ArithmeticError:
+            break
+    assert events and all(e["event"] == "recovered" for e in events)
+    assert rbm.n_updates_ == done - len(events) + 1
+
+
+def test_early_stopping_is_explained(digits, capsys):
+    with pytest.raises(ValueError, match="early_stopping needs held-out rows; give validation_data or validation_fraction"):
+        RBM(4, early_stopping=True, random_state=0).fit(digits[:100])
+    rbm = RBM(12, method="pcd", early_stopping=1, learning_rate=0.2, report_every=10, updates=2000, random_state=0, verbose=True,
+              validation_fraction=0.3)  # fmt: skip
+    rbm.fit(digits[:100, :20])
+    kept = rbm.history_[-1]["kept"]
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert rbm.history_[-1]["reason"] == "early_stop" and kept < rbm.n_updates_ < 2000
+    assert re.fullmatch(
+        rf"\[RBM\] {rbm.n_updates_} updates in \d+\.\d s; stopped early, since the held-out rows no longer became more likely; "
+        rf"the model of update {kept} is kept",
+        last,
+    )
 
 
 def test_an_error_in_a_callback_ends_the_run(digits):

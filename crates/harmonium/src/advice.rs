@@ -52,12 +52,18 @@ advice! {
     ChooseColumns,
     /// Treat missing cells as unknown, or fill them first.
     MissingCells,
+    /// Fill missing cells first.
+    FillCells,
     /// Binarise the data.
     Binarize,
     /// Binarise the data by another threshold.
     OtherThreshold,
     /// Use visible units of this kind, which take every value of the data.
     VisibleKind(&'static str) = "gaussian",
+    /// Turn −1 and +1 into 0 and 1.
+    SpinsToBits,
+    /// Turn 0 and 1 into −1 and +1.
+    BitsToSpins,
     /// Build the program with this feature.
     BuildWithFeature(&'static str) = "parquet",
     /// Convert the file to `.npy`.

@@ -9,7 +9,7 @@ import numpy as np
 from . import _harmonium
 from ._compat import Table, checked, seed_of
 from ._helpers import like
-from ._settings import whole
+from ._settings import number, optional, text, threads, whole
 
 
 class LogZ(NamedTuple):
@@ -72,15 +72,15 @@ class DrawsMixin:
         found = LogZ(
             **_harmonium.log_z(
                 self.model_,
-                method,
-                float(tolerance),
-                n_chains,
-                temperatures,
-                budget,
-                time,
+                text("method", method),
+                number("tolerance", tolerance),
+                optional(whole, "n_chains", n_chains),
+                optional(whole, "temperatures", temperatures, 2),
+                optional(number, "budget", budget),
+                optional(number, "time", time),
                 seed_of(random_state),
                 rows,
-                self.n_threads,
+                threads(self.n_threads),
             )
         )
         if found.verdict == "disagree":
@@ -100,6 +100,7 @@ class DrawsMixin:
         start="random",
         means=False,
         clamp=None,
+        by_chain=False,
         random_state=None,
         return_info=False,
     ):
@@ -123,6 +124,9 @@ class DrawsMixin:
             Return the means of the visible units given the hidden units instead of samples.
         clamp : array of shape (n_features,), default=None
             A row whose numbers are kept fixed; its NaN cells are drawn given the others.
+        by_chain : bool, default=False
+            Return the rows chain by chain, as an array of shape (n_chains, n / n_chains, n_features); n must be a multiple of
+            the number of chains. ArviZ takes this array as it is: ``arviz.from_dict({"posterior": {"v": rows}})``.
         random_state : int, RandomState, Generator or None, default=None
             None: that of the estimator.
         return_info : bool, default=False
@@ -130,7 +134,13 @@ class DrawsMixin:
 
         Returns
         -------
-        ndarray of shape (n, n_features), or (ndarray, dict)
+        ndarray of shape (n, n_features) or (n_chains, n / n_chains, n_features), or (ndarray, dict)
+
+        Notes
+        -----
+        Rows come draw by draw: first one row of every chain in the order of the chains, then the next row of every chain. With
+        c chains, rows ``k``, ``k + c``, ``k + 2c``, … are chain k, in order. The last draw may be of some chains only. If
+        ``n_chains`` is not given, there is one chain for 50 rows, at least 20 and at most 100; ``info["chains"]`` is their number.
 
         Examples
         --------
@@ -144,24 +154,27 @@ class DrawsMixin:
         if isinstance(start, str) and start not in ("random", "hidden"):
             raise ValueError(f"start: {start!r} is not 'random', 'hidden' or an array")
         options = {
-            "sampler": sampler,
+            "sampler": text("sampler", sampler),
             "n": whole("n", n),
-            "steps": None if steps is None else whole("steps", steps),
-            "chains": n_chains,
-            "temperatures": temperatures,
+            "steps": optional(whole, "steps", steps),
+            "chains": optional(whole, "n_chains", n_chains),
+            "temperatures": optional(whole, "temperatures", temperatures, 2),
             "burn_in": whole("burn_in", burn_in, 0),
             "thin": whole("thin", thin),
             "hidden_start": hidden_start,
             "means": bool(means),
+            "by_chain": bool(by_chain),
             "seed": seed_of(self.random_state if random_state is None else random_state),
         }
         rows = None if isinstance(start, str) else Table(checked(self, start, False))
         clamped = None if clamp is None else Table(checked(self, np.atleast_2d(clamp), False))
         if clamped is not None and clamped.shape[0] != 1:
             raise ValueError(f"clamp: has {clamped.shape[0]} rows, but must be a single row")
-        drawn, info = _harmonium.sample(self.model_, json.dumps(options), rows, clamped, self.n_threads)
-        for text in info["warnings"]:
-            warnings.warn(text, stacklevel=2)
+        drawn, info = _harmonium.sample(self.model_, json.dumps(options), rows, clamped, threads(self.n_threads))
+        if by_chain:
+            drawn = drawn.reshape(-1, info["chains"], drawn.shape[1]).swapaxes(0, 1)
+        for warning in info["warnings"]:
+            warnings.warn(warning, stacklevel=2)
         return (drawn, info) if return_info else drawn
 
     def impute(
@@ -208,15 +221,15 @@ class DrawsMixin:
         self._fitted()
         X = checked(self, X, False)
         options = {
-            "fill": fill,
-            "method": method,
+            "fill": text("fill", fill),
+            "method": text("method", method),
             "chains": whole("n_chains", n_chains),
             "burn_in": whole("burn_in", burn_in, 0),
             "steps": whole("steps", steps),
-            "interval": None if interval is None else float(interval),
+            "interval": optional(number, "interval", interval),
             "seed": seed_of(self.random_state if random_state is None else random_state),
         }
-        parts = _harmonium.impute(self.model_, Table(X), json.dumps(options), self.n_threads)
+        parts = _harmonium.impute(self.model_, Table(X), json.dumps(options), threads(self.n_threads))
         values = [like(X, part) for part in parts]
         return values[0] if interval is None else (values[0], *values[2:])
 

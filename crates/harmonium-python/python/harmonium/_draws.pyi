@@ -45,6 +45,7 @@ class DrawsMixin:
         start: Any = "random",
         means: bool = False,
         clamp: ArrayLike | None = None,
+        by_chain: bool = False,
         random_state: _Random = None,
         return_info: Literal[False] = False,
     ) -> NDArray[np.float64]: ...
@@ -62,6 +63,7 @@ class DrawsMixin:
         start: Any = "random",
         means: bool = False,
         clamp: ArrayLike | None = None,
+        by_chain: bool = False,
         random_state: _Random = None,
         return_info: Literal[True],
     ) -> tuple[NDArray[np.float64], dict[str, Any]]: ...

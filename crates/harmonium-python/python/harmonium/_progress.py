@@ -3,6 +3,8 @@
 import json
 import time
 
+import numpy as np
+
 #: Seconds between two lines.
 EVERY = 2.0
 
@@ -12,20 +14,19 @@ class Listener:
 
     def __init__(self, verbose, callbacks):
         self.history = []
-        self.updates = 0
         self._verbose = verbose
-        self._callbacks = [callbacks] if callable(callbacks) else list(callbacks or [])
+        self._callbacks = _list(callbacks)
         self._start = self._last = time.monotonic()
 
     def __call__(self, text):
         """Receive an event as JSON; returning True stops the run."""
         event = json.loads(text)
         self.history.append(event)
-        self.updates = event.get("update", self.updates)
         if self._verbose:
             self._print(event)
         answers = [callback(event) for callback in self._callbacks]
-        return any(answer is True for answer in answers)
+        # Only a truth value stops: a callback may return anything else without meaning to.
+        return any(isinstance(answer, (bool, np.bool_)) and bool(answer) for answer in answers)
 
     def _print(self, event):
         now = time.monotonic()
@@ -35,10 +36,30 @@ class Listener:
         elif kind == "recovered":
             print(f"[RBM] update {event['update']}: {event['reason']}; went back to update {event['back_to']}", flush=True)
         elif kind == "finished":
-            print(f"[RBM] {event['update']} updates in {now - self._start:.1f} s", flush=True)
+            print(f"[RBM] {event['update']} updates in {now - self._start:.1f} s{_end(event)}", flush=True)
         elif kind == "progress" and now - self._last >= EVERY:
             self._last = now
             print(f"[RBM] update {event['update']} of {self._of}{_fit(event)}", flush=True)
+
+
+def _list(callbacks):
+    """Return the callbacks as a list."""
+    if callbacks is None or callable(callbacks):
+        return [] if callbacks is None else [callbacks]
+    if not isinstance(callbacks, (list, tuple)) or not all(callable(c) for c in callbacks):
+        raise ValueError(f"callbacks is {callbacks!r}, but must be a function or a list of functions")
+    return list(callbacks)
+
+
+def _end(event):
+    """Why a run ended before its last update, and which model it kept, in words."""
+    why = {
+        "early_stop": "; stopped early, since the held-out rows no longer became more likely",
+        "time": "; stopped because the time was over",
+        "interrupted": "; interrupted",
+    }.get(event["reason"], "")
+    kept = f"; the model of update {event['kept']} is kept" if event["kept"] != event["update"] else ""
+    return why + kept
 
 
 def _fit(event):

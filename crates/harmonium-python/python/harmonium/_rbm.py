@@ -1,31 +1,16 @@
 """``RBM``: a Restricted Boltzmann machine as a scikit-learn estimator. Everything is computed by the library."""
 
-import json
-import os
-import warnings
-
-import numpy as np
-
-from . import _harmonium
-from ._compat import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    DensityMixin,
-    NotFittedError,
-    Table,
-    TransformerMixin,
-    checked,
-    seed_of,
-)
+from ._compat import checked, not_fitted
 from ._draws import DrawsMixin
+from ._estimator import Estimator
 from ._files import FilesMixin
-from ._progress import Listener
 from ._rows import RowsMixin
-from ._settings import asked
+from ._settings import threads
+from ._training import TrainingMixin
 from ._verdict import Report, Verdict
 
 
-class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, BaseEstimator):
+class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
     """A Restricted Boltzmann machine of binary, spin, categorical or real-valued units.
 
     Every parameter has a sensible default; "auto" and None leave the choice to the library, which chooses as the command
@@ -137,11 +122,14 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     random_state : int, RandomState, Generator or None, default=None
         Seed of all random numbers. The same seed gives the same model, on any number of threads.
     n_threads : int, default=None
-        Threads; None uses all cores.
+        Threads; None and -1 use all cores.
     verbose : bool, default=False
         Print a line every two seconds.
     callbacks : callable or list of callables, default=None
-        Called with every event of a run as a dict; one that returns True stops the run.
+        Called with every event of a run as a dict: once when it starts, after every ``report_every`` updates and after the last
+        one, after every checkpoint (with an output directory), when a diverged update was taken back, and once at the end. One
+        that returns True (Python's or NumPy's) stops the run before the next update; other values are ignored. ``partial_fit``
+        calls them only when its update was taken back.
 
     Attributes
     ----------
@@ -152,6 +140,9 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         What became of the last run, with its evidence; computed when it is first asked for.
     history_ : list of dict
         The events of the last run.
+    n_updates_ : int
+        Updates that the model has had: all of the run, also those after the one whose model was kept, and one for each
+        ``partial_fit`` that was not taken back. 0 for a loaded model.
     n_features_in_ : int
         Number of visible units.
 
@@ -266,121 +257,6 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         self.verbose = verbose
         self.callbacks = callbacks
 
-    def fit(self, X, y=None, sample_weight=None, *, validation_data=None, output=None, resume=False):
-        """Trains the model on rows.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Rows; bool, integer or float, in any order. They are packed (a bit, a code or a number per cell), not copied.
-        y : ignored
-        sample_weight : array of shape (n_samples,) or str, default=None
-            How often each row counts; or "similarity:F", which gives a row the weight 1/n if n rows share the fraction F of
-            its sites.
-        validation_data : array or sparse matrix of shape (n_rows, n_features), default=None
-            Held-out rows, instead of ``validation_fraction``.
-        output : path, default=None
-            Run directory, as ``harmonium train -o`` writes it: settings, measurements, checkpoints, model and report.
-        resume : bool, default=False
-            Continue the run in ``output`` from its checkpoint; X must be the same.
-
-        Returns
-        -------
-        RBM
-            Itself.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from harmonium import RBM
-        >>> X = np.random.default_rng(0).normal(size=(100, 3))
-        >>> RBM(n_hidden=4, visible="gaussian", epochs=5, random_state=0).fit(X).weights_.shape
-        (3, 4)
-        """
-        self._forget()
-        X = checked(self, X, True)
-        valid = None if validation_data is None else Table(checked(self, validation_data, False))
-        self.seed_ = seed_of(self.random_state)
-        listener = Listener(self.verbose, self.callbacks)
-        settings = asked(self)
-        if isinstance(sample_weight, str):
-            settings["data.weights"] = sample_weight
-            sample_weight = None
-        model, run, notes, concluded = _harmonium.fit(
-            Table(X),
-            json.dumps(settings),
-            _weights(sample_weight),
-            valid,
-            None if output is None else os.fspath(output),
-            bool(resume),
-            listener,
-            self.n_threads,
-        )
-        _warn(notes)
-        self._model, self._run, self._concluded = model, run, concluded
-        self.n_updates_ = listener.updates
-        self._n_features_out = int(self.weights_.shape[1])
-        self.history_ = listener.history
-        return self
-
-    def partial_fit(self, X, y=None, sample_weight=None):
-        """Makes one more update, with all rows of X as its batch; chains and momentum go on.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The batch.
-        y : ignored
-        sample_weight : array of shape (n_samples,), default=None
-            How often each row counts.
-
-        Returns
-        -------
-        RBM
-            Itself.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from harmonium import RBM
-        >>> rbm = RBM(n_hidden=2, learning_rate=0.01, random_state=0)
-        >>> for batch in np.eye(4)[np.random.default_rng(0).integers(4, size=(20, 10))]:
-        ...     _ = rbm.partial_fit(batch)
-        >>> rbm.n_updates_
-        20
-        """
-        first = not self.__sklearn_is_fitted__()
-        X = checked(self, X, first)
-        table = Table(X)
-        listener = Listener(False, self.callbacks)
-        if getattr(self, "_trainer", None) is None:
-            if first:
-                self.seed_ = seed_of(self.random_state)
-            self._start(table)
-        self._trainer.step(table, _weights(sample_weight), listener, self.n_threads)
-        # The model is read back when it is asked for.
-        self._model = self._run = self._concluded = None
-        self.history_ = listener.history
-        self.n_updates_ = getattr(self, "n_updates_", 0) + 1
-        if first:
-            self._n_features_out = int(self.weights_.shape[1])
-        return self
-
-    def _start(self, table):
-        """A trainer for batches: from the first batch, from the fitted model, or from the checkpoint of a pickle."""
-        settings = {
-            **asked(self),
-            "train.likelihood": False,
-            "train.schedule": "constant",
-            "train.updates": 2**62,
-            "train.report_every": 2**62,
-        }
-        for key in ("train.early_stop", "data.valid_fraction", "model.init", "epochs", "time"):
-            settings.pop(key, None)
-        init, checkpoint = getattr(self, "_model", None), self.__dict__.pop("_checkpoint", None)
-        self._trainer, notes = _harmonium.Trainer.start(table, json.dumps(settings), init, checkpoint, self.n_threads)
-        _warn(notes)
-
     @property
     def model_(self):
         """The trained model, as it stands in its file."""
@@ -395,7 +271,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
         if getattr(self, "_concluded", None) is None:
             if getattr(self, "_run", None) is None:
                 raise AttributeError("a verdict and a report need a run: call fit (partial_fit and loaded models have none)")
-            self._concluded = self._run.conclude(self.n_threads)
+            self._concluded = self._run.conclude(threads(self.n_threads))
         return self._concluded
 
     @property
@@ -429,14 +305,9 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
             report.save(path)
         return report
 
-    def _forget(self):
-        for name in ("_model", "_run", "_trainer", "_checkpoint", "_concluded", "history_", "n_updates_", "seed_"):
-            self.__dict__.pop(name, None)
-
     def __getstate__(self):
         """Everything but the run: a trainer goes as its checkpoint."""
-        state = super().__getstate__() if hasattr(super(), "__getstate__") else self.__dict__
-        state = dict(state)
+        state = dict(self.__dict__)
         trainer = state.pop("_trainer", None)
         state.pop("_run", None)
         if trainer is not None:
@@ -445,7 +316,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
 
     def _fitted(self):
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit, or RBM.load a file.")
+            raise not_fitted(f"This {type(self).__name__} instance is not fitted yet: call fit, or RBM.load a file.")
 
     def _rows(self, X):
         self._fitted()
@@ -454,22 +325,3 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin, ClassNamePrefixFeaturesOutMixin, Tr
     def __sklearn_is_fitted__(self):
         # Without model_, which reads the model back from the trainer.
         return getattr(self, "_model", None) is not None or getattr(self, "_trainer", None) is not None
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = bool(self.missing)
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-def _weights(sample_weight):
-    weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
-    if weights is not None and weights.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array")
-    return weights
-
-
-def _warn(notes):
-    for note in notes:
-        warnings.warn(note, stacklevel=3)

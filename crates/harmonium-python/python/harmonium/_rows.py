@@ -6,7 +6,9 @@ import numpy as np
 
 from . import _harmonium
 from ._compat import Table
+from ._estimator import contained
 from ._helpers import like
+from ._settings import switch, threads
 
 
 class RowsMixin:
@@ -18,12 +20,13 @@ class RowsMixin:
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            Rows.
+            Rows. With ``missing=True``, the means are given the known cells: missing cells are summed over, or averaged over
+            by Gibbs sampling where that takes too long.
 
         Returns
         -------
         ndarray of shape (n_samples, n_hidden)
-            float32 if the rows are float32, otherwise float64.
+            float32 if the rows are float32, otherwise float64; a table if ``set_output`` asks for one.
 
         Examples
         --------
@@ -31,8 +34,9 @@ class RowsMixin:
         >>> RBM.from_arrays([[0.0, 0.0]], [0.0], [0.0, 0.0]).transform([[1]])
         array([[0.5, 0.5]])
         """
-        X, seed = self._rows(X)
-        return like(X, _harmonium.means(self.model_, Table(X), seed, self.n_threads))
+        rows, seed = self._rows(X)
+        means = _harmonium.means(self.model_, Table(rows), self._missing(), seed, threads(self.n_threads))
+        return contained(self, X, like(rows, means))
 
     def reconstruct(self, X):
         """Reconstruct rows: visible → hidden means → visible means, in the units of the data.
@@ -40,7 +44,7 @@ class RowsMixin:
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            Rows.
+            Rows. With ``missing=True``, the hidden means are given the known cells.
 
         Returns
         -------
@@ -53,7 +57,8 @@ class RowsMixin:
         array([[0.5]])
         """
         X, seed = self._rows(X)
-        return like(X, _harmonium.reconstructions(self.model_, Table(X), seed, self.n_threads))
+        found = _harmonium.reconstructions(self.model_, Table(X), self._missing(), seed, threads(self.n_threads))
+        return like(X, found)
 
     def free_energy(self, X):
         """Compute the free energy F(v) of every row in nats; log p(v) = −F(v) − log Z.
@@ -74,7 +79,7 @@ class RowsMixin:
         array([-0.693, -1.693])
         """
         X, seed = self._rows(X)
-        return _harmonium.free_energies(self.model_, Table(X), bool(self.missing), seed, self.n_threads)[0]
+        return _harmonium.free_energies(self.model_, Table(X), self._missing(), seed, threads(self.n_threads))[0]
 
     def score_samples(self, X):
         """Compute the log likelihood of every row in nats: of a probability, or of a density in the units of the data.
@@ -100,7 +105,7 @@ class RowsMixin:
         """
         X, seed = self._rows(X)
         energy, _, jacobian = _harmonium.free_energies(
-            self.model_, Table(X), bool(self.missing), seed, self.n_threads
+            self.model_, Table(X), self._missing(), seed, threads(self.n_threads)
         )
         return jacobian - energy - self.log_z().value
 
@@ -138,7 +143,8 @@ class RowsMixin:
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            Rows.
+            Rows. With ``missing=True``, the sum is over the known cells, each given the other known ones; rows with so many
+            missing cells that they cannot be summed over are refused.
 
         Returns
         -------
@@ -151,7 +157,9 @@ class RowsMixin:
         array([-1.386])
         """
         X, seed = self._rows(X)
-        return _harmonium.pseudo_log_likelihoods(self.model_, Table(X), seed, self.n_threads)
+        return _harmonium.pseudo_log_likelihoods(
+            self.model_, Table(X), self._missing(), seed, threads(self.n_threads)
+        )
 
     def gradient(self, X, sample_weight=None, method="exact"):
         """Compute the gradient of the mean log likelihood with respect to every parameter.
@@ -159,7 +167,7 @@ class RowsMixin:
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            Rows.
+            Rows without missing cells; ``impute`` fills them.
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row.
         method : {"exact"}, default="exact"
@@ -180,4 +188,7 @@ class RowsMixin:
             raise ValueError(f"method: {method!r} is not supported, only 'exact' is")
         X, seed = self._rows(X)
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
-        return _harmonium.gradient(self.model_, Table(X), weights, seed, self.n_threads)
+        return _harmonium.gradient(self.model_, Table(X), weights, seed, threads(self.n_threads))
+
+    def _missing(self):
+        return switch("missing", self.missing)

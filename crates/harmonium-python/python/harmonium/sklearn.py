@@ -10,13 +10,19 @@ import time
 from numbers import Integral, Real
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+
+try:
+    import scipy.sparse as sp
+    from scipy.special import expit
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+    from sklearn.utils import check_random_state
+    from sklearn.utils._param_validation import Interval
+    from sklearn.utils.extmath import safe_sparse_dot
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as missing:
+    raise ImportError(
+        "harmonium.sklearn needs scikit-learn 1.6 or later: pip install 'harmonium[sklearn]' (harmonium.RBM does without)"
+    ) from missing
 
 from . import _harmonium
 from ._compat import Table

@@ -4,6 +4,7 @@
 use super::{Answer, Conditional};
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::dataset::Dataset;
+use crate::lowered::LoweredModel;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::{Bits, States};
@@ -19,21 +20,16 @@ const PIECE: usize = 128;
 /// The results for rows of columns.
 pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) -> Vec<Answer> {
     let (rows, chains) = (x.nrows(), this.settings.chains);
-    start(this, x, known, key);
     let columns = this.lowered.visible().columns();
     let mut sums = Array2::<f64>::zeros((rows * chains, columns));
     let (mut measured, mut draws) = (0.0, Vec::new());
-    for step in (0..this.settings.steps).step_by(EVERY) {
-        let steps = (this.settings.steps - step).min(EVERY as u64);
-        let first = this.settings.burn_in + step;
-        this.backend.gibbs(SLOT, Sweeps { steps, key, first, beta: None });
-        let states = this.backend.get(SLOT);
-        sums += &visible_means(this, &states, key.of(Purpose::ConditionalMeans).step(step));
+    each_state(this, x, known, key, |this, states, step| {
+        sums += &visible_means(this, states, key.of(Purpose::ConditionalMeans).step(step));
         measured += 1.0;
         if this.settings.interval.is_some() {
             draws.push(states.values(this.narrow.visible()).mapv(f64::from));
         }
-    }
+    });
     let one = |r: usize| {
         let of_row = s![r * chains..(r + 1) * chains, ..];
         let each = &sums.slice(of_row) / measured;
@@ -47,6 +43,41 @@ pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, 
         Answer { means, std_err, draws: (!some.is_empty()).then(|| concatenate(Axis(0), &some).unwrap_or_default()) }
     };
     (0..rows).map(one).collect()
+}
+
+/// ⟨h⟩ of rows of columns given their known cells.
+pub(super) fn hidden_means(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) -> Array2<f64> {
+    let (rows, chains) = (x.nrows(), this.settings.chains);
+    let mut sums = Array2::<f64>::zeros((rows * chains, this.lowered.hidden().columns()));
+    let mut measured = 0.0;
+    each_state(this, x, known, key, |this, states, _| {
+        let lowered = &this.narrow;
+        sums += &in_pieces(lowered, states, |_, x| lowered.up().means(x));
+        measured += 1.0;
+    });
+    let mut means = Array2::zeros((rows, sums.ncols()));
+    for (r, mut row) in means.rows_mut().into_iter().enumerate() {
+        row.assign(&(mean(sums.slice(s![r * chains..(r + 1) * chains, ..])) / measured));
+    }
+    means
+}
+
+/// Runs the chains of rows, and hands on their states every few sweeps.
+fn each_state(
+    this: &mut Conditional,
+    x: ArrayView2<f64>,
+    known: &Bits,
+    key: Key,
+    mut see: impl FnMut(&Conditional, &States<f32>, u64),
+) {
+    start(this, x, known, key);
+    for step in (0..this.settings.steps).step_by(EVERY) {
+        let steps = (this.settings.steps - step).min(EVERY as u64);
+        let first = this.settings.burn_in + step;
+        this.backend.gibbs(SLOT, Sweeps { steps, key, first, beta: None });
+        let states = this.backend.get(SLOT);
+        see(this, &states, step);
+    }
 }
 
 /// Puts `chains` copies of every row into the slot, clamps the known cells and cools the chains down.
@@ -86,12 +117,21 @@ fn cool_down<T: Real>(backend: &mut dyn Backend<T>, slot: Slot, rows: usize, swe
 
 /// ⟨v | h⟩ of every chain, with h drawn given the current states.
 fn visible_means(this: &Conditional, states: &States<f32>, key: Key) -> Array2<f64> {
-    let (lowered, rows) = (&this.narrow, states.rows());
+    let lowered = &this.narrow;
+    in_pieces(lowered, states, |from, x| lowered.down().means(lowered.up().sample(x, key, from).view()))
+}
+
+/// Some rows of `f` for each row of states, some rows at a time; `f` also gets the number of the first.
+fn in_pieces(
+    lowered: &LoweredModel<f32>,
+    states: &States<f32>,
+    f: impl Fn(u64, ArrayView2<f32>) -> Array2<f32> + Sync,
+) -> Array2<f64> {
+    let rows = states.rows();
     let parallel = rows * lowered.weights().len() >= threads::MANY;
     let pieces: Vec<Array2<f32>> = threads::map(parallel, (0..rows).step_by(PIECE), |from| {
         let x = states.columns(lowered.visible().unit(), from, (from + PIECE).min(rows));
-        let h = lowered.up().sample(x.view(), key, from as u64);
-        lowered.down().means(h.view())
+        f(from as u64, x.view())
     });
     let views: Vec<_> = pieces.iter().map(|p| p.view()).collect();
     // All have the same number of columns.

@@ -64,6 +64,14 @@ impl Row<'_> {
         Ok(Stats { hidden: found.hidden, weight: 1.0, ..all })
     }
 
+    /// ⟨h⟩ given the known cells.
+    pub(super) fn hidden_means(&self) -> Result<Array1<f64>> {
+        if self.free().is_empty() {
+            return Ok(self.lowered.up().means(self.one().view()).row(0).to_owned());
+        }
+        Ok(self.solved()?.stats().hidden.row(0).to_owned())
+    }
+
     /// The result for its cells, with draws under a key if they are wanted.
     pub(super) fn answer(&self, draws: Option<Key>) -> Result<Answer> {
         let (layer, free) = (self.lowered.visible(), self.free());

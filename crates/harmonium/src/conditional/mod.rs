@@ -8,17 +8,22 @@
 //! | `exact` | the model of the other cells, solved |
 //! | `chains` | chains with clamped cells |
 //! | `known` | log Σ exp(−E) over the unknown cells of a row, by annealing |
+//! | `hidden` | ⟨h given v_B⟩ |
+//! | `leave_out` | Σ_{i ∈ B} log p(v_i given the rest of v_B) |
 //! | `score` | log Σ_{v_A} p*(v_A, v_B) |
 //! | `summary` | means, spreads and intervals of cells, from either of them |
 
 mod chains;
 mod exact;
+mod hidden;
 mod known;
+mod leave_out;
 mod score;
 mod summary;
 
 pub use chains::filled;
 pub(crate) use exact::Row;
+pub use leave_out::pseudo_log_likelihoods;
 pub use score::{Score, Scores};
 pub use summary::{Fill, Filled};
 

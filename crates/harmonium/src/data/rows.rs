@@ -146,6 +146,12 @@ impl<'a> PreparedRows<'a> {
         }
         match error {
             Error::Domain { value, .. } if value.is_nan() => error.advise(&[Advice::MissingCells]),
+            Error::Domain { value: -1.0, .. } if self.layer.two_values() == Some([0.0, 1.0]) => {
+                error.advise(&[Advice::SpinsToBits])
+            }
+            Error::Domain { value: 0.0, .. } if self.layer.two_values() == Some([-1.0, 1.0]) => {
+                error.advise(&[Advice::BitsToSpins])
+            }
             Error::Domain { value, .. } if value.is_finite() && takes_probabilities(self.layer.unit()) => {
                 error.advise(&[Advice::Binarize])
             }

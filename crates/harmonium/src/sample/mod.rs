@@ -119,7 +119,7 @@ impl SampleOptions<'_> {
 
     /// The number of chains: as set, or one per fifty rows within limits. Some tens are enough to compare them, each costs its
     /// burn-in, and fewer chains are longer.
-    fn chains(&self) -> usize {
+    pub fn n_chains(&self) -> usize {
         self.chains.unwrap_or((self.n / 50).clamp(20, 100) as usize)
     }
 
@@ -159,7 +159,7 @@ impl SampleOptions<'_> {
         if let Some(n) = self.temperatures.filter(|n| !(2..=tempering::MOST_RUNGS).contains(n)) {
             return fail("temperatures", format!("is {n}, but must be 2 to {}", tempering::MOST_RUNGS));
         }
-        let draws = self.n.div_ceil(self.chains() as u64);
+        let draws = self.n.div_ceil(self.n_chains() as u64);
         if draws.checked_mul(self.thin).and_then(|d| d.checked_add(self.burn_in)).is_some_and(|s| s < 1 << 62) {
             Ok(())
         } else {
@@ -292,7 +292,7 @@ impl<'a> Sampling<'a> {
             Solved::new(lowered.clone(), progress)?;
         }
         settings.start.check(&lowered)?;
-        let (chains, key) = (settings.chains(), Key::root(settings.seed).of(Purpose::Sample));
+        let (chains, key) = (settings.n_chains(), Key::root(settings.seed).of(Purpose::Sample));
         let problem = Problem { lowered: &lowered, settings, chains, key, progress };
         let sampler = (entry.make)(&problem)?;
         let watch = Watch::new(&lowered, chains, settings.thin);

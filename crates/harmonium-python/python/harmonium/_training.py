@@ -1,0 +1,165 @@
+"""Methods of ``RBM`` that train: a whole run, or one update after another."""
+
+import json
+import os
+import warnings
+
+import numpy as np
+
+from . import _harmonium
+from ._compat import Table, checked, seed_of
+from ._progress import Listener
+from ._settings import asked, threads
+
+
+class TrainingMixin:
+    """Training, in a run or update by update."""
+
+    def fit(self, X, y=None, sample_weight=None, *, validation_data=None, output=None, resume=False):
+        """Train the model on rows.
+
+        Ctrl-C ends training within a second: the model of the last update is kept and can be used, and KeyboardInterrupt is raised.
+        If training fails, what was fitted before stays.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Rows; bool, integer or float, in any order. They are packed (a bit, a code or a number per cell), not copied.
+        y : ignored
+        sample_weight : array of shape (n_samples,) or str, default=None
+            How often each row counts; or "similarity:F", which gives a row the weight 1/n if n rows share the fraction F of
+            its sites.
+        validation_data : array or sparse matrix of shape (n_rows, n_features), default=None
+            Held-out rows, instead of ``validation_fraction``.
+        output : path, default=None
+            Run directory, as ``harmonium train -o`` writes it: settings, measurements, checkpoints, model and report.
+        resume : bool, default=False
+            Continue the run in ``output`` from its checkpoint; X must be the same.
+
+        Returns
+        -------
+        RBM
+            Itself.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from harmonium import RBM
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> RBM(n_hidden=4, visible="gaussian", epochs=5, random_state=0).fit(X).weights_.shape
+        (3, 4)
+        """
+        before = dict(self.__dict__)
+        try:
+            interrupted = self._fit(X, sample_weight, validation_data, output, resume)
+        except BaseException:
+            # What was fitted before stays as it was.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        if interrupted is not None:
+            raise interrupted
+        return self
+
+    def _fit(self, X, sample_weight, validation_data, output, resume):
+        """Fit; returns what interrupted the run, if anything. The model is then that of the last update."""
+        X = checked(self, X, True)
+        valid = None if validation_data is None else Table(checked(self, validation_data, False))
+        seed = self.seed_ = seed_of(self.random_state)
+        listener = Listener(self.verbose, self.callbacks)
+        settings = asked(self)
+        if isinstance(sample_weight, str):
+            settings["data.weights"] = sample_weight
+            sample_weight = None
+        model, updates, run, notes, concluded, interrupted = _harmonium.fit(
+            Table(X),
+            json.dumps(settings),
+            _weights(sample_weight),
+            valid,
+            None if output is None else os.fspath(output),
+            bool(resume),
+            listener,
+            threads(self.n_threads),
+        )
+        self._forget()
+        self._model, self._run, self._concluded, self.seed_ = model, run, concluded, seed
+        self.n_updates_ = updates
+        self._n_features_out = int(self.weights_.shape[1])
+        self.history_ = listener.history
+        _warn(notes)
+        return interrupted
+
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Makes one more update, with all rows of X as its batch; chains and momentum go on.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The batch.
+        y : ignored
+        sample_weight : array of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        RBM
+            Itself.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from harmonium import RBM
+        >>> rbm = RBM(n_hidden=2, learning_rate=0.01, random_state=0)
+        >>> for batch in np.eye(4)[np.random.default_rng(0).integers(4, size=(20, 10))]:
+        ...     _ = rbm.partial_fit(batch)
+        >>> rbm.n_updates_
+        20
+        """
+        first = not self.__sklearn_is_fitted__()
+        X = checked(self, X, first)
+        table = Table(X)
+        listener = Listener(False, self.callbacks)
+        if getattr(self, "_trainer", None) is None:
+            if first:
+                self.seed_ = seed_of(self.random_state)
+            self._start(table)
+        self._trainer.step(table, _weights(sample_weight), listener, threads(self.n_threads))
+        # The model is read back when it is asked for.
+        self._model = self._run = self._concluded = None
+        self.history_ = listener.history
+        # An event is an update that was taken back.
+        self.n_updates_ = getattr(self, "n_updates_", 0) + (not listener.history)
+        if first:
+            self._n_features_out = int(self.weights_.shape[1])
+        return self
+
+    def _start(self, table):
+        """A trainer for batches: from the first batch, from the fitted model, or from the checkpoint of a pickle."""
+        settings = {
+            **asked(self),
+            "train.likelihood": False,
+            "train.schedule": "constant",
+            "train.updates": 2**62,
+            "train.report_every": 2**62,
+        }
+        for key in ("train.early_stop", "data.valid_fraction", "model.init", "epochs", "time"):
+            settings.pop(key, None)
+        init, checkpoint = getattr(self, "_model", None), self.__dict__.pop("_checkpoint", None)
+        self._trainer, notes = _harmonium.Trainer.start(table, json.dumps(settings), init, checkpoint, threads(self.n_threads))
+        _warn(notes)
+
+    def _forget(self):
+        for name in ("_model", "_run", "_trainer", "_checkpoint", "_concluded", "history_", "n_updates_", "seed_"):
+            self.__dict__.pop(name, None)
+
+
+def _weights(sample_weight):
+    weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+    if weights is not None and weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array")
+    return weights
+
+
+def _warn(notes):
+    for note in notes:
+        warnings.warn(note, stacklevel=4)
