@@ -125,10 +125,10 @@ impl SampleOptions<'_> {
 
     /// Refuses more chains than fit in memory, and more work than anyone waits for.
     fn check_size(&self, lowered: &LoweredModel<f64>) -> Result<()> {
-        let (chains, sites) = (self.chains() as f64, lowered.visible().sites() as f64);
+        let (chains, sites) = (self.n_chains() as f64, lowered.visible().sites() as f64);
         let columns = (lowered.visible().columns() + lowered.hidden().columns()) as f64;
         let bytes = PER_STATE * columns + PER_TRACE * (self.n as f64 / chains).min(MOST_TRACED);
-        memory::check("chains", self.chains(), chains * bytes)?;
+        memory::check("chains", self.n_chains(), chains * bytes)?;
         let table = self.n as f64 * sites;
         if table > MOST_NUMBERS {
             let size = memory::size(8.0 * table);
