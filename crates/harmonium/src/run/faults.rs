@@ -91,15 +91,22 @@ fn fail_everywhere(updates: i64, fault: Fault, before: impl Fn(&Path)) -> usize 
 
 #[test]
 fn whatever_fails_a_new_run_can_be_loaded_and_resumed_to_the_byte() {
-    for fault in [Fault::Full, Fault::Short] {
-        let points = fail_everywhere(100, fault, |_| ());
-        // Config, log, two checkpoints, picture, report, summary and model: five operations each at least.
-        assert!(points > 40, "{points}");
-    }
+    // One checkpoint on the way and one at the end.
+    let points = fail_everywhere(60, Fault::Full, |_| ());
+    // Config, log, checkpoint, picture, report, summary and model, five operations each, and lines of the log: 39.
+    assert!(points > 35, "{points}");
 }
 
 #[test]
 fn whatever_fails_a_finished_run_that_goes_on_can_be_loaded_and_resumed_to_the_byte() {
-    let points = fail_everywhere(150, Fault::Broken, |dir| run(dir, 100).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let finished = folder.path().join("finished");
+    run(&finished, 20).unwrap();
+    let points = fail_everywhere(60, Fault::Broken, |dir| {
+        fs::create_dir(dir).unwrap();
+        for entry in fs::read_dir(&finished).unwrap().map(|e| e.unwrap()) {
+            fs::copy(entry.path(), dir.join(entry.file_name())).unwrap();
+        }
+    });
     assert!(points > 30, "{points}");
 }
