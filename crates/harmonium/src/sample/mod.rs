@@ -140,8 +140,9 @@ impl SampleOptions<'_> {
         if work <= MOST_WORK {
             return Ok(());
         }
-        let key = if self.burn_in as f64 > 0.5 * sweeps { "burn-in" } else { "thin" };
-        let problem = format!("asks for {sweeps:.1e} sweeps of every chain, which would take years");
+        let late = self.burn_in as f64 <= 0.5 * sweeps;
+        let (key, value) = if late { ("thin", self.thin) } else { ("burn-in", self.burn_in) };
+        let problem = format!("is {value}, which makes {sweeps:.1e} sweeps of every chain; they would take years");
         Err(Error::Config { key, problem })
     }
 
