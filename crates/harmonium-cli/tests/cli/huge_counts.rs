@@ -1,4 +1,5 @@
-//! Counts that no computer can do, and numbers that no setting can have: refused by name, at once, with what they would need.
+//! Counts that no computer can do, and numbers that no setting can have: refused by name, at once, with what they would
+//! need.
 
 use super::common::{Folder, bits, fails};
 use std::fs;

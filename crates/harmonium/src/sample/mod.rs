@@ -45,7 +45,8 @@ use watch::Watch;
 
 /// Most chains.
 const MOST_CHAINS: usize = 1 << 20;
-/// Bytes per column of a chain, with the copies that are made of its states; and per recorded state, with its diagnostics.
+/// Bytes per column of a chain, with the copies that are made of its states; and per recorded state, with its
+/// diagnostics.
 const PER_STATE: f64 = 32.0;
 const PER_TRACE: f64 = 100.0;
 /// Recorded states per chain at most.

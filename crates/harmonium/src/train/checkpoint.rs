@@ -16,7 +16,8 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use std::collections::BTreeMap;
 
-/// Largest checkpoint that is read: the model, its average, the best one, that of log Z, and up to three of the optimiser.
+/// Largest checkpoint that is read: the model, its average, the best one, that of log Z, and up to three of the
+/// optimiser.
 pub const MOST_CHECKPOINT: u64 = 8 * MOST_BYTES;
 
 const FORMAT: &str = "harmonium-checkpoint";

@@ -1,5 +1,5 @@
-//! Hostile files: each is refused in one sentence that names it, without a panic and without taking the memory that it claims. `INDEX`
-//! has a line for every file: what it tries, and words of the refusal.
+//! Hostile files: each is refused in one sentence that names it, without a panic and without taking the memory that it
+//! claims. `INDEX` has a line for every file: what it tries, and words of the refusal.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests are tests
 
 mod make;

@@ -1,4 +1,5 @@
-//! Makes the files of this folder again: `cargo test -p harmonium --test hostile -- --ignored`. Each is an honest file with one lie.
+//! Makes the files of this folder again: `cargo test -p harmonium --test hostile -- --ignored`. Each is an honest file
+//! with one lie.
 
 use super::runs::{Folder, checkpoint};
 use harmonium::Rbm;
