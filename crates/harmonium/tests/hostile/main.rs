@@ -33,7 +33,8 @@ fn files(kind: &str) -> Vec<(PathBuf, String)> {
     let entries = fs::read_dir(folder.join(kind)).unwrap();
     let mut found: Vec<String> =
         entries.map(|e| format!("{kind}/{}", e.unwrap().file_name().to_string_lossy())).collect();
-    (named.sort_unstable(), found.sort_unstable());
+    named.sort_unstable();
+    found.sort_unstable();
     assert_eq!(found, named, "the index lists the files of the folder");
     lines.into_iter().map(|(name, words)| (folder.join(name), words)).collect()
 }
@@ -148,7 +149,8 @@ fn pipes_and_devices_in_place_of_the_files_of_a_run_are_refused() {
         let words = format!("{name} is not a regular file");
         if name == SUMMARY {
             // Nothing of it is needed: the run counts as not judged.
-            (judged.unwrap(), resumed.unwrap());
+            judged.unwrap();
+            resumed.unwrap();
             continue;
         }
         assert!(judged.is_err() || name == EVENTS, "{name}");
