@@ -10,6 +10,7 @@ import argparse
 import gzip
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -80,12 +81,13 @@ def main():
     parser.add_argument("--sampler", help="another command to sample with")
     parser.add_argument("--samples", type=int, default=20000)
     parser.add_argument("--sample-options", default="")
-    parser.add_argument("train", nargs="*", help="options of `harmonium train`, after --")
-    args = parser.parse_args()
+    words = sys.argv[1:]
+    cut = words.index("--") if "--" in words else len(words)
+    args, train = parser.parse_args(words[:cut]), words[cut + 1 :]
     run = args.output / "run"
     model = run / "model.safetensors"
     if not model.exists():
-        command = [args.harmonium, "train", args.alignment, "-o", str(run), "--json", *args.train]
+        command = [args.harmonium, "train", args.alignment, "-o", str(run), "--json", *train]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         (args.output / "train.json").write_text(done.stdout)
     sampler = args.sampler or args.harmonium

@@ -1,4 +1,5 @@
-//! The one way to open a file for reading: a regular file within a limit, and no more of it than it had when it was opened.
+//! The one way to open a file for reading: a regular file within a limit, and no more of it than it had when it was
+//! opened.
 
 use crate::error::{Error, Result};
 use crate::memory;
@@ -6,8 +7,8 @@ use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::path::Path;
 
-/// Opens a regular file and returns its length. A directory cannot be read, opening a named pipe would block, and a device may
-/// never end.
+/// Opens a regular file and returns its length. A directory cannot be read, opening a named pipe would block, and a
+/// device may never end.
 pub fn regular(path: &Path) -> Result<(File, u64)> {
     let failed = |source| Error::Io { path: path.into(), action: "open", source };
     check(path, &fs::metadata(path).map_err(failed)?)?;

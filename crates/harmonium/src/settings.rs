@@ -156,8 +156,11 @@ impl Setting {
             (Takes::Whole(..) | Takes::WholeOr(..) | Takes::Number(_), Value::Float(x)) => self.check(*x),
             (Takes::Whole(..) | Takes::WholeOr(..) | Takes::Number(_), other) => {
                 let x = other.as_integer().map(|n| n as f64);
-                let fits = x.is_some_and(|x| self.holds(x));
-                if fits { Ok(()) } else { Err(self.refusal(shown(&other.to_string()), x.is_none_or(|x| x < 1.0))) }
+                if x.is_some_and(|x| self.holds(x)) {
+                    return Ok(());
+                }
+                let text = other.as_str().map(|text| format!("'{}'", shown(text)));
+                Err(self.refusal(text.unwrap_or_else(|| shown(&other.to_string())), x.is_none_or(|x| x < 1.0)))
             }
             // Texts and switches are checked where they are read.
             _ => Ok(()),

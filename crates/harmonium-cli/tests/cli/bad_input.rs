@@ -167,5 +167,5 @@ fn misspelt_names_are_corrected() {
     assert_eq!(found, "error: cannot open no.safetensors: no such file\n");
     let found = fails(&folder, "transform model.safetensors data.npy -o no/such/x.npy");
     assert_eq!(found, "error: cannot write no/such/x.npy: no such directory\n");
-    assert!(fails(&folder, "train --config no.toml -o run").starts_with("error: cannot read no.toml: no such file"));
+    assert!(fails(&folder, "train --config no.toml -o run").starts_with("error: cannot open no.toml: no such file"));
 }

@@ -115,7 +115,7 @@ fn usage_errors_are_in_plain_words_and_suggest_what_was_meant() {
         ("train data.npy -o run --hidden 64", "for the number of hidden units use '--n-hidden 64'"),
         ("train data.npy -o run --n-hidden abc", "'abc' for '--n-hidden <N>': expected a whole number\n"),
         ("train data.npy -o run --n-hidden 0", "must be 1 to 16777216\n"),
-        ("train data.npy -o run --gibbs-steps 0", "must be at least 1\n"),
+        ("train data.npy -o run --gibbs-steps 0", "must be 1 to 1048576\n"),
         ("train data.npy -o run --lr fast", "'fast' for '--lr <X>': expected a number\n"),
         ("log-z model.safetensors --threads 0", "expected a whole number from 1 to 1024\n"),
         ("log-z model.safetensors --seed -1", "'-1' for '--seed <N>': expected a whole number that is not negative\n"),

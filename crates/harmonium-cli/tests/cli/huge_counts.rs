@@ -1,4 +1,5 @@
-//! Counts that no computer can do, and numbers that no setting can have: refused by name, at once, with what they would need.
+//! Counts that no computer can do, and numbers that no setting can have: refused by name, at once, with what they would
+//! need.
 
 use super::common::{Folder, bits, fails};
 use std::fs;
@@ -23,8 +24,11 @@ fn huge_counts_are_refused_by_name_with_what_they_would_need() {
             "sample model.safetensors --chains 1000000000000 -o x.npy",
             "--chains is 1000000000000, but must be 1 to 1048576",
         ),
-        ("sample model.safetensors --burn-in 1000000000000000000 -o x.npy", "--burn-in asks for 1.0e18 sweeps"),
-        ("sample model.safetensors --thin 10000000000000000 -o x.npy", "--thin asks for"),
+        (
+            "sample model.safetensors --burn-in 1000000000000000000 -o x.npy",
+            "--burn-in is 1000000000000000000, which makes 1.0e18 sweeps",
+        ),
+        ("sample model.safetensors --thin 10000000000000000 -o x.npy", "--thin is 10000000000000000, which makes"),
         (
             "impute model.safetensors data.npy --free 1 --method chains --chains 9223372036854775808 -o x.npy",
             "--chains is 9223372036854775808, which needs about",
@@ -33,7 +37,7 @@ fn huge_counts_are_refused_by_name_with_what_they_would_need() {
             "impute model.safetensors data.npy --free 1 --steps 1000000000000 -o x.npy",
             "--steps is 1000000000000, but must be at most 4294967296",
         ),
-        ("log-z model.safetensors --method ais --chains 16777216", "--chains is 16777216, which visits 3.4e14 weights"),
+        ("log-z model.safetensors --method ais --chains 16777216", "--chains is 16777216, which"),
         ("log-z model.safetensors --method bar --temperatures 16777216", "--temperatures is 16777216, which visits"),
         (
             "train wide.npy -o run --n-hidden 16000000",

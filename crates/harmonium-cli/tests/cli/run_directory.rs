@@ -155,8 +155,8 @@ fn two_processes_do_not_share_a_directory() {
 fn a_checkpoint_that_cannot_be_written_ends_the_run_and_leaves_the_old_one() {
     let folder = Folder::new();
     let line = "train builtin:bars:2 -o run --n-hidden 300 --updates 500 --likelihood none --checkpoint-every 100";
-    // 8 blocks of 512 bytes; the model has 300 × 4 weights. The signal of the limit is ignored, so that writes fail.
-    let script = format!("trap '' XFSZ; ulimit -f 8; exec \"$0\" {line}");
+    // 12 blocks of 512 bytes, enough for the configuration; the model has 300 × 4 weights. The signal of the limit is ignored, so that writes fail.
+    let script = format!("trap '' XFSZ; ulimit -f 12; exec \"$0\" {line}");
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &script, env!("CARGO_BIN_EXE_harmonium")]).current_dir(folder.0.path());
     shell.env_remove("CARGO_PKG_NAME");

@@ -53,8 +53,8 @@ impl TensorWriter {
     }
 }
 
-/// Largest header that is read or written: notes included, thousands of times what a model needs. Read into maps it takes a dozen
-/// times as much memory.
+/// Largest header that is read or written: notes included, thousands of times what a model needs. Read into maps it
+/// takes a dozen times as much memory.
 pub const MOST_HEADER: u64 = 1 << 20;
 
 /// The header of a file, if it is all there, within the limit, and says everything once.

@@ -11,6 +11,7 @@
 //! | `weights`, `bennett` | estimates from the log weights of one direction, and of both |
 //! | `bidirectional` | annealing in both directions with a given effort |
 //! | `verdict` | how far an estimate can be trusted |
+//! | `needs` | whether the first round fits in memory and is affordable |
 //! | `online` | log Z during training |
 //!
 //! The path from independent units to the model and parallel tempering on it are in [`crate::sample`].
@@ -24,6 +25,7 @@ mod collapsed;
 mod exact;
 mod mean_field;
 mod modes;
+mod needs;
 pub(crate) mod online;
 mod reverse;
 mod search;
@@ -40,7 +42,6 @@ use crate::backend::{Backend, Cpu};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress, budget, rounding};
 use crate::lowered::{LoweredLayer, LoweredModel};
-use crate::memory;
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
@@ -169,11 +170,6 @@ impl Default for LogZOptions<'_> {
         }
     }
 }
-
-/// Weights that the first round of an estimate may visit, unless more is allowed: some minutes on two cores.
-const MOST_WORK: f64 = 3.0 * BUDGET;
-/// Bytes per column of an annealed chain, with its ladder and its copies.
-const PER_STATE: f64 = 100.0;
 
 /// Most chains and temperatures: with more, the number of sweeps would not fit.
 const MOST: usize = 1 << 24;
@@ -363,27 +359,6 @@ impl Problem<'_> {
         };
         let found = f.run(setup, limits)?;
         Ok(LogZ { work: found.work.map(|sweeps| sweeps * work as f64), ..found })
-    }
-}
-
-impl Problem<'_> {
-    /// Refuses chains and temperatures whose first round does not fit in memory, or is far more work than an estimate may take.
-    fn check_effort(&self, columns: usize, work: f64, least: Effort) -> Result<()> {
-        let LogZOptions { chains, temperatures, budget, .. } = self.settings;
-        let (Some(n), key) = (chains.max(temperatures), if chains >= temperatures { "chains" } else { "temperatures" })
-        else {
-            return Ok(());
-        };
-        let chains = chains.unwrap_or(least.chains) as f64;
-        memory::check(key, n, PER_STATE * chains * columns as f64)?;
-        let first = work * chains * temperatures.unwrap_or(least.temperatures) as f64;
-        let limit = if budget.is_finite() { budget.max(MOST_WORK) } else { MOST_WORK };
-        if first <= limit {
-            return Ok(());
-        }
-        let problem =
-            format!("is {n}, which visits {first:.1e} weights before there is an estimate; the limit is {limit:.1e}");
-        Err(Error::Config { key, problem }.advise(&[Advice::MoreTime]))
     }
 }
 

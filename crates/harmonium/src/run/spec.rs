@@ -365,7 +365,7 @@ mod tests {
             assert!(refused.contains(&format!("`{key}`")), "{refused}");
         }
         let refused = Spec::from_table(&"[train]\nlr = 'much'".parse().unwrap()).unwrap_err().to_string();
-        assert_eq!(refused, "lr is \"much\", but must be a number above 0");
+        assert_eq!(refused, "lr is 'much', but must be a number above 0");
         let refused = Spec::from_table(&"[model]\nn_hidden = -1".parse().unwrap()).unwrap_err().to_string();
         assert_eq!(refused, "n_hidden is -1, but must be 1 to 16777216");
     }

@@ -45,7 +45,8 @@ use watch::Watch;
 
 /// Most chains.
 const MOST_CHAINS: usize = 1 << 20;
-/// Bytes per column of a chain, with the copies that are made of its states; and per recorded state, with its diagnostics.
+/// Bytes per column of a chain, with the copies that are made of its states; and per recorded state, with its
+/// diagnostics.
 const PER_STATE: f64 = 32.0;
 const PER_TRACE: f64 = 100.0;
 /// Recorded states per chain at most.
@@ -140,8 +141,9 @@ impl SampleOptions<'_> {
         if work <= MOST_WORK {
             return Ok(());
         }
-        let key = if self.burn_in as f64 > 0.5 * sweeps { "burn-in" } else { "thin" };
-        let problem = format!("asks for {sweeps:.1e} sweeps of every chain, which would take years");
+        let late = self.burn_in as f64 <= 0.5 * sweeps;
+        let (key, value) = if late { ("thin", self.thin) } else { ("burn-in", self.burn_in) };
+        let problem = format!("is {value}, which makes {sweeps:.1e} sweeps of every chain; they would take years");
         Err(Error::Config { key, problem })
     }
 

@@ -16,7 +16,8 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use std::collections::BTreeMap;
 
-/// Largest checkpoint that is read: the model, its average, the best one, that of log Z, and up to three of the optimiser.
+/// Largest checkpoint that is read: the model, its average, the best one, that of log Z, and up to three of the
+/// optimiser.
 pub const MOST_CHECKPOINT: u64 = 8 * MOST_BYTES;
 
 const FORMAT: &str = "harmonium-checkpoint";
@@ -201,8 +202,9 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
             }),
         },
     };
+    let rate = state.rate_factor > 0.0 && state.rate_factor <= 1.0;
     let counts = state.update <= MOST_COUNT && state.waited <= MOST_COUNT && state.failures <= MOST_FAILURES;
-    if !counts || !(state.rate_factor > 0.0 && state.rate_factor <= 1.0) {
+    if !(counts && rate) {
         return Err(lie("the checkpoint has numbers that no run has".into()));
     }
     Ok(state)

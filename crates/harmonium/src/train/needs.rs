@@ -4,16 +4,17 @@ use super::TrainConfig;
 use crate::error::Result;
 use crate::memory;
 
-/// Bytes per weight at the end of a run, when most copies of the model are there: parameters, gradient, optimiser, average,
-/// snapshot, and the judged model in f64. Measured on 784 visible units: 99 from 500 to 4000 hidden units, 78 if Gaussian.
+/// Bytes per weight at the end of a run, when most copies of the model are there: parameters, gradient, optimiser,
+/// average, snapshot, and the judged model in f64. Measured on 784 visible units: 99 from 500 to 4000 hidden units, 78
+/// if Gaussian.
 const PER_WEIGHT: f64 = 100.0;
 /// Bytes per unit of a persistent chain. Measured: 10 with pcd, and 1.3 with the rungs of a ladder.
 const PER_STATE: f64 = 10.0;
 const PER_RUNG: f64 = 1.5;
 
 impl TrainConfig {
-    /// Refuses a model or chains that do not fit in memory; a layer has units, and columns per unit. Batches are no larger than the
-    /// data, which is in memory.
+    /// Refuses a model or chains that do not fit in memory; a layer has units, and columns per unit. Batches are no
+    /// larger than the data, which is in memory.
     pub(crate) fn check_memory(&self, visible: [usize; 2], hidden: [usize; 2]) -> Result<()> {
         let columns = |[units, width]: [usize; 2]| units as f64 * width as f64;
         let (v, h) = (columns(visible), columns(hidden));

@@ -2,6 +2,7 @@
 
 use super::Trainer;
 use crate::error::Result;
+use crate::events::MOST_COUNT;
 use crate::real::Real;
 use std::time::Instant;
 
@@ -34,7 +35,7 @@ impl<T: Real> Trainer<T> {
         self.set_state(before)?;
         let tracked = if self.tracker.is_some() { 1.0 + TRACKING } else { 1.0 };
         let all = tracked * per_update + per_report / self.config.report_every as f64;
-        Ok(((MARGIN * seconds - spent()).max(0.0) / all).max(1.0) as u64)
+        Ok(((MARGIN * seconds - spent()).max(0.0) / all).clamp(1.0, MOST_COUNT as f64) as u64)
     }
 
     /// Ends the run at the first measurement after so many seconds, those before its last checkpoint included.

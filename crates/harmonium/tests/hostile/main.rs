@@ -1,12 +1,15 @@
-//! Hostile files: each is refused in one sentence that names it, without a panic and without taking the memory that it claims. `INDEX`
-//! has a line for every file: what it tries, and words of the refusal.
+//! Hostile files: each is refused in one sentence that names it, without a panic and without taking the memory that it
+//! claims. `INDEX` has a line for every file: what it tries, and words of the refusal.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests are tests
 
 mod make;
 mod runs;
 
-use harmonium::file::{ModelFile, Precision};
+use harmonium::events::MOST_COUNT;
+use harmonium::file::{MOST_BYTES, MOST_HEADER, ModelFile, Precision};
 use harmonium::run::{CHECKPOINT, CONFIG, EVENTS, Files, MODEL, Opened, Recorded, Request, SUMMARY};
+use harmonium::settings::{self, Takes};
+use harmonium::train::MOST_CHECKPOINT;
 use runs::{Folder, open, unfinished};
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +33,8 @@ fn files(kind: &str) -> Vec<(PathBuf, String)> {
     let entries = fs::read_dir(folder.join(kind)).unwrap();
     let mut found: Vec<String> =
         entries.map(|e| format!("{kind}/{}", e.unwrap().file_name().to_string_lossy())).collect();
-    (named.sort_unstable(), found.sort_unstable());
+    named.sort_unstable();
+    found.sort_unstable();
     assert_eq!(found, named, "the index lists the files of the folder");
     lines.into_iter().map(|(name, words)| (folder.join(name), words)).collect()
 }
@@ -145,7 +149,8 @@ fn pipes_and_devices_in_place_of_the_files_of_a_run_are_refused() {
         let words = format!("{name} is not a regular file");
         if name == SUMMARY {
             // Nothing of it is needed: the run counts as not judged.
-            (judged.unwrap(), resumed.unwrap());
+            judged.unwrap();
+            resumed.unwrap();
             continue;
         }
         assert!(judged.is_err() || name == EVENTS, "{name}");
@@ -167,6 +172,47 @@ fn arrays_without_a_number_make_no_model() {
         let tensors = tensors.map(|(name, tensor)| (name.to_string(), tensor)).into();
         let refused = ModelFile::from_tensors(metadata.clone(), &tensors, Precision::F64).unwrap_err().to_string();
         assert!(refused.ends_with("which holds no numbers"), "{refused}");
+    }
+}
+
+/// The table of SECURITY.md has the limits of the program.
+#[test]
+fn the_documented_limits_are_those_of_the_program() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../SECURITY.md")).unwrap();
+    let row = |what: &str| {
+        let start = format!("| {what} | ");
+        let found = page.lines().find_map(|line| line.strip_prefix(&start));
+        found.unwrap_or_else(|| panic!("no row for {what}")).to_string()
+    };
+    let with_commas = |n: u64| {
+        let digits = n.to_string();
+        let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|g| std::str::from_utf8(g).unwrap()).collect();
+        groups.join(",")
+    };
+    let gib = |n: u64| format!("{} GiB", n >> 30);
+    assert!(row("model file").starts_with(&gib(MOST_BYTES)));
+    assert!(row("checkpoint").starts_with(&gib(MOST_CHECKPOINT)));
+    let header = row("header of a model file or checkpoint, notes included");
+    assert!(header.starts_with(&with_commas(MOST_HEADER)), "{header}");
+    assert!(row("updates, rows").contains(&with_commas(MOST_COUNT)));
+    let Takes::Whole(_, most) = settings::find("model.n_hidden").unwrap().takes else { panic!() };
+    assert!(row("hidden units, chains, rows of a batch").contains(&with_commas(most as u64)));
+}
+
+/// A file of the run that is larger than its limit, by holes that take no space.
+#[test]
+fn files_of_a_run_beyond_their_limits_are_refused_before_they_are_read() {
+    let limits = [(CONFIG, 1 << 20), (EVENTS, 1 << 30), (CHECKPOINT, MOST_CHECKPOINT), (MODEL, MOST_BYTES)];
+    for (name, limit) in limits {
+        let folder = Folder::new();
+        let run = unfinished(&folder, "binary");
+        let file = fs::File::create(run.join(name)).unwrap();
+        // Some file systems have no files with holes, or none so large.
+        if file.set_len(limit + 1).is_err() {
+            continue;
+        }
+        let found = Recorded::read(&run).and_then(|recorded| recorded.model());
+        refused(found, &run.join(name), &run.join(name), &format!("has {} bytes; the limit is {limit}", limit + 1));
     }
 }
 

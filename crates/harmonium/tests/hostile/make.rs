@@ -1,4 +1,5 @@
-//! Makes the files of this folder again: `cargo test -p harmonium --test hostile -- --ignored`. Each is an honest file with one lie.
+//! Makes the files of this folder again: `cargo test -p harmonium --test hostile -- --ignored`. Each is an honest file
+//! with one lie.
 
 use super::runs::{Folder, checkpoint};
 use harmonium::Rbm;
@@ -10,6 +11,9 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+
+/// Files by their names.
+type Named = Vec<(&'static str, Vec<u8>)>;
 
 /// A safetensors file in its parts.
 struct Parts {
@@ -114,7 +118,7 @@ fn replaced(bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
     forged(&header.replacen(from, to, 1), &bytes[8 + n..])
 }
 
-fn models() -> Vec<(&'static str, Vec<u8>)> {
+fn models() -> Named {
     let binary = || model(&kind("bernoulli", ""));
     let (gaussian, potts) = (|| model(&kind("gaussian", "")), || model(&kind("potts", "3")));
     let number = |x: f64| {
@@ -174,7 +178,7 @@ fn models() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-fn checkpoints() -> Vec<(&'static str, Vec<u8>)> {
+fn checkpoints() -> Named {
     let binary = checkpoint(&Folder::new(), "binary");
     let honest = || Parts::of(&binary);
     let potts = checkpoint(&Folder::new(), "potts");
@@ -217,7 +221,7 @@ fn checkpoints() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-fn configs() -> Vec<(&'static str, Vec<u8>)> {
+fn configs() -> Named {
     let with =
         |section: &str, line: &str| format!("[data]\nsource = \"builtin:bars:2\"\n[{section}]\n{line}\n").into_bytes();
     vec![
@@ -252,7 +256,7 @@ fn configs() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-fn events() -> Vec<(&'static str, Vec<u8>)> {
+fn events() -> Named {
     let progress = |update: &str, rows: &str| {
         format!(
             r#"{{"event":"progress","update":{update},"epoch":1.0,"learning_rate":0.1,"gradient_norm":1.0,"train":{{"rows":{rows},"reconstruction_error":0.1,"free_energy":-1.0,"log_likelihood":-2.0,"pseudo_log_likelihood":-2.0}},"valid":null}}"#
@@ -288,7 +292,7 @@ fn events() -> Vec<(&'static str, Vec<u8>)> {
 #[ignore = "writes the files that the other tests read"]
 fn the_files_are_made() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
-    let kinds: [(&str, &str, Vec<(&str, Vec<u8>)>); 4] = [
+    let kinds: [(&str, &str, Named); 4] = [
         ("models", "safetensors", models()),
         ("checkpoints", "safetensors", checkpoints()),
         ("configs", "toml", configs()),
