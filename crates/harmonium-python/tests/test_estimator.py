@@ -33,6 +33,8 @@ def expected(estimator):
     return EXPECTED if isinstance(estimator, RBM) else EXPECTED_OF_DROP_IN
 
 
+#: RBM is no subclass of BaseEstimator, so that scikit-learn is loaded only when it is needed; its checks warn of that and pass.
+@pytest.mark.filterwarnings("ignore:Estimator RBM does not inherit")
 @parametrize_with_checks(
     [BernoulliRBM(), RBM(4, visible="gaussian", epochs=2, n_chains=10)], expected_failed_checks=expected
 )
