@@ -350,7 +350,7 @@ pub const SETTINGS: &[Setting] = &[
         .python("max_drift").usual("0.3; none if a method or a learning rate is given").only_with(&[("train.method", &["pt", "wpcd"])])
         .more("The learning rate is lowered while the KL divergence between the models before and after an update exceeds this."),
     row("train.quick_start", "quick-start", Group::Learning, Takes::Whole(0, MANY), "First updates, made fast: one sweep, no tempering, larger rate")
-        .python("quick_start").usual("a twentieth of the updates; 0 for large models, or if a method or a learning rate is given").only_with(&[("train.method", &["pcd", "pt", "wpcd"])])
+        .python("quick_start").usual("a fortieth of the updates; 0 for large models, or if a method or a learning rate is given").only_with(&[("train.method", &["pcd", "pt", "wpcd"])])
         .more("The rate rises to 8 times the learning rate as long as an update changes the model by less than 0.04 nats, and falls back along the quick start."),
     row("train.schedule", "schedule", Group::Learning, Takes::Choice(schedules), "How the learning rate falls")
         .usual("cosine; constant if a learning rate is given"),

@@ -66,7 +66,7 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
     max_drift : float or "auto", default="auto"
         Limit of the model's change per update, in nats. "auto": 0.3; none if a method or a learning rate is given.
     quick_start : int or "auto", default="auto"
-        First updates, made fast: one sweep, no tempering, larger rate. "auto": a twentieth of the updates; 0 for large models,
+        First updates, made fast: one sweep, no tempering, larger rate. "auto": a fortieth of the updates; 0 for large models,
         or if a method or a learning rate is given.
     schedule : {"auto", "constant", "step", "cosine", "inverse"}, default="auto"
         How the learning rate falls. "auto": cosine; constant if a learning rate is given.

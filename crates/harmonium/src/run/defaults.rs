@@ -20,7 +20,7 @@ const HELD_OUT: f64 = 0.1;
 const RATE: f64 = 0.003;
 const MAX_DRIFT: f64 = 0.3;
 /// The first part of the updates that is made fast.
-const QUICK_START: f64 = 0.05;
+const QUICK_START: f64 = 0.025;
 /// The last part of the updates over which the parameters are averaged.
 const AVERAGE: f64 = 0.1;
 /// Sweeps, chains, rows and rate where chains are not tempered.
