@@ -6,6 +6,7 @@ use super::front::{Front, Note};
 use super::spec::{Spec, lookup};
 use super::training::Length;
 use crate::dataset::Dataset;
+use crate::events::MOST_COUNT;
 use crate::keep::Keep;
 use crate::lowered::LoweredModel;
 use crate::model::Rbm;
@@ -136,7 +137,7 @@ impl<'a> Chooser<'a> {
     ) -> u64 {
         let per_epoch = config.updates_per_epoch(rows);
         match length {
-            Some(Length::Epochs(epochs)) => (epochs * per_epoch as f64).ceil() as u64,
+            Some(Length::Epochs(epochs)) => ((epochs * per_epoch as f64).ceil() as u64).min(MOST_COUNT),
             _ if self.has("train.updates") => config.updates,
             _ => {
                 let limit = if config.method == "pt" { WORK.0 } else { WORK.1 };

@@ -11,8 +11,8 @@ use super::spec::{Found, Spec, lookup, put, remove};
 use crate::advice::Advice;
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
-use crate::error::{Error, Result};
-use crate::events::{Event, Flow, Observer, Reason};
+use crate::error::{Error, Result, number};
+use crate::events::{Event, Flow, MOST_COUNT, Observer, Reason};
 use crate::file::{ColumnNotes, ModelFile};
 use crate::settings;
 use crate::train::{TrainConfig, Trainer};
@@ -69,7 +69,12 @@ impl Length {
             Length::Epochs(epochs) => ("epochs", epochs),
             Length::Seconds(seconds) => ("time", seconds),
         };
-        settings::find(key).map_or(Ok(()), |setting| setting.check(value))
+        settings::find(key).map_or(Ok(()), |setting| setting.check(value))?;
+        if value > MOST_COUNT as f64 {
+            let problem = format!("is {}, but must be at most {MOST_COUNT}", number(value));
+            return Err(Error::Config { key, problem });
+        }
+        Ok(())
     }
 }
 
@@ -158,10 +163,10 @@ impl Request<'_> {
             (before.train.stop_at.unwrap_or(before.train.updates), before.found.as_ref().map_or(0, |f| f.rows));
         let per_epoch = before.train.updates_per_epoch(rows as usize) as f64;
         let wanted = match self.length {
-            Some(Length::Epochs(epochs)) => (epochs * per_epoch).ceil() as u64,
+            Some(Length::Epochs(epochs)) => ((epochs * per_epoch).ceil() as u64).min(MOST_COUNT),
             // As many as fit at the speed of the run so far.
             Some(Length::Seconds(limit)) => {
-                dir.seconds().filter(|s| *s > 0.0).map_or(done, |spent| (done as f64 * limit / spent) as u64)
+                dir.seconds().filter(|s| *s > 0.0).map_or(done, |spent| ((done as f64 * limit / spent) as u64).min(MOST_COUNT))
             }
             None => lookup(&recorded, "train.updates").and_then(Value::as_integer).map_or(done, |n| n.max(0) as u64),
         };
