@@ -165,9 +165,10 @@ impl Request<'_> {
         let wanted = match self.length {
             Some(Length::Epochs(epochs)) => ((epochs * per_epoch).ceil() as u64).min(MOST_COUNT),
             // As many as fit at the speed of the run so far.
-            Some(Length::Seconds(limit)) => {
-                dir.seconds().filter(|s| *s > 0.0).map_or(done, |spent| ((done as f64 * limit / spent) as u64).min(MOST_COUNT))
-            }
+            Some(Length::Seconds(limit)) => dir
+                .seconds()
+                .filter(|s| *s > 0.0)
+                .map_or(done, |spent| ((done as f64 * limit / spent) as u64).min(MOST_COUNT)),
             None => lookup(&recorded, "train.updates").and_then(Value::as_integer).map_or(done, |n| n.max(0) as u64),
         };
         if wanted <= done {
