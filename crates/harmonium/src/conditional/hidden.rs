@@ -57,7 +57,7 @@ mod tests {
                 continue;
             }
             let p = (-lowered.up().free_energy(v.view())[0]).exp();
-            sum = sum + &(p * &lowered.up().means(v.view()).row(0));
+            sum += &(p * &lowered.up().means(v.view()).row(0));
             all += p;
         }
         sum / all
