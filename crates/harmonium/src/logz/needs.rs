@@ -7,7 +7,7 @@ use crate::memory;
 
 /// Weights that the first round of an estimate may visit, unless more is allowed: some minutes on two cores.
 const MOST_WORK: f64 = 3.0 * BUDGET;
-/// Bytes per column of an annealed chain, with its ladder and its copies. Measured: 6 with ais, in one direction.
+/// Bytes per column of an annealed chain, with its ladder and its copies. An upper bound: ais in one direction takes about 6.
 const PER_STATE: f64 = 20.0;
 
 impl Problem<'_> {
