@@ -139,6 +139,8 @@ impl<T: Real> Trainer<T> {
     pub fn resume(&mut self, bytes: &[u8]) -> Result<()> {
         let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
         let state = checkpoint::from_bytes(bytes, &self.rbm, &names, self.config.seed)?;
+        // A quick start has other chains than the method that goes on.
+        self.estimator.at(state.update);
         let rows = self.estimator.persistent().map(|_| self.estimator.rows(self.config.chains));
         if state.chains.as_ref().map(|chains| chains.visible.rows()) != rows {
             return Err(Error::Undefined("the checkpoint has another number of chains than this run".into()));
