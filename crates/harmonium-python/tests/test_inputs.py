@@ -150,4 +150,4 @@ def test_an_error_while_reading_is_the_one_that_was_raised():
 
     model = RBM.from_arrays([[0.0]], [0.0], [0.0]).model_
     with pytest.raises(RuntimeError, match="the disk is gone"):
-        _harmonium.means(model, Table(np.zeros((2, 1)).view(Trap)), 0, None)
+        _harmonium.means(model, Table(np.zeros((2, 1)).view(Trap)), False, 0, None)

@@ -13,8 +13,8 @@ SETTINGS = {row["python"]: row for row in json.loads(_harmonium.setting_table())
 #: Measurements without improvement before ``early_stopping=True`` stops.
 PATIENCE = 10
 
-#: The largest whole number that the library takes.
-MOST = 2**63 - 1
+#: The largest count that the library takes.
+MOST = SETTINGS["updates"]["most"]
 
 #: More threads than this are a mistake.
 MOST_THREADS = 1024

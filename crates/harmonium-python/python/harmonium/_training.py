@@ -9,7 +9,7 @@ import numpy as np
 from . import _harmonium
 from ._compat import Table, checked, seed_of
 from ._progress import Listener
-from ._settings import asked, threads
+from ._settings import MOST, asked, threads
 
 
 class TrainingMixin:
@@ -139,8 +139,8 @@ class TrainingMixin:
             **asked(self),
             "train.likelihood": False,
             "train.schedule": "constant",
-            "train.updates": 2**62,
-            "train.report_every": 2**62,
+            "train.updates": MOST,
+            "train.report_every": MOST,
         }
         for key in ("train.early_stop", "data.valid_fraction", "model.init", "epochs", "time"):
             settings.pop(key, None)
