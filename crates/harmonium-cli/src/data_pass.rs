@@ -6,7 +6,7 @@ use crate::output::say;
 use crate::progress::Meter;
 use crate::stream::{Mapped, Stream};
 use anyhow::Result;
-use harmonium::backend::Cpu;
+use harmonium::backend::cpu;
 use harmonium::conditional::{self, Conditional, Score};
 use harmonium::data::{Block, RowCounts};
 use harmonium::error::count;
@@ -153,6 +153,6 @@ fn filled(model: &Model, block: &Block, known: &Bits, seed: u64) -> harmonium::R
     let mut rows = Dataset::new(side);
     rows.push_known(side, block.columns.view(), Some(known));
     let key = Key::root(seed).of(Purpose::Missing).step(block.first);
-    let rows = conditional::filled(&mut Cpu::new(model.lowered.clone())?, 0, &rows, FILL, key);
+    let rows = conditional::filled(&mut *cpu().backend(model.lowered.clone())?, 0, &rows, FILL, key);
     Ok(rows.states().columns(side.unit(), 0, rows.len()))
 }

@@ -2,7 +2,7 @@
 
 use crate::model::Model;
 use crate::output::{CommandOutput, with_error};
-use harmonium::backend::Cpu;
+use harmonium::backend::{self, cpu};
 use harmonium::measure::{Chains, Context, MEASURES, Measure, MeasuredRows, Needs, Quantity, Value, measure};
 use harmonium::rng::{Key, Purpose};
 use harmonium::{Dataset, Result};
@@ -83,7 +83,7 @@ impl Sample {
     }
 
     /// The measures' view of the rows; free energies are of all of them.
-    fn measured_rows(&self, backend: &mut Cpu<f64>, data: &Dataset<f64>) -> MeasuredRows {
+    fn measured_rows(&self, backend: &mut dyn backend::Chains<f64>, data: &Dataset<f64>) -> MeasuredRows {
         let rows = MeasuredRows::new(backend, data, usize::MAX);
         MeasuredRows { free_energies: self.energies.clone().into(), weights: vec![1.0; self.energies.len()], ..rows }
     }
@@ -97,14 +97,14 @@ pub struct Measured {
 
 /// Measures a model on rows, and on training rows beside them if there are some.
 pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64) -> Result<Measured> {
-    let mut backend = Cpu::new(model.lowered.clone())?;
+    let mut backend = cpu().backend(model.lowered.clone())?;
     let data = rows.data(model);
-    let shown = rows.measured_rows(&mut backend, &data);
+    let shown = rows.measured_rows(&mut *backend, &data);
     let some: Vec<usize> = (0..data.len().min(CHAINS)).collect();
     let work = (some.len() * model.lowered.weights().len()).max(1) as f64;
     let sweeps = (PRODUCTS / work).clamp(50.0, SWEEPS) as u64;
     let key = Key::root(seed).of(Purpose::Monitor);
-    let chains = Chains::watched(&mut backend, 0, &data.states().select(&some), sweeps, key);
+    let chains = Chains::watched(&mut *backend, 0, &data.states().select(&some), sweeps, key);
     let cx = Context {
         lowered: &model.lowered,
         log_jacobian: model.file.preprocess.log_jacobian(model.file.rbm.visible().kind()),
@@ -116,7 +116,7 @@ pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64)
     };
     let mut all = measure(&cx, &[Needs::Rows, Needs::Chains, Needs::Trace, Needs::Model]);
     if let Some(train) = train {
-        let train = train.measured_rows(&mut backend, &train.data(model));
+        let train = train.measured_rows(&mut *backend, &train.data(model));
         all.extend(measure(&Context { rows: Some(&train), held_out: Some(&shown), ..cx }, &[Needs::HeldOut]));
     }
     Ok(Measured { all, hidden: model.lowered.hidden().sites() })

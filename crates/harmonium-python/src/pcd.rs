@@ -6,10 +6,11 @@
 use crate::errors::exception;
 use crate::table::ArrayTable;
 use crate::work;
-use harmonium::backend::{Backend, Cpu, Slot, Sweeps};
+use harmonium::backend::{Chart, Learner, Part, Phase, Side, SlopeOptions, Slot, Start, Step, Sweeps, cpu};
+use harmonium::optimize::OptimizerConfig;
 use harmonium::rng::Key;
 use harmonium::units::{Kind, Options};
-use harmonium::{Gradient, Layer, Rbm, Real, States, Stats, Take};
+use harmonium::{Layer, LayerMeans, Rbm, Real, States};
 use ndarray::{Array1, Array2, Axis};
 use numpy::{Element, IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -23,8 +24,8 @@ const CHAINS: Slot = 1;
 pub struct Pcd(Precise);
 
 enum Precise {
-    Single(Learner<f32>),
-    Double(Learner<f64>),
+    Single(Learning<f32>),
+    Double(Learning<f64>),
 }
 
 /// Does the same with either precision.
@@ -59,8 +60,8 @@ impl Pcd {
         let begin = Begin { weights, visible: a, hidden: b, chains: h, batch, rate, seed };
         let made = work::run(py, None, 0.0, |_| {
             let made = match single {
-                true => Learner::new(begin, &table).map(Precise::Single),
-                false => Learner::new(begin, &table).map(Precise::Double),
+                true => Learning::new(begin, &table).map(Precise::Single),
+                false => Learning::new(begin, &table).map(Precise::Double),
             };
             made.map_err(|e| table.exception(e))
         });
@@ -93,20 +94,24 @@ struct Begin {
     seed: u64,
 }
 
-struct Learner<T: Real> {
-    rbm: Rbm<T>,
-    backend: Cpu<T>,
+struct Learning<T: Real> {
+    learner: Box<dyn Learner<T>>,
+    /// The biases, visible and hidden; the learner has the weights.
+    biases: [Array2<T>; 2],
+    chart: Chart,
     rows: States<T>,
     batch: usize,
     rate: f64,
     key: Key,
     sweep: u64,
-    difference: Stats<T>,
-    gradient: Gradient<T>,
+    /// Number of chains.
+    chains: usize,
+    /// The difference of both layers' sums.
+    difference: LayerMeans<T>,
 }
 
-impl<T: Real + Element> Learner<T> {
-    fn new(begin: Begin, table: &ArrayTable) -> harmonium::Result<Learner<T>> {
+impl<T: Real + Element> Learning<T> {
+    fn new(begin: Begin, table: &ArrayTable) -> harmonium::Result<Learning<T>> {
         let kind = Kind::new("bernoulli", &Options::new())?;
         let layer = |bias: Array1<f64>| {
             let zero = Array1::zeros(bias.len());
@@ -122,18 +127,22 @@ impl<T: Real + Element> Learner<T> {
         }
         let hidden = States::of(model.hidden(), begin.chains.mapv(T::of).view());
         let nothing = States::of(side, Array2::zeros((hidden.rows(), side.columns())).view());
-        let (difference, gradient) = (Stats::zeros(&model), Gradient::zeros(&rbm));
-        let mut backend = Cpu::new(model)?;
-        backend.put(CHAINS, &nothing, None);
-        backend.put_hidden(CHAINS, &hidden);
+        let plain = OptimizerConfig { name: "sgd".into(), momentum: 0.0, nesterov: false };
+        let start = Start::new(&rbm, plain);
+        let chart = start.chart.clone();
+        let mut learner = cpu().learner(start)?;
+        learner.backend_mut().put(CHAINS, &nothing, None);
+        learner.backend_mut().put_hidden(CHAINS, &hidden);
         let (batch, rate, key) = (begin.batch, begin.rate, Key::root(begin.seed));
-        Ok(Learner { rbm, backend, rows, batch, rate, key, sweep: 0, difference, gradient })
+        let biases = [rbm.visible(), rbm.hidden()].map(|layer| layer.par().to_owned());
+        let difference = LayerMeans::zeros(model.layers());
+        Ok(Learning { learner, biases, chart, rows, batch, rate, key, sweep: 0, chains: hidden.rows(), difference })
     }
 
     /// Products that an epoch is, about: five passes over a batch and as many chains.
     fn products(&self) -> f64 {
         let rows = self.rows.rows().max(self.batch) as f64;
-        5.0 * rows * self.rbm.weights().len() as f64
+        5.0 * rows * (self.biases[0].len() * self.biases[1].len()) as f64
     }
 
     fn epoch(&mut self, leave: &dyn Fn()) {
@@ -146,26 +155,36 @@ impl<T: Real + Element> Learner<T> {
     }
 
     fn update(&mut self, which: &[usize]) {
-        let Learner { backend, difference, gradient, .. } = self;
-        backend.put(BATCH, &self.rows, Some(which));
-        backend.stats(BATCH, None, None, Take::SumsFirst, difference);
-        backend.gibbs(CHAINS, Sweeps { steps: 1, key: self.key, first: self.sweep, beta: None });
-        self.sweep += 1;
-        backend.stats(CHAINS, None, Some((self.key, self.sweep)), Take::LessSums, difference);
-        self.rbm.gradient_into(backend.lowered(), difference, false, gradient);
-        let rate = T::of(self.rate / which.len() as f64);
-        self.rbm.step_layers(rate, gradient);
-        backend.follow(&mut self.rbm, Some((rate, &gradient.weights)));
+        let Learning { learner, difference, biases, key, sweep, .. } = self;
+        let sums = |side, slot, rows: usize, draw| {
+            // One shard, whose order of rows is that of a single sum.
+            Phase { side, slot, weights: None, times: rows as f64, shard: rows, draw }
+        };
+        learner.backend_mut().put(BATCH, &self.rows, Some(which));
+        learner.accumulate(&sums(Side::Data, BATCH, which.len(), None), difference);
+        learner.backend_mut().gibbs(CHAINS, Sweeps { steps: 1, key: *key, first: *sweep, beta: None });
+        *sweep += 1;
+        learner.accumulate(&sums(Side::Model, CHAINS, self.chains, Some((*key, *sweep))), difference);
+        learner.slope(SlopeOptions::default());
+        let rate = self.rate / which.len() as f64;
+        for (biases, means) in biases.iter_mut().zip(difference.layers()) {
+            biases.scaled_add(T::of(rate), means);
+        }
+        learner.step(Some(Step { rate, count: 1, clip: None, max_norm: None }), self.chart.clone());
+        let [visible, hidden] = biases;
+        learner.set_layers([visible.view(), hidden.view()], 0.0);
     }
 
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
-        let side = self.backend.lowered().hidden();
-        all.set_item("components", self.rbm.weights().t().to_owned().into_pyarray(py))?;
-        all.set_item("intercept_hidden", self.rbm.hidden().par().row(0).to_owned().into_pyarray(py))?;
-        all.set_item("intercept_visible", self.rbm.visible().par().row(0).to_owned().into_pyarray(py))?;
-        let chains = self
-            .backend
+        let [visible, hidden] = &self.biases;
+        let weights = self.learner.read(Part::Weights);
+        all.set_item("components", weights.reversed_axes().into_pyarray(py))?;
+        all.set_item("intercept_hidden", hidden.row(0).to_owned().into_pyarray(py))?;
+        all.set_item("intercept_visible", visible.row(0).to_owned().into_pyarray(py))?;
+        let backend = self.learner.backend();
+        let side = backend.layers()[1];
+        let chains = backend
             .hidden(CHAINS)
             .ok_or_else(|| exception(harmonium::Error::Undefined("the chains have no hidden states".into())))?;
         all.set_item("h_samples", chains.values(side).into_pyarray(py))?;

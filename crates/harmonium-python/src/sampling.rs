@@ -4,6 +4,7 @@ use crate::errors::{exception, sentence};
 use crate::model::{Model, columns};
 use crate::table::ArrayTable;
 use crate::work;
+use harmonium::backend::cpu;
 use harmonium::conditional::{self, Conditional, Fill, Method};
 use harmonium::data::{Block, PreparedRows, Preprocess};
 use harmonium::sample::{Clamped, Drawn, SampleOptions, Sampling, Start};
@@ -73,6 +74,7 @@ pub fn sample<'py>(
             start: begin,
             means: asked.means,
             seed: asked.seed,
+            device: cpu(),
         };
         let settings = asked.steps.map_or(settings, |steps| settings.with_steps(steps));
         let leave = |_, _| stop.leave();
@@ -198,7 +200,7 @@ pub fn impute<'py>(
     let method = Method::parse(&asked.method).map_err(exception)?;
     let interval = asked.interval.or((fill == Fill::Draw).then_some(0.5));
     let Filling { chains, burn_in, steps, seed, .. } = asked;
-    let settings = conditional::ConditionalOptions { method, chains, burn_in, steps, interval, seed };
+    let settings = conditional::ConditionalOptions { method, chains, burn_in, steps, interval, seed, device: cpu() };
     let wanted = if asked.interval.is_some() { 5 } else { 2 };
     let parts = work::run(py, threads, f64::INFINITY, |stop| {
         let (lowered, preprocess) = (model.file.rbm.lower(), &model.file.preprocess);

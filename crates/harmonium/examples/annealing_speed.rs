@@ -14,7 +14,7 @@ mod common;
 
 use common::{Command, Driver, Options, Result, print_seconds};
 use harmonium::LoweredModel;
-use harmonium::backend::{Cpu, Slot};
+use harmonium::backend::{Slot, cpu};
 use harmonium::file::ModelFile;
 use harmonium::math::log_sum_exp;
 use harmonium::rng::{Key, Purpose};
@@ -67,7 +67,7 @@ trait Work {
 
 fn prepare(options: &Options, lowered: &LoweredModel<f32>, seed: u64) -> Result<Box<dyn Work>> {
     let base = [lowered.visible().eta().to_owned(), Array2::zeros(lowered.hidden().eta().dim())];
-    let mut path = Path::between(base, Box::new(Cpu::new(lowered.clone())?), 2, &|_| ());
+    let mut path = Path::between(base, cpu().backend(lowered.clone())?, 2, &|_| ());
     let (low, temperatures) = (options.get::<f64>("low")?, options.get::<usize>("temperatures")?);
     if temperatures < 2 {
         return Err(format!("--temperatures {temperatures}: must be at least 2").into());

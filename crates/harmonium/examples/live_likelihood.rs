@@ -223,7 +223,7 @@ fn live(case: &Case, folder: &str) -> Result<String> {
             next = measured.update + 1;
             let estimate = measured.train.log_likelihood.zip(measured.train.log_likelihood_std_err);
             let before = processor_seconds();
-            let exact = -measured.train.free_energy - Exact::new(trainer.rbm())?.log_z();
+            let exact = -measured.train.free_energy - Exact::new(&trainer.rbm())?.log_z();
             exact_seconds += processor_seconds() - before;
             points.push((measured.update, exact, estimate));
         }
@@ -301,10 +301,10 @@ fn stop(case: &Case, folder: &str) -> Result<String> {
                 -more("free_energy_gap"),
                 -more("covariance_difference"),
             ];
-            points.push((measured.update, test_likelihood(trainer.rbm())?, criteria));
+            points.push((measured.update, test_likelihood(&trainer.rbm())?, criteria));
         }
         if reason != Reason::Interrupted {
-            break (stops.kept, test_likelihood(trainer.rbm())?);
+            break (stops.kept, test_likelihood(&trainer.rbm())?);
         }
     };
     let best = points.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or((0, f64::NAN), |p| (p.0, p.1));

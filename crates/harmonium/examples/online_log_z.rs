@@ -95,7 +95,7 @@ fn main() -> Result<()> {
             next = measured.update + every;
             if let Some(folder) = args.get(6) {
                 let path = std::path::Path::new(folder).join(format!("{}.safetensors", measured.update));
-                ModelFile::new(trainer.rbm()).write(path)?;
+                ModelFile::new(&trainer.rbm()).write(path)?;
             }
             let lowered = trainer.rbm().lower();
             let rows = trainer.data().select(&some).states().columns(lowered.visible().unit(), 0, some.len());

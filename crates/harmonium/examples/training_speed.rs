@@ -52,7 +52,7 @@ fn main() -> Result<()> {
         let mut trainer = Trainer::new(config.clone(), first.clone(), data.clone(), None)?;
         trainer.run(&mut protocol)?;
         match std::mem::replace(&mut protocol.next, Ok(Command::Quit))? {
-            Command::Save(path) => ModelFile::new(trainer.rbm()).write(path)?,
+            Command::Save(path) => ModelFile::new(&trainer.rbm()).write(path)?,
             Command::Go | Command::Quit => return Ok(()),
         }
         config.seed += 1;

@@ -10,86 +10,97 @@
 
 use crate::error::{Error, Result};
 use crate::lowered::LoweredModel;
-use crate::math::shrink_row;
-use crate::model::{Gradient, Layer, Rbm};
+use crate::layer::{Layer, Layers};
+use crate::model::{Gradient, Rbm};
 use crate::real::Real;
-use crate::scaled_weights::ROWS;
-use crate::stats::Stats;
-use crate::threads::{self, MANY};
+use crate::scaled_weights::{Products, ScaledWeights, shrink};
+use crate::stats::{LayerMeans, Stats};
 use crate::units::{Kind, Origin};
-use ndarray::{Array1, Array2, ArrayView1, Axis, Zip};
+use ndarray::{Array1, Array2, ArrayView1, Zip};
 
 /// |offset|/σ above which folding the offset into an f32 bias loses more than three of seven digits.
 const LARGE_OFFSET: f64 = 1e3;
 
-impl<T: Real> Rbm<T> {
-    /// The gradient of the mean log likelihood, from the difference of averaged statistics ⟨·⟩_data − ⟨·⟩_model
-    /// (see [`Stats::minus`]), in the centred coordinates of the model.
+impl<T: Real> Layers<T> {
+    /// The gradient of both layers' parameters from ⟨T⟩_data − ⟨T⟩_model, −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, and W̃ times a vector.
     ///
-    /// `lowered` is this model lowered. With C = ⟨vhᵀ⟩ − ⟨v⟩o_hᵀ − o_v⟨h⟩ᵀ:
-    /// ∂W = C/(s_v s_hᵀ), ∂η = ⟨T⟩, ∂ln s_i = −Σ_j W̃_ij C_ij, and an origin that follows its bias adds
-    /// ∂o_v = −W̃⟨h⟩ to it.
-    pub fn gradient(&self, lowered: &LoweredModel<T>, difference: &Stats<T>) -> Gradient<T> {
-        let (mut gradient, mut difference) = (Gradient::zeros(self), difference.clone());
-        if let Some(origins) = self.origins() {
-            difference.measure_from(&origins);
-        }
-        self.gradient_into(lowered, &mut difference, true, &mut gradient);
-        gradient
-    }
-
-    /// Like [`gradient`](Rbm::gradient), into a gradient of the same shape, from a difference that is already measured from the
-    /// origins of the model ([`Stats::measure_from`]) and is overwritten. The gradient of the log-variances, which takes a pass
-    /// over the weights, is valid only with `variances`.
-    pub fn gradient_into(
+    /// With C = ⟨vhᵀ⟩ − ⟨v⟩o_hᵀ − o_v⟨h⟩ᵀ: ∂W = C/(s_v s_hᵀ), ∂η = ⟨T⟩, ∂ln s_i = −Σ_j W̃_ij C_ij, and an origin that follows its
+    /// bias adds ∂o_v = −W̃⟨h⟩ to it.
+    pub(crate) fn gradient(
         &self,
-        lowered: &LoweredModel<T>,
-        difference: &mut Stats<T>,
-        variances: bool,
-        out: &mut Gradient<T>,
+        difference: &LayerMeans<T>,
+        [virial_v, virial_h]: &[Vec<T>; 2],
+        times: impl FnOnce(&Array1<f64>) -> Array1<f64>,
+        [visible, hidden]: [&mut Array2<T>; 2],
     ) {
-        std::mem::swap(&mut out.weights, &mut difference.cross);
         if self.is_plain() {
-            std::mem::swap(&mut out.visible, &mut difference.visible);
-            std::mem::swap(&mut out.hidden, &mut difference.hidden);
+            visible.assign(&difference.visible);
+            hidden.assign(&difference.hidden);
             return;
         }
-        let (virial_v, virial_h) = self.shrink(lowered, variances, &mut out.weights);
-        pullback(self.visible(), &difference.visible, &virial_v, &mut out.visible);
-        pullback(self.hidden(), &difference.hidden, &virial_h, &mut out.hidden);
-        if self.visible().kind().unit::<T>().origin() == Origin::Reference {
-            let moved = lowered.weights().dot(&difference.hidden.row(0));
-            out.visible.row_mut(0).scaled_add(-T::one(), &moved);
+        pullback(&self.visible, &difference.visible, virial_v, visible);
+        pullback(&self.hidden, &difference.hidden, virial_h, hidden);
+        if self.moves_with_its_bias() {
+            let moved = times(&difference.hidden.row(0).mapv(T::f64));
+            visible.row_mut(0).zip_mut_with(&moved, |g, x| *g -= T::of(*x));
         }
     }
 
-    /// Turns C into C/(s_v s_hᵀ); returns −Σ_j W̃_ij C_ij and −Σ_i W̃_ij C_ij, or zeros if no unit has a scale, or if all scales are
-    /// 1 and `virial` is false.
-    fn shrink(&self, lowered: &LoweredModel<T>, virial: bool, cross: &mut Array2<T>) -> (Vec<T>, Vec<T>) {
-        let (s_v, s_h) = (self.visible().natural().1, self.hidden().natural().1);
-        let has_scale = self.visible().has_scale() || self.hidden().has_scale();
-        let scaled = has_scale && (virial || s_v.iter().chain(&s_h).any(|s| *s != T::one()));
-        let (n, m) = cross.dim();
-        let (mut virial_v, mut virial_h) = (vec![T::zero(); n], vec![T::zero(); m]);
-        if !scaled {
-            return (virial_v, virial_h);
+    /// Whether the visible origin follows its bias.
+    pub(crate) fn moves_with_its_bias(&self) -> bool {
+        self.visible.kind().unit::<T>().origin() == Origin::Reference
+    }
+
+    /// Sets the offsets to α = `visible`, β = `hidden` without changing the distribution; `products` are W̃x and W̃ᵀy.
+    pub(crate) fn recenter(
+        &mut self,
+        [visible, hidden]: [ArrayView1<T>; 2],
+        products: impl Fn(&Array1<f64>, &Array1<f64>) -> Products,
+    ) -> Result<()> {
+        let kinds = self.both().map(|layer| layer.kind().clone());
+        for (name, layer, kind, offset) in
+            [("visible", &self.visible, &kinds[0], &visible), ("hidden", &self.hidden, &kinds[1], &hidden)]
+        {
+            check_chart(name, layer, kind, offset)?;
         }
-        let shrink_h: Vec<T> = s_h.iter().map(|s| s.recip()).collect();
-        let blocks = cross.axis_chunks_iter_mut(Axis(0), ROWS).zip(virial_v.chunks_mut(ROWS)).enumerate();
-        let parts = threads::map(n * m >= MANY, blocks, |(b, (mut block, virial_v))| {
-            let mut virial_h = vec![T::zero(); m];
-            for (k, (mut c, virial)) in block.rows_mut().into_iter().zip(virial_v).enumerate() {
-                let i = b * ROWS + k;
-                if let (Some(c), Some(w)) = (c.as_slice_mut(), lowered.weights().row(i).to_slice()) {
-                    *virial = -shrink_row(c, w, s_v[i].recip(), &shrink_h, &mut virial_h);
-                }
-            }
-            virial_h
-        });
-        for part in &parts {
-            virial_h.iter_mut().zip(part).for_each(|(v, x)| *v += *x);
+        let old = self.both().map(Layer::origin);
+        for (layer, (kind, offset)) in self.both_mut().into_iter().zip(kinds.into_iter().zip([visible, hidden])) {
+            set_chart(layer, kind, offset);
         }
-        (virial_v, virial_h)
+        self.compensate(old, products);
+        Ok(())
+    }
+
+    /// Moves the biases so that origins other than the `old` ones leave the distribution as it is. The origin of the hidden layer
+    /// never depends on its bias, so Δo_h is known before the visible biases change, and Δo_v (which may depend on them) before the
+    /// hidden ones do.
+    fn compensate(&mut self, old: [Array1<f64>; 2], products: impl Fn(&Array1<f64>, &Array1<f64>) -> Products) {
+        let moved = |layers: &Layers<T>| [layers.visible.origin() - &old[0], layers.hidden.origin() - &old[1]];
+        let [d_v, d_h] = moved(self);
+        let (field_v, mut field_h) = products(&d_h, &d_v);
+        shift(&mut self.visible, &field_v);
+        if self.moves_with_its_bias() {
+            let [d_v, d_h] = moved(self);
+            field_h = products(&Array1::zeros(d_h.len()), &d_v).1;
+        }
+        shift(&mut self.hidden, &field_h);
+    }
+}
+
+impl<T: Real> Rbm<T> {
+    /// The gradient of the mean log likelihood, from the difference of averaged statistics ⟨·⟩_data − ⟨·⟩_model
+    /// (see [`Stats::minus`]), in the centred coordinates of the model. `lowered` is this model lowered.
+    pub fn gradient(&self, lowered: &LoweredModel<T>, difference: &Stats<T>) -> Gradient<T> {
+        let (mut gradient, mut difference, chart) = (Gradient::zeros(self), difference.clone(), self.layers().chart());
+        chart.points().iter().for_each(|points| difference.measure_from(points));
+        let virials = shrink(&chart, lowered.weights(), true, &mut difference.cross);
+        let Stats { visible, hidden, cross, weight } = difference;
+        let times = |x: &Array1<f64>| self.scaled(&chart.scales).products(x, &Array1::zeros(visible.ncols())).0;
+        let means = LayerMeans { visible: visible.clone(), hidden, weight };
+        let Gradient { visible: out_v, hidden: out_h, .. } = &mut gradient;
+        self.layers().gradient(&means, &virials, times, [out_v, out_h]);
+        gradient.weights = cross;
+        gradient
     }
 
     /// Sets the offsets to α = `visible`, β = `hidden` without changing the distribution.
@@ -132,24 +143,16 @@ impl<T: Real> Rbm<T> {
         Ok(())
     }
 
-    /// The origin of the hidden layer never depends on its bias, so Δo_h is known before the visible biases change, and Δo_v (which
-    /// may depend on them) before the hidden ones do.
     fn move_chart(&mut self, kind_v: Kind, kind_h: Kind, offset_v: ArrayView1<T>, offset_h: ArrayView1<T>) {
-        let (old_v, old_h) = (self.visible().origin(), self.hidden().origin());
-        let (visible, hidden, weights) = self.parts_mut();
-        let (ratio_v, ratio_h) = (set_chart(visible, kind_v, offset_v), set_chart(hidden, kind_h, offset_h));
+        let old = self.layers().both().map(Layer::origin);
+        let (layers, weights) = self.parts_mut();
+        let ratio_v = set_chart(&mut layers.visible, kind_v, offset_v);
+        let ratio_h = set_chart(&mut layers.hidden, kind_h, offset_h);
         if ratio_v.iter().chain(&ratio_h).any(|r| *r != 1.0) {
             Zip::indexed(weights.view_mut()).for_each(|(i, j), w| *w = T::of(w.f64() * ratio_v[i] * ratio_h[j]));
         }
-        let moved = |rbm: &Rbm<T>| [rbm.visible().origin() - &old_v, rbm.hidden().origin() - &old_h];
-        let [d_v, d_h] = moved(self);
-        let (field_v, mut field_h) = self.scaled_weights().products(&d_h, &d_v);
-        shift(self.parts_mut().0, &field_v);
-        if self.visible().kind().unit::<T>().origin() == Origin::Reference {
-            let [d_v, d_h] = moved(self);
-            field_h = self.scaled_weights().products(&Array1::zeros(d_h.len()), &d_v).1;
-        }
-        shift(self.parts_mut().1, &field_h);
+        let scales = layers.chart().scales;
+        layers.compensate(old, |x, y| ScaledWeights::new(weights.view(), &scales).products(x, y));
     }
 
     /// A warning if an offset is so large relative to σ that folding it loses digits in single precision.

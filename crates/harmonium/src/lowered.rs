@@ -50,6 +50,13 @@ impl<T: Real> LoweredLayer<T> {
         self.eta.view()
     }
 
+    /// Its natural parameters without fields, the quadratic terms unchanged.
+    pub(crate) fn flat(&self) -> Array2<T> {
+        let mut eta = self.eta.clone();
+        eta.row_mut(0).fill(T::zero());
+        eta
+    }
+
     pub(crate) fn eta_mut(&mut self) -> &mut Array2<T> {
         &mut self.eta
     }
@@ -141,6 +148,11 @@ impl<T: Real> LoweredModel<T> {
         &self.hidden
     }
 
+    /// The visible and the hidden layer.
+    pub fn layers(&self) -> [&LoweredLayer<T>; 2] {
+        [&self.visible, &self.hidden]
+    }
+
     /// W̃: visible columns × hidden columns.
     pub fn weights(&self) -> ArrayView2<'_, T> {
         self.weights.view()
@@ -158,11 +170,7 @@ impl<T: Real> LoweredModel<T> {
     /// The default distribution at inverse temperature 0: fields are 0 and quadratic terms unchanged, so that it stays
     /// normalisable. Natural parameters, visible and hidden.
     pub fn flat(&self) -> [Array2<T>; 2] {
-        [&self.visible, &self.hidden].map(|layer| {
-            let mut eta = layer.eta.clone();
-            eta.row_mut(0).fill(T::zero());
-            eta
-        })
+        self.layers().map(LoweredLayer::flat)
     }
 
     /// The model at inverse temperature `beta`: independent units with natural parameters `base` at 0, this model at 1, and the

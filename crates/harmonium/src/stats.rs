@@ -3,42 +3,40 @@
 //! They are sums, not averages, so that batches, shards and processes add up. A gradient divides each phase by its own weight, so
 //! the number of chains need not be the number of rows.
 
+use crate::lowered::LoweredLayer;
 use crate::math::subtract_two;
 use crate::real::Real;
 use crate::threads::{self, MANY};
 use ndarray::{Array2, Axis, Zip};
 
-/// What to do with the sums of some rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Take {
-    /// Store the sums.
-    Sums,
-    /// Store the sums; the next call subtracts other rows from them, and until then Σvhᵀ is unspecified.
-    SumsFirst,
-    /// Store the averages: sums divided by the weight.
-    Means,
-    /// Store the averages; the next call subtracts other rows from them, as for `SumsFirst`.
-    MeansFirst,
-    /// Subtract the sums from what is stored.
-    LessSums,
-    /// Subtract the averages from what is stored.
-    LessMeans,
+/// Means of the sufficient statistics of both layers: statistics × columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerMeans<T> {
+    /// ⟨T(v)⟩.
+    pub visible: Array2<T>,
+    /// ⟨T(h)⟩.
+    pub hidden: Array2<T>,
+    /// The weight of the rows.
+    pub weight: f64,
 }
 
-impl Take {
-    /// The factor for sums of this weight, and whether they are added to what is stored.
-    pub(crate) fn factor(self, weight: f64) -> (f64, bool) {
-        match self {
-            Take::Sums | Take::SumsFirst => (1.0, false),
-            Take::Means | Take::MeansFirst => (weight.recip(), false),
-            Take::LessSums => (-1.0, true),
-            Take::LessMeans => (-weight.recip(), true),
-        }
+impl<T: Real> LayerMeans<T> {
+    /// Zeros of the shapes of these layers.
+    pub fn zeros(layers: [&LoweredLayer<T>; 2]) -> LayerMeans<T> {
+        let [visible, hidden] = layers.map(|layer| Array2::zeros(layer.eta().dim()));
+        LayerMeans { visible, hidden, weight: 0.0 }
     }
 
-    /// Whether the computation of Σvhᵀ may be deferred to the next call.
-    pub(crate) fn may_wait(self) -> bool {
-        matches!(self, Take::SumsFirst | Take::MeansFirst)
+    /// Takes the means of both layers from statistics that are means.
+    pub(crate) fn of(&mut self, stats: &Stats<T>) {
+        self.visible.assign(&stats.visible);
+        self.hidden.assign(&stats.hidden);
+        self.weight = stats.weight;
+    }
+
+    /// Visible and hidden.
+    pub fn layers(&self) -> [&Array2<T>; 2] {
+        [&self.visible, &self.hidden]
     }
 }
 
@@ -69,16 +67,19 @@ impl<T: Real> Stats<T> {
         self.weight += times * other.weight;
     }
 
-    /// Stores or subtracts these sums, as `take` requires.
-    pub(crate) fn take(&mut self, take: Take, sums: &Stats<T>) {
-        let (factor, add) = take.factor(sums.weight);
-        if !add {
-            for sums in [&mut self.visible, &mut self.hidden, &mut self.cross] {
-                sums.fill(T::zero());
-            }
-            self.weight = 0.0;
+    /// Becomes other rows with the factor `times`.
+    pub(crate) fn set_scaled(&mut self, times: f64, other: &Stats<T>) {
+        for m in [&mut self.visible, &mut self.hidden, &mut self.cross] {
+            m.fill(T::zero());
         }
-        self.add_scaled(factor, sums);
+        self.weight = 0.0;
+        self.add_scaled(times, other);
+    }
+
+    /// Statistics of no model.
+    pub(crate) fn empty() -> Stats<T> {
+        let none = || Array2::zeros((0, 0));
+        Stats { visible: none(), hidden: none(), cross: none(), weight: 0.0 }
     }
 
     /// The averages: sums divided by the weight, weight 1.

@@ -10,6 +10,7 @@ use crate::stream::Stream;
 use anyhow::Result;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use harmonium::backend::cpu;
 use harmonium::conditional::{self, Conditional, Fill, Filled, Method};
 use harmonium::data::{Block, write_table};
 use harmonium::error::count;
@@ -82,6 +83,7 @@ impl Impute {
             steps: self.steps,
             interval: wants.then_some(self.interval),
             seed: global.seed(),
+            device: cpu(),
         };
         let ask = Conditional::new(&model.file.rbm, settings)?;
         let mut work =

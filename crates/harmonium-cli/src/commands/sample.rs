@@ -9,6 +9,7 @@ use crate::progress::Meter;
 use crate::stream::Stream;
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use harmonium::backend::cpu;
 use harmonium::data::write_table;
 use harmonium::error::count;
 use harmonium::sample::{Clamped, Drawn, SampleOptions, Sampling, Start, TracedQuantity};
@@ -182,6 +183,7 @@ impl Sample {
             start: Start::Random,
             means: self.means,
             seed,
+            device: cpu(),
         };
         match self.steps {
             None => all,

@@ -106,7 +106,7 @@ impl Set {
             let mut trainer = Trainer::new(config, rbm, data.clone(), None)?;
             trainer.run(&mut ())?;
             std::fs::create_dir_all(CACHE)?;
-            ModelFile::new(trainer.rbm()).write(&path)?;
+            ModelFile::new(&trainer.rbm()).write(&path)?;
         }
         Ok(ModelFile::read(&path)?.rbm)
     }

@@ -4,7 +4,7 @@
 
 use super::Score;
 use crate::averages::variance;
-use crate::backend::{Cpu, Slot};
+use crate::backend::{DeviceRef, Slot};
 use crate::error::Result;
 use crate::logz::log_mean_exp;
 use crate::lowered::LoweredModel;
@@ -25,8 +25,8 @@ const SPREAD: f64 = 0.5;
 const UNSEEN: f64 = 0.5;
 
 /// log Z of the model of the unknown cells, by `chains` chains.
-pub(super) fn annealed(unknown: LoweredModel<f32>, chains: usize, key: Key) -> Result<Score> {
-    let mut path = Path::new(Box::new(Cpu::new(unknown)?), 2, PILOTS, key, &|_| ());
+pub(super) fn annealed(unknown: LoweredModel<f32>, device: DeviceRef, chains: usize, key: Key) -> Result<Score> {
+    let mut path = Path::new(device.backend(unknown)?, 2, PILOTS, key, &|_| ());
     // The variance of the log weights is about length²/temperatures.
     let mut temperatures = (4.0 * path.length * path.length).clamp(TEMPERATURES.0, TEMPERATURES.1);
     for round in 0.. {

@@ -38,7 +38,7 @@ fn leave_each_out(lowered: &LoweredModel<f64>, x: Vec<f64>, known: Bits, number:
 fn log_p(lowered: &LoweredModel<f64>, x: &[f64], cells: &[bool], number: u64) -> Result<f64> {
     let mut known = Bits::new(cells.len());
     known.push(cells.iter().copied());
-    if !budget::ROW.allows(cost(lowered, &known, 0)) {
+    if !budget::ROW.allows(cost(lowered.layers(), &known, 0)) {
         let free = cells.len() - known.ones(0);
         let problem = format!("data row {number}: a sum over {free} cells that are missing or left out takes too long");
         return Err(Error::Undefined(problem).advise(&[Advice::FillCells]));

@@ -27,10 +27,10 @@ pub use leave_out::pseudo_log_likelihoods;
 pub use score::{Score, Scores};
 pub use summary::{Fill, Filled};
 
-use crate::backend::{Backend, Cpu};
+use crate::backend::{Backend, DeviceRef, cpu};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, budget};
-use crate::lowered::LoweredModel;
+use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::memory;
 use crate::model::Rbm;
 use crate::real::Real;
@@ -84,11 +84,13 @@ pub struct ConditionalOptions {
     pub interval: Option<f64>,
     /// Seed of all randomness.
     pub seed: u64,
+    /// What computes.
+    pub device: DeviceRef,
 }
 
 impl Default for ConditionalOptions {
     fn default() -> ConditionalOptions {
-        ConditionalOptions { method: Method::Auto, chains: 20, burn_in: 100, steps: 200, interval: None, seed: 0 }
+        ConditionalOptions { method: Method::Auto, chains: 20, burn_in: 100, steps: 200, interval: None, seed: 0, device: cpu() }
     }
 }
 
@@ -151,7 +153,7 @@ impl Conditional {
         settings.check()?;
         settings.check_size(rbm.visible().columns() + rbm.hidden().columns())?;
         let narrow = rbm.cast::<f32>().lower();
-        let backend = Box::new(Cpu::new(narrow.clone())?);
+        let backend = settings.device.backend(narrow.clone())?;
         Ok(Conditional { lowered: rbm.lower(), backend, narrow, settings, key: Key::root(settings.seed) })
     }
 
@@ -185,13 +187,13 @@ impl Conditional {
 
     /// The cost of summing over the unknown cells of all rows, in terms (see [`budget`]); none if that is not possible.
     pub fn cost(&self, known: &Bits) -> Option<f64> {
-        (0..known.rows()).map(|r| cost(&self.lowered, known, r)).sum()
+        (0..known.rows()).map(|r| cost(self.lowered.layers(), known, r)).sum()
     }
 
     /// Rows that are solved exactly, and the others.
     fn parted(&self, known: &Bits) -> (Vec<usize>, Vec<usize>) {
         (0..known.rows()).partition(|&r| {
-            let cheap = || budget::ROW.allows(cost(&self.lowered, known, r));
+            let cheap = || budget::ROW.allows(cost(self.lowered.layers(), known, r));
             known.ones(r) == known.sites()
                 || self.settings.method == Method::Exact
                 || (self.settings.method == Method::Auto && cheap())
@@ -200,10 +202,10 @@ impl Conditional {
 }
 
 /// The cost of summing over the unknown cells of a row, in terms (see [`budget`]); none if that is not possible.
-pub(crate) fn cost<T: Real>(lowered: &LoweredModel<T>, known: &Bits, row: usize) -> Option<f64> {
+pub(crate) fn cost<T: Real>(layers: [&LoweredLayer<T>; 2], known: &Bits, row: usize) -> Option<f64> {
     match known.sites() - known.ones(row) {
-        0 => Some(lowered.hidden().columns() as f64),
-        free => Exact::cost_of_sites(lowered, free),
+        0 => Some(layers[1].columns() as f64),
+        free => Exact::cost_of_sites(layers, free),
     }
 }
 

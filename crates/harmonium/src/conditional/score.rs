@@ -1,7 +1,7 @@
 //! log p*(v_B) = log Σ_{v_A, h} exp(−E): exact, or annealed with some chains per row.
 
 use super::known::annealed;
-use super::{Conditional, Row};
+use super::{Conditional, ConditionalOptions, Row};
 use crate::error::Result;
 use crate::rng::Purpose;
 use crate::states::Bits;
@@ -51,10 +51,11 @@ impl Conditional {
         for (r, log_z) in some.iter().zip(solved) {
             rows[*r].value = log_z?;
         }
-        let (key, chains) = (self.key.of(Purpose::Missing).step(first), self.settings.chains);
+        let ConditionalOptions { chains, device, .. } = self.settings;
+        let key = self.key.of(Purpose::Missing).step(first);
         let found = threads::map(rest.len() > 1, rest.iter(), |&r| {
             let unknown = lowered.clamped(&x.row(r).to_vec(), |site| known.get(r, site));
-            annealed(unknown.cast(), chains, key.step(r as u64))
+            annealed(unknown.cast(), device, chains, key.step(r as u64))
         });
         for (r, score) in rest.iter().zip(found) {
             rows[*r] = score?;

@@ -4,7 +4,6 @@
 use super::{BATCH, Context, Estimator, EstimatorOptions, Phases};
 use crate::error::Result;
 use crate::real::Real;
-use crate::stats::Take;
 
 struct Cd {
     steps: u64,
@@ -17,8 +16,8 @@ pub(super) fn make<T: Real>(settings: EstimatorOptions) -> Box<dyn Estimator<T>>
 impl<T: Real> Estimator<T> for Cd {
     fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
         let sweeps = cx.sweeps(self.steps);
-        cx.data(Some((cx.key, sweeps.first)), Take::MeansFirst, out);
-        cx.backend.gibbs(BATCH, sweeps);
+        cx.data(Some((cx.key, sweeps.first)), out);
+        cx.backend().gibbs(BATCH, sweeps);
         cx.model(BATCH, cx.weights, None, out);
         Ok(())
     }

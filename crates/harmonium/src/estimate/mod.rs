@@ -8,23 +8,19 @@ mod pt;
 mod quick_start;
 mod weighted;
 
-use crate::backend::{Backend, Slot, Sweeps};
+use crate::backend::{Backend, Learner, Phase, Side, Slot, Sweeps};
 use crate::error::{Error, Result};
-use crate::lowered::LoweredModel;
-use crate::model::Rbm;
+use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::Bits;
-use crate::stats::{Stats, Take};
-use ndarray::Array2;
+use crate::stats::LayerMeans;
 use quick_start::QuickStart;
 
 /// What an estimator works with.
 pub(crate) struct Context<'a, T> {
-    /// The model in its coordinates.
-    pub rbm: &'a Rbm<T>,
-    /// The backend, with the same model.
-    pub backend: &'a mut dyn Backend<T>,
+    /// The weights that learn, with chains of the model.
+    pub learner: &'a mut dyn Learner<T>,
     /// Weights of the rows of the batch, which are in slot [`BATCH`]; none if all are 1.
     pub weights: Option<&'a [T]>,
     /// Which cells of the batch are known, one bit per site, if some are not; unknown cells are filled with draws.
@@ -33,52 +29,50 @@ pub(crate) struct Context<'a, T> {
     pub key: Key,
     /// Number of this update.
     pub update: u64,
+    /// Rows of a shard, see [`Phase::shard`].
+    pub shard: usize,
 }
 
 /// The slot of the rows of this update.
 pub(crate) const BATCH: Slot = 0;
 
-/// ⟨·⟩_data − ⟨·⟩_model, and ⟨·⟩_data of the layers.
+/// ⟨T(v)⟩ and ⟨T(h)⟩; the learner has those of the weights.
 pub(crate) struct Phases<T> {
-    /// The difference, measured from the origins of the model, see [`Stats::measure_from`].
-    pub difference: Stats<T>,
-    /// ⟨T(v)⟩ and ⟨T(h)⟩ of the batch.
-    pub data: [Array2<T>; 2],
+    /// ⟨·⟩_data − ⟨·⟩_model.
+    pub difference: LayerMeans<T>,
+    /// ⟨·⟩_data.
+    pub data: LayerMeans<T>,
 }
 
 impl<T: Real> Phases<T> {
     /// Zeros of the shapes of a model.
-    pub fn zeros(lowered: &LoweredModel<T>) -> Phases<T> {
-        let difference = Stats::zeros(lowered);
-        let data = [difference.visible.clone(), difference.hidden.clone()];
-        Phases { difference, data }
-    }
-
-    /// Copies the positive phase, before anything is subtracted from it.
-    fn keep_data(&mut self) {
-        self.data[0].assign(&self.difference.visible);
-        self.data[1].assign(&self.difference.hidden);
+    pub fn zeros(layers: [&LoweredLayer<T>; 2]) -> Phases<T> {
+        Phases { difference: LayerMeans::zeros(layers), data: LayerMeans::zeros(layers) }
     }
 }
 
 impl<T: Real> Context<'_, T> {
+    /// The chains.
+    fn backend(&mut self) -> &mut dyn Backend<T> {
+        self.learner.backend_mut()
+    }
+
     /// The positive phase: averages over the batch. With `draw`, its hidden states are drawn for the sweep with that number.
-    fn data(&mut self, draw: Option<(Key, u64)>, take: Take, out: &mut Phases<T>) {
-        self.backend.stats(BATCH, self.weights, draw, take, &mut out.difference);
-        out.keep_data();
+    fn data(&mut self, draw: Option<(Key, u64)>, out: &mut Phases<T>) {
+        let Context { weights, shard, .. } = *self;
+        let phase = Phase { side: Side::Data, slot: BATCH, weights, times: 1.0, shard, draw };
+        self.learner.accumulate(&phase, &mut out.data);
     }
 
     /// log p*(v) of every row of a slot; the next sweep of these rows starts from the same product.
     fn log_marginals(&mut self, slot: Slot) -> Vec<f64> {
-        self.backend.log_marginals(slot, &[None], None).into_iter().collect()
+        self.backend().log_marginals(slot, &[None], None).into_iter().collect()
     }
 
     /// The negative phase: averages over the rows of a slot, subtracted from the positive phase.
     fn model(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, out: &mut Phases<T>) {
-        match self.rbm.origins() {
-            None => self.backend.stats(slot, weights, draw, Take::LessMeans, &mut out.difference),
-            Some(origins) => self.backend.stats_from(slot, weights, draw, &origins, &mut out.difference),
-        }
+        let phase = Phase { side: Side::Model, slot, weights, times: 1.0, shard: self.shard, draw };
+        self.learner.accumulate(&phase, &mut out.difference);
     }
 }
 
@@ -95,7 +89,7 @@ pub(crate) trait Estimator<T: Real>: Send {
     fn phases(&mut self, cx: Context<T>, out: &mut Phases<T>) -> Result<()>;
 
     /// Whether unknown cells are summed over, so that they need not be drawn.
-    fn sums_over(&self, _lowered: &LoweredModel<T>, _known: &Bits) -> bool {
+    fn sums_over(&self, _layers: [&LoweredLayer<T>; 2], _known: &Bits) -> bool {
         false
     }
 

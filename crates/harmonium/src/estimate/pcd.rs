@@ -8,7 +8,6 @@ use super::{Context, Estimator, EstimatorOptions, Phases};
 use crate::backend::Slot;
 use crate::error::Result;
 use crate::real::Real;
-use crate::stats::Take;
 
 const CHAINS: Slot = 1;
 
@@ -23,8 +22,8 @@ pub(super) fn make<T: Real>(settings: EstimatorOptions) -> Box<dyn Estimator<T>>
 impl<T: Real> Estimator<T> for Pcd {
     fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
         let sweeps = cx.sweeps(self.steps);
-        cx.data(None, Take::MeansFirst, out);
-        cx.backend.gibbs(CHAINS, sweeps);
+        cx.data(None, out);
+        cx.backend().gibbs(CHAINS, sweeps);
         let next = (cx.key, sweeps.first + self.steps);
         cx.model(CHAINS, None, Some(next), out);
         Ok(())

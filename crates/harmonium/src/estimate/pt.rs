@@ -10,10 +10,10 @@ use super::drift::Drift;
 use super::{Context, Estimator, EstimatorOptions, Phases};
 use crate::backend::{Backend, Slot};
 use crate::error::{Error, Result};
-use crate::lowered::{LoweredLayer, LoweredModel};
+use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::sample::ladder::Ladders;
-use crate::stats::Take;
+use crate::stats::LayerMeans;
 use ndarray::Array2;
 
 /// The chains at β = 1.
@@ -47,14 +47,14 @@ fn even(rungs: usize) -> Vec<f64> {
 
 impl<T: Real> Pt<T> {
     /// Updates the running means with a batch, and fits the first rung to them.
-    fn follow(&mut self, backend: &mut dyn Backend<T>, batch: &[Array2<T>; 2]) {
-        let now = || batch.each_ref().map(|means| means.mapv(T::f64));
+    fn follow(&mut self, backend: &mut dyn Backend<T>, batch: &LayerMeans<T>) {
+        let now = || batch.layers().map(|means| means.mapv(T::f64));
         let means = self.means.get_or_insert_with(now);
         means.iter_mut().zip(now()).for_each(|(m, n)| *m += &((n - &*m) * RATE));
-        let lowered = backend.lowered();
         let fit =
             |layer: &LoweredLayer<T>, means: &Array2<f64>| layer.kind().fitted(means.view(), 1.0 / RATE).mapv(T::of);
-        let base = [fit(lowered.visible(), &means[0]), fit(lowered.hidden(), &means[1])];
+        let [visible, hidden] = backend.layers();
+        let base = [fit(visible, &means[0]), fit(hidden, &means[1])];
         backend.set_base(base);
     }
 
@@ -67,14 +67,15 @@ impl<T: Real> Pt<T> {
 
 impl<T: Real> Estimator<T> for Pt<T> {
     fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
-        cx.data(None, Take::MeansFirst, out);
+        cx.data(None, out);
         if self.drift.is_watched() {
             let now = cx.log_marginals(CHAINS);
             self.drift.adapt(&now);
         }
-        self.follow(cx.backend, &out.data);
-        self.ladders.step(cx.backend, self.steps, cx.key, cx.update, |_| ());
-        self.show(cx.backend);
+        self.follow(cx.backend(), &out.data);
+        let (key, update) = (cx.key, cx.update);
+        self.ladders.step(cx.backend(), self.steps, key, update, |_| ());
+        self.show(cx.backend());
         cx.model(CHAINS, None, None, out);
         if self.drift.is_watched() {
             let log_p = cx.log_marginals(CHAINS);
@@ -121,9 +122,9 @@ impl<T: Real> Estimator<T> for Pt<T> {
             let (first, rest) = numbers.split_at(own);
             self.ladders = Ladders::of_numbers(LADDERS, self.rungs, ladders, first).ok_or_else(invalid)?;
             // Without means there is only the factor of the rate.
-            let n = mean_count(backend.lowered());
+            let n = mean_count(backend.layers());
             let (first, drift) = rest.split_at(if rest.len() < n { 0 } else { n });
-            self.means = means(backend.lowered(), first);
+            self.means = means(backend.layers(), first);
             if !self.drift.restore(drift, ladders) {
                 return Err(invalid());
             }
@@ -134,13 +135,13 @@ impl<T: Real> Estimator<T> for Pt<T> {
 }
 
 /// How many numbers the running means are.
-fn mean_count<T: Real>(lowered: &LoweredModel<T>) -> usize {
-    [lowered.visible(), lowered.hidden()].map(|layer| layer.unit().n_stats() * layer.columns()).iter().sum()
+fn mean_count<T: Real>(layers: [&LoweredLayer<T>; 2]) -> usize {
+    layers.map(|layer| layer.unit().n_stats() * layer.columns()).iter().sum()
 }
 
 /// Running means from their numbers; none if there are no numbers.
-fn means<T: Real>(lowered: &LoweredModel<T>, numbers: &[f64]) -> Option<[Array2<f64>; 2]> {
-    let [v, h] = [lowered.visible(), lowered.hidden()].map(|layer| (layer.unit().n_stats(), layer.columns()));
+fn means<T: Real>(layers: [&LoweredLayer<T>; 2], numbers: &[f64]) -> Option<[Array2<f64>; 2]> {
+    let [v, h] = layers.map(|layer| (layer.unit().n_stats(), layer.columns()));
     let (first, rest) = numbers.split_at_checked(v.0 * v.1)?;
     let table = |shape, numbers: &[f64]| Array2::from_shape_vec(shape, numbers.to_vec()).ok();
     Some([table(v, first)?, table(h, rest)?])

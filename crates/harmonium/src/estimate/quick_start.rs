@@ -9,7 +9,6 @@ use super::{Context, Estimator, Phases};
 use crate::backend::{Backend, Slot};
 use crate::error::{Error, Result};
 use crate::real::Real;
-use crate::stats::Take;
 
 /// Largest factor of the learning rate, and largest drift of an update in nats; both fall along the quick start, the factor to 1.
 const MOST: f64 = 8.0;
@@ -45,14 +44,14 @@ impl<T: Real> QuickStart<T> {
 
     /// One update by the untempered chains. Now and then the drift of an update is measured, which costs two more products.
     fn quick(&mut self, cx: &mut Context<T>, out: &mut Phases<T>) {
-        cx.data(None, Take::MeansFirst, out);
+        cx.data(None, out);
         if self.update.is_multiple_of(WATCH_EVERY) {
             let now = cx.log_marginals(CHAINS);
             self.drift.limit_to(MAX_DRIFT * self.left());
             self.drift.adapt(&now);
         }
         let sweeps = cx.sweeps(1);
-        cx.backend.gibbs(CHAINS, sweeps);
+        cx.backend().gibbs(CHAINS, sweeps);
         let next = (cx.key, sweeps.first + 1);
         cx.model(CHAINS, None, Some(next), out);
         if (self.update + 1).is_multiple_of(WATCH_EVERY) {
@@ -81,7 +80,7 @@ impl<T: Real> Estimator<T> for QuickStart<T> {
         }
         self.quick(&mut cx, out);
         self.at(cx.update + 1);
-        if self.is_quick() { Ok(()) } else { self.hand_over(cx.backend) }
+        if self.is_quick() { Ok(()) } else { self.hand_over(cx.backend()) }
     }
 
     fn at(&mut self, update: u64) {

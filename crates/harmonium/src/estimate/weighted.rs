@@ -13,7 +13,6 @@ use crate::math::log_sum_exp;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::resampling::{effective, systematic};
-use crate::stats::Take;
 
 const CHAINS: Slot = 1;
 /// What is left of a log weight after an update.
@@ -61,17 +60,18 @@ impl Weighted {
 
 impl<T: Real> Estimator<T> for Weighted {
     fn phases(&mut self, mut cx: Context<T>, out: &mut Phases<T>) -> Result<()> {
-        cx.data(None, Take::MeansFirst, out);
+        cx.data(None, out);
         let now = cx.log_marginals(CHAINS);
         self.log_weights.resize(now.len(), 0.0);
         if let Some(gains) = self.drift.adapt(&now) {
             self.gain(&gains);
             if let Some(which) = self.resample(cx.key, cx.update) {
-                let all = cx.backend.get(CHAINS);
-                cx.backend.put(CHAINS, &all, Some(&which));
+                let all = cx.backend().get(CHAINS);
+                cx.backend().put(CHAINS, &all, Some(&which));
             }
         }
-        cx.backend.gibbs(CHAINS, cx.sweeps(self.steps));
+        let sweeps = cx.sweeps(self.steps);
+        cx.backend().gibbs(CHAINS, sweeps);
         let weights: Vec<T> = self.weights().into_iter().map(T::of).collect();
         cx.model(CHAINS, Some(&weights), None, out);
         self.drift.remember(cx.log_marginals(CHAINS));

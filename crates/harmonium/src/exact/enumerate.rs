@@ -8,7 +8,7 @@ use super::factors::{self, Factors};
 use super::quadratic::{self, Quadratic};
 use super::{MOST_STATES_LOG2, Progress};
 use crate::error::{Error, Result};
-use crate::lowered::{LoweredModel, Pass};
+use crate::lowered::{LoweredLayer, LoweredModel, Pass};
 use crate::math::{exp_row, log_sum_exp};
 use crate::real::Real;
 use crate::rng::Key;
@@ -151,19 +151,19 @@ fn layer_costs_log2<T: Real>([v, h]: [(&dyn Unit<T>, usize); 2]) -> [f64; 2] {
     [(v, h), (h, v)].map(|(from, to)| states_log2(from.0, from.1) + columns(to).log2())
 }
 
-fn layers<T: Real>(lowered: &LoweredModel<T>) -> [(&dyn Unit<T>, usize); 2] {
-    [lowered.visible(), lowered.hidden()].map(|layer| (layer.unit(), layer.sites()))
+fn sizes<T: Real>(layers: [&LoweredLayer<T>; 2]) -> [(&dyn Unit<T>, usize); 2] {
+    layers.map(|layer| (layer.unit(), layer.sites()))
 }
 
 fn cheaper_is_visible<T: Real>(lowered: &LoweredModel<T>) -> bool {
-    let [visible, hidden] = layer_costs_log2(layers(lowered));
+    let [visible, hidden] = layer_costs_log2(sizes(lowered.layers()));
     visible <= hidden
 }
 
 /// log₂ of the cost of the cheaper layer of a model with `sites` visible sites; two Gaussian layers cost a matrix product
 /// and a factorisation.
-pub(super) fn cost_log2<T: Real>(lowered: &LoweredModel<T>, sites: usize) -> Option<f64> {
-    let [(v, _), (h, hidden)] = layers(lowered);
+pub(super) fn cost_log2<T: Real>(layers: [&LoweredLayer<T>; 2], sites: usize) -> Option<f64> {
+    let [(v, _), (h, hidden)] = sizes(layers);
     let [a, b] = layer_costs_log2([(v, sites), (h, hidden)]);
     if a.min(b) < f64::INFINITY {
         Some(a.min(b))

@@ -15,7 +15,7 @@ pub use budget::MOST_STATES_LOG2;
 
 use crate::dataset::check_weights;
 use crate::error::{Error, Result};
-use crate::lowered::LoweredModel;
+use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::model::{Gradient, Rbm};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
@@ -61,12 +61,12 @@ impl Exact {
 
     /// What solving a model costs, in terms (see [`budget`]); `None` if it cannot be done exactly.
     pub fn cost<T: Real>(lowered: &LoweredModel<T>) -> Option<f64> {
-        Self::cost_of_sites(lowered, lowered.visible().sites())
+        Self::cost_of_sites(lowered.layers(), lowered.visible().sites())
     }
 
     /// The same with only `sites` visible sites.
-    pub(crate) fn cost_of_sites<T: Real>(lowered: &LoweredModel<T>, sites: usize) -> Option<f64> {
-        enumerate::cost_log2(lowered, sites).filter(|c| *c < MOST_COST_LOG2).map(f64::exp2)
+    pub(crate) fn cost_of_sites<T: Real>(layers: [&LoweredLayer<T>; 2], sites: usize) -> Option<f64> {
+        enumerate::cost_log2(layers, sites).filter(|c| *c < MOST_COST_LOG2).map(f64::exp2)
     }
 
     /// The exact gradient of the weighted mean log likelihood of rows of data values.

@@ -68,7 +68,7 @@ fn squares(layer: &LoweredLayer<f64>) -> f64 {
 mod tests {
     use crate::Rbm;
     use crate::exact::Exact;
-    use crate::model::Layer;
+    use crate::layer::Layer;
     use crate::units::{Kind, Options};
     use ndarray::{Array2, array};
 

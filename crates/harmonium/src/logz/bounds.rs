@@ -39,7 +39,8 @@ pub fn respected(mut z: LogZ, bound: Option<f64>) -> LogZ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Layer, Rbm};
+    use crate::layer::Layer;
+    use crate::model::Rbm;
     use crate::units::Kind;
     use ndarray::array;
 

@@ -4,30 +4,28 @@
 //! block Gibbs sampling hardly moves. With the large layer summed out, only the barriers of the few units remain. A sweep visits
 //! the sites in ascending or descending order, with equal probability: that makes it reversible, which reverse annealing needs.
 
-use crate::backend::{Backend, Slot, Sweeps};
-use crate::lowered::LoweredModel;
+use crate::backend::{Chains, Slot, Sweeps};
+use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::math::log_sum_exp;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::states::{Bits, States};
-use crate::stats::{Stats, Take};
+use crate::states::States;
+use crate::stats::LayerMeans;
 use crate::threads;
 use ndarray::{Array1, Array2, ArrayView1, ArrayViewMut1, Axis, s};
 
-/// A backend that samples the visible layer of `lowered` and sums out the hidden one.
+/// Chains of the visible layer of a model, with the hidden one summed out.
 pub struct Collapsed<T> {
     lowered: LoweredModel<T>,
     base: Array2<T>,
     slots: Vec<Array2<T>>,
-    /// Clamped cells by slot.
-    known: Vec<Option<Bits>>,
 }
 
 impl<T: Real> Collapsed<T> {
-    /// A backend whose model has a finite visible layer.
+    /// Of a model with a finite visible layer.
     pub fn new(lowered: LoweredModel<T>) -> Collapsed<T> {
         let [base, _] = lowered.flat();
-        Collapsed { lowered, base, slots: Vec::new(), known: Vec::new() }
+        Collapsed { lowered, base, slots: Vec::new() }
     }
 
     /// Whether a pass over some rows uses several threads: from about 50 µs on.
@@ -39,7 +37,6 @@ impl<T: Real> Collapsed<T> {
         if self.slots.len() <= slot {
             let columns = self.lowered.visible().columns();
             self.slots.resize(slot + 1, Array2::zeros((0, columns)));
-            self.known.resize(slot + 1, None);
         }
         &mut self.slots[slot]
     }
@@ -60,8 +57,8 @@ impl<T: Real> Collapsed<T> {
         [own + norm - self.lowered.constant(), base]
     }
 
-    /// Draws every site of a row that is not `known` given the others, at inverse temperature `beta`.
-    fn sweep(&self, mut x: ArrayViewMut1<T>, known: impl Fn(usize) -> bool, beta: f64, key: Key, chain: u64) {
+    /// Draws every site of a row given the others, at inverse temperature `beta`.
+    fn sweep(&self, mut x: ArrayViewMut1<T>, beta: f64, key: Key, chain: u64) {
         let (visible, hidden, weights) = (self.lowered.visible(), self.lowered.hidden(), self.lowered.weights());
         let (unit, width) = (visible.unit(), visible.unit().width());
         let (sites, q) = (visible.sites(), unit.n_states().unwrap_or(1));
@@ -74,9 +71,6 @@ impl<T: Real> Collapsed<T> {
         let mut found = vec![(0.0, 0.0); q];
         for k in 0..sites {
             let site = if u[sites] < 0.5 { k } else { sites - 1 - k };
-            if known(site) {
-                continue;
-            }
             let columns = site * width..(site + 1) * width;
             let now = unit.state_of(&x.slice(s![columns.clone()]).to_vec());
             for (k, found) in found.iter_mut().enumerate() {
@@ -114,17 +108,13 @@ impl<T: Real> Collapsed<T> {
     }
 }
 
-impl<T: Real> Backend<T> for Collapsed<T> {
-    fn name(&self) -> &'static str {
-        "collapsed"
+impl<T: Real> Chains<T> for Collapsed<T> {
+    fn layers(&self) -> [&LoweredLayer<T>; 2] {
+        self.lowered.layers()
     }
 
-    fn lowered(&self) -> &LoweredModel<T> {
-        &self.lowered
-    }
-
-    fn update(&mut self, change: &mut dyn FnMut(&mut LoweredModel<T>)) {
-        change(&mut self.lowered);
+    fn model(&self) -> LoweredModel<T> {
+        self.lowered.clone()
     }
 
     fn set_base(&mut self, [visible, _]: [Array2<T>; 2]) {
@@ -134,52 +124,22 @@ impl<T: Real> Backend<T> for Collapsed<T> {
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
         let all = which.map_or_else(|| rows.clone(), |which| rows.select(which));
         *self.slot(slot) = all.columns(self.lowered.visible().unit(), 0, all.rows());
-        self.known[slot] = None;
     }
-
-    fn clamp(&mut self, slot: Slot, known: Option<&Bits>) {
-        self.slot(slot);
-        self.known[slot] = known.cloned();
-    }
-
-    /// Does nothing: the hidden layer has no states here.
-    fn put_hidden(&mut self, _: Slot, _: &States<T>) {}
 
     fn get(&self, slot: Slot) -> States<T> {
-        let layer = self.lowered.visible();
-        let mut states = States::new(layer.unit(), layer.sites());
-        states.push(layer, self.slots[slot].view());
-        states
-    }
-
-    fn hidden(&self, _: Slot) -> Option<States<T>> {
-        None
+        States::of(self.lowered.visible(), self.slots[slot].view())
     }
 
     fn gibbs(&mut self, slot: Slot, sweeps: Sweeps<T>) {
         let mut rows = std::mem::take(self.slot(slot));
-        let known = self.known[slot].as_ref();
         for step in sweeps.first..sweeps.first + sweeps.steps {
             let key = sweeps.key.of(Purpose::Visible).step(step);
             let parallel = self.parallel(rows.nrows());
             threads::each(parallel, rows.axis_iter_mut(Axis(0)).enumerate(), |(r, x)| {
-                let known = |site| known.is_some_and(|k| k.get(r, site));
-                self.sweep(x, known, sweeps.beta.map_or(1.0, |b| b[r].f64()), key, r as u64);
+                self.sweep(x, sweeps.beta.map_or(1.0, |b| b[r].f64()), key, r as u64);
             });
         }
         self.slots[slot] = rows;
-    }
-
-    /// Statistics of the visible layer only.
-    fn stats(&mut self, slot: Slot, _: Option<&[T]>, _: Option<(Key, u64)>, take: Take, out: &mut Stats<T>) {
-        let layer = self.lowered.visible();
-        let (mut t, mut sums) = (Array2::zeros(layer.eta().dim()), Stats::zeros(&self.lowered));
-        for row in self.slots[slot].rows() {
-            layer.unit().stats(&row.to_vec(), t.view_mut());
-            sums.visible += &t;
-        }
-        sums.weight = self.slots[slot].nrows() as f64;
-        out.take(take, &sums);
     }
 
     fn log_marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], _: Option<(Key, u64)>) -> Array2<f64> {
@@ -194,5 +154,20 @@ impl<T: Real> Backend<T> for Collapsed<T> {
     fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
         let x = rows.columns(self.lowered.visible().unit(), 0, rows.rows());
         x.rows().into_iter().map(|x| -self.log_p(x)[0]).collect()
+    }
+
+    /// Of the visible layer only: the hidden one has no states here.
+    fn layer_means(&mut self, slot: Slot, weights: Option<&[T]>) -> LayerMeans<T> {
+        let unit = self.lowered.visible().unit();
+        let mut means = LayerMeans::zeros(self.lowered.layers());
+        let mut t = Array2::zeros(means.visible.dim());
+        for (r, row) in self.slots[slot].rows().into_iter().enumerate() {
+            let w = weights.map_or(T::one(), |w| w[r]);
+            unit.stats(&row.to_vec(), t.view_mut());
+            means.visible.scaled_add(w, &t);
+            means.weight += w.f64();
+        }
+        means.visible.mapv_inplace(|x| x / T::of(means.weight));
+        means
     }
 }

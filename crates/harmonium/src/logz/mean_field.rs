@@ -134,7 +134,8 @@ pub fn scales<T: Real>(layer: &LoweredLayer<T>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Layer, Rbm};
+    use crate::layer::Layer;
+    use crate::model::Rbm;
     use crate::units::Kind;
 
     /// Twelve Bernoulli units and five hidden ones, with two strong patterns.

@@ -38,7 +38,7 @@ pub use weights::Estimate;
 pub(crate) use weights::log_mean_exp;
 
 use crate::advice::Advice;
-use crate::backend::{Backend, Cpu};
+use crate::backend::{Chains, DeviceRef, cpu};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress, budget, rounding};
 use crate::lowered::{LoweredLayer, LoweredModel};
@@ -153,6 +153,8 @@ pub struct LogZOptions<'a> {
     pub on_round: Option<&'a (dyn Fn(f64, f64) + Sync)>,
     /// Whether to sum out the other layer if one layer has few sites: such models hardly mix otherwise.
     pub collapse: bool,
+    /// What computes.
+    pub device: DeviceRef,
 }
 
 impl Default for LogZOptions<'_> {
@@ -167,6 +169,7 @@ impl Default for LogZOptions<'_> {
             time: None,
             on_round: None,
             collapse: true,
+            device: cpu(),
         }
     }
 }
@@ -335,9 +338,9 @@ impl Problem<'_> {
         });
         let layer_columns = lowered.visible().columns() + lowered.hidden().columns();
         let work = PER_SWEEP + lowered.weights().len() * if kept.is_some() { PER_TERM } else { 1 };
-        let backend: Box<dyn Backend<T>> = match kept {
+        let backend: Box<dyn Chains<T>> = match kept {
             Some(_) => Box::new(Collapsed::new(lowered)),
-            None => Box::new(Cpu::new(lowered)?),
+            None => self.settings.device.backend(lowered)?,
         };
         let layers = if kept.is_some() { 1 } else { 2 };
         self.check_effort(layer_columns, work as f64, if layers == 1 { ONE_LAYER } else { TWO_LAYERS })?;
@@ -369,7 +372,7 @@ trait Sampler {
 
 /// A model ready for sampling.
 struct Setup<'a, T: Real> {
-    backend: Box<dyn Backend<T>>,
+    backend: Box<dyn Chains<T>>,
     /// How many layers have states: both, or one with the other summed out.
     layers: usize,
     /// Rows of the data, as states of the sampled layer.

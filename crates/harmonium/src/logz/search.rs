@@ -31,7 +31,7 @@ const BEYOND: f64 = 1.0;
 /// `schedule`.
 pub fn missed<T: Real>(path: &mut Path<T>, schedule: &[f64], down: &[f64], sweeps: u64, key: Key) -> Option<f64> {
     let samples = settle(path, sweeps, key)?;
-    let layer = path.backend.lowered().visible();
+    let layer = path.backend.layers()[0];
     let mut rows = States::new(layer.unit(), layer.sites());
     rows.push(layer, samples.view());
     path.backend.put(SEARCH, &rows, None);
@@ -49,21 +49,23 @@ pub fn missed<T: Real>(path: &mut Path<T>, schedule: &[f64], down: &[f64], sweep
 
 /// Rows of visible columns: the samples of every mode, one mode after another.
 fn settle<T: Real>(path: &mut Path<T>, sweeps: u64, key: Key) -> Option<Array2<T>> {
-    let lowered = path.backend.lowered();
-    let width = lowered.visible().columns();
-    let hidden = far_apart(lowered.hidden(), key).filter(|_| path.layers == 2);
-    if let Some(states) = hidden {
-        path.backend.put_hidden(SEARCH, &states);
-    } else {
+    let model = path.backend.model();
+    let (width, rows) = (model.visible().columns(), |states: &States<T>| states.rows());
+    let hidden = far_apart(model.hidden(), key).filter(|_| path.layers == 2);
+    let states = match hidden {
+        Some(hidden) => {
+            let h = hidden.columns(model.hidden().unit(), 0, rows(&hidden));
+            States::of(model.visible(), model.down().sample(h.view(), key.of(Purpose::Visible), 0).view())
+        }
         // Two layers that are not finite are Gaussian: there is one mode.
-        let states = far_apart(lowered.visible(), key)?;
-        path.backend.put(SEARCH, &states, None);
-    }
+        None => far_apart(model.visible(), key)?,
+    };
+    path.backend.put(SEARCH, &states, None);
     path.backend.gibbs(SEARCH, Sweeps { steps: sweeps, key, first: 0, beta: None });
     let mut samples = Array2::zeros((MODES * SAMPLES, width));
     for k in 0..SAMPLES {
         path.backend.gibbs(SEARCH, Sweeps { steps: APART, key, first: sweeps + k as u64 * APART, beta: None });
-        let now = path.backend.get(SEARCH).columns(path.backend.lowered().visible().unit(), 0, MODES);
+        let now = path.backend.get(SEARCH).columns(path.backend.layers()[0].unit(), 0, MODES);
         samples.slice_mut(s![k..; SAMPLES, ..]).assign(&now);
     }
     Some(samples)
@@ -72,9 +74,9 @@ fn settle<T: Real>(path: &mut Path<T>, sweeps: u64, key: Key) -> Option<Array2<T
 /// log of the mass near these rows, by annealing from independent units fitted to them. The median is used, because a chain that
 /// leaves the mode has the weight of another.
 fn near<T: Real>(path: &mut Path<T>, rows: &Array2<T>, key: Key) -> f64 {
-    let up = path.backend.lowered().up();
-    let (visible, hidden, _) = up.row_stats(rows.view(), &vec![T::one(); rows.nrows()]);
-    let main = path.set_base(&visible, &hidden, rows.nrows() as f64);
+    path.backend.put(SEARCH, &States::of(path.backend.layers()[0], rows.view()), None);
+    let means = path.backend.layer_means(SEARCH, None);
+    let main = path.set_base(&means);
     let betas: Vec<f64> = (0..=NEAR.0).map(|k| k as f64 / NEAR.0 as f64).collect();
     path.start(SEARCH, NEAR.1, key);
     let weights = path.anneal(SEARCH, &betas, key, |_, _, _| ());

@@ -39,7 +39,7 @@ struct Tempering;
 
 impl Sampler for Tempering {
     fn run<T: Real>(self, mut setup: Setup<T>, limits: Limits) -> Result<LogZ> {
-        let (lowered, key) = (setup.backend.lowered().clone(), setup.key);
+        let (lowered, key) = (setup.backend.model(), setup.key);
         let modes = searched(&mut setup);
         let mut annealer = Annealer::new(setup);
         let mut effort = limits.first_effort(annealer.length());

@@ -1,6 +1,6 @@
 //! The inputs of measures: rows with their hidden means and reconstructions, and chains with their free energies.
 
-use crate::backend::{Backend, Slot, Sweeps};
+use crate::backend::{self, Slot, Sweeps};
 use crate::dataset::Dataset;
 use crate::lowered::LoweredModel;
 use crate::real::Real;
@@ -28,9 +28,9 @@ pub struct MeasuredRows {
 
 impl MeasuredRows {
     /// Computes the free energies of all rows, and everything else for the first `few`.
-    pub fn new<T: Real>(backend: &mut dyn Backend<T>, data: &Dataset<T>, few: usize) -> MeasuredRows {
+    pub fn new<T: Real>(backend: &mut dyn backend::Chains<T>, data: &Dataset<T>, few: usize) -> MeasuredRows {
         let free_energies = backend.free_energy(data.states());
-        let lowered = backend.lowered();
+        let lowered = backend.model();
         let x = data.states().columns(lowered.visible().unit(), 0, data.len().min(few));
         let hidden = lowered.up().means(x.view());
         let reconstruction = lowered.down().means(hidden.view());
@@ -65,7 +65,7 @@ impl Chains {
 
     /// Runs some sweeps from `states` in a slot and records the trace; states are kept from the second half of the sweeps.
     pub fn watched<T: Real>(
-        backend: &mut dyn Backend<T>,
+        backend: &mut dyn backend::Chains<T>,
         slot: Slot,
         states: &States<T>,
         sweeps: u64,
@@ -80,12 +80,12 @@ impl Chains {
             energies.assign(&backend.free_energy(&now));
             let left = sweeps - first - 1;
             if left.is_multiple_of(apart) && left / apart < KEPT {
-                kept.push(now.columns(backend.lowered().visible().unit(), 0, now.rows()));
+                kept.push(now.columns(backend.layers()[0].unit(), 0, now.rows()));
             }
         }
         let n = kept.len().max(1);
         let rows = if kept.is_empty() { 0 } else { states.rows() * n };
-        let columns = backend.lowered().visible().columns();
+        let columns = backend.layers()[0].columns();
         let x = Array2::from_shape_fn((rows, columns), |(r, c)| kept[r % n][[r / n, c]].f64());
         Chains { x, states_per_chain: n, trace }
     }

@@ -1,7 +1,6 @@
 //! step = m̂/(√ŝ + ε) with running means m of g and s of g² (Kingma and Ba, *Adam*, 2015).
 
-use super::{Optimizer, OptimizerConfig};
-use crate::model::Gradient;
+use super::{MOMENTS, Optimizer, OptimizerConfig};
 use crate::real::Real;
 
 /// Decay of the running mean of g².
@@ -9,15 +8,12 @@ const SQUARE_DECAY: f64 = 0.999;
 /// Keeps the step finite where the gradient is zero; gradients here are differences of means of order 1.
 const EPSILON: f64 = 1e-8;
 
-struct Adam<T> {
+struct Adam {
     decay: f64,
-    updates: u64,
-    mean: Gradient<T>,
-    square: Gradient<T>,
 }
 
-pub(super) fn make<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Box<dyn Optimizer<T>> {
-    Box::new(Adam { decay: config.momentum, updates: 0, mean: zero.clone(), square: zero })
+pub(super) fn make<T: Real>(config: &OptimizerConfig) -> Box<dyn Optimizer<T>> {
+    Box::new(Adam { decay: config.momentum })
 }
 
 /// Updates the running means and turns g into the step.
@@ -31,26 +27,16 @@ fn step<T: Real>(g: &mut [T], mean: &mut [T], square: &mut [T], keep: [T; 2], co
     }
 }
 
-impl<T: Real> Optimizer<T> for Adam<T> {
-    fn direction(&mut self, gradient: &mut Gradient<T>) {
-        self.updates += 1;
+impl<T: Real> Optimizer<T> for Adam {
+    fn moments(&self) -> &'static [&'static str] {
+        &["mean", "square"]
+    }
+
+    fn direction(&self, count: u64, gradient: &mut [T], [mean, square]: [&mut [T]; MOMENTS]) {
         // Bias correction: both means start at zero.
-        let t = self.updates.min(1 << 30) as i32;
+        let t = count.min(1 << 30) as i32;
         let gathered = |decay: f64| T::of((1.0 - decay.powi(t)).recip());
         let decays = [self.decay, SQUARE_DECAY];
-        let (keep, correct) = (decays.map(T::of), decays.map(gathered));
-        gradient.zip3(&mut self.mean, &mut self.square, |g, mean, square| step(g, mean, square, keep, correct));
-    }
-
-    fn state(&self) -> Vec<(&'static str, Gradient<T>)> {
-        vec![("mean", self.mean.clone()), ("square", self.square.clone())]
-    }
-
-    fn restore(&mut self, updates: u64, state: Vec<Gradient<T>>) {
-        self.updates = updates;
-        let mut state = state.into_iter();
-        if let (Some(mean), Some(square)) = (state.next(), state.next()) {
-            (self.mean, self.square) = (mean, square);
-        }
+        step(gradient, mean, square, decays.map(T::of), decays.map(gathered));
     }
 }

@@ -1,16 +1,17 @@
 //! Optimisers: from a gradient to a step. **To add an optimiser: write its file, add its line to [`optimizers`].**
+//!
+//! An optimiser treats all numbers alike and keeps its moments beside them, so that weights on other hardware need not come back for
+//! a step.
 
 mod adam;
-mod penalty;
 mod schedule;
 mod sgd;
 
-pub use penalty::Penalty;
 pub use schedule::Schedule;
 
 use crate::error::{Error, Result};
-use crate::model::Gradient;
 use crate::real::Real;
+use ndarray::ArrayViewMut2;
 use serde::{Deserialize, Serialize};
 
 /// The optimiser and its parameters.
@@ -25,16 +26,17 @@ pub struct OptimizerConfig {
     pub nesterov: bool,
 }
 
-/// An optimiser turns gradients into steps; its state is part of a checkpoint.
-pub(crate) trait Optimizer<T: Real>: Send {
-    /// Turns a gradient into the step, before the learning rate.
-    fn direction(&mut self, gradient: &mut Gradient<T>);
+/// Running moments of a gradient that an optimiser has at most.
+pub(crate) const MOMENTS: usize = 2;
 
-    /// Its state, by name.
-    fn state(&self) -> Vec<(&'static str, Gradient<T>)>;
+/// An optimiser turns gradients into steps. All that it remembers are moments with as many numbers as the gradient.
+pub(crate) trait Optimizer<T: Real>: Send + Sync {
+    /// The names of its moments, which start at zero and are part of a checkpoint.
+    fn moments(&self) -> &'static [&'static str];
 
-    /// Restores what [`state`](Optimizer::state) returned after `updates` steps.
-    fn restore(&mut self, updates: u64, state: Vec<Gradient<T>>);
+    /// Turns numbers of the gradient into those of step `count`, from 1, before the learning rate. Moments that it does not have are
+    /// empty.
+    fn direction(&self, count: u64, gradient: &mut [T], moments: [&mut [T]; MOMENTS]);
 }
 
 /// Name, description and maker of an optimiser.
@@ -43,7 +45,7 @@ pub struct Entry<T> {
     pub name: &'static str,
     /// One line for help.
     pub about: &'static str,
-    make: fn(&OptimizerConfig, Gradient<T>) -> Box<dyn Optimizer<T>>,
+    make: fn(&OptimizerConfig) -> Box<dyn Optimizer<T>>,
 }
 
 /// The list.
@@ -54,11 +56,11 @@ pub fn optimizers<T: Real>() -> [Entry<T>; 2] {
     ]
 }
 
-/// The optimiser of a configuration; `zero` has the shapes of the model.
-pub(crate) fn new<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Result<Box<dyn Optimizer<T>>> {
+/// The optimiser of a configuration.
+pub(crate) fn new<T: Real>(config: &OptimizerConfig) -> Result<Box<dyn Optimizer<T>>> {
     let list = optimizers::<T>();
     match list.iter().find(|e| e.name == config.name) {
-        Some(entry) => Ok((entry.make)(config, zero)),
+        Some(entry) => Ok((entry.make)(config)),
         None => {
             let known = list.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
             Err(Error::Config { key: "optimizer", problem: format!("'{}' is not one of {known}", config.name) })
@@ -66,26 +68,30 @@ pub(crate) fn new<T: Real>(config: &OptimizerConfig, zero: Gradient<T>) -> Resul
     }
 }
 
+/// Rescales columns whose norm exceeds `longest`.
+pub(crate) fn limit_norms<T: Real>(mut weights: ArrayViewMut2<T>, longest: f64) {
+    for mut column in weights.columns_mut() {
+        let norm = column.iter().map(|w| w.f64().powi(2)).sum::<f64>().sqrt();
+        if norm > longest {
+            column.mapv_inplace(|w| w * T::of(longest / norm));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::Array2;
-
-    fn all(x: f64) -> Gradient<f64> {
-        let m = || Array2::from_elem((1, 1), x);
-        Gradient { visible: m(), hidden: m(), weights: m() }
-    }
 
     /// Steps for the gradients 1, 2, 4, by hand.
     fn steps(name: &str, momentum: f64, nesterov: bool) -> Vec<f64> {
-        let config = OptimizerConfig { name: name.into(), momentum, nesterov };
-        let mut optimizer = new(&config, all(0.0)).unwrap();
-        let mut step = |g: f64| {
-            let mut g = all(g);
-            optimizer.direction(&mut g);
-            g.weights[[0, 0]]
+        let optimizer = new::<f64>(&OptimizerConfig { name: name.into(), momentum, nesterov }).unwrap();
+        let (mut first, mut second) = ([0.0], [0.0]);
+        let mut step = |count: u64, g: f64| {
+            let mut g = [g];
+            optimizer.direction(count, &mut g, [&mut first, &mut second]);
+            g[0]
         };
-        [1.0, 2.0, 4.0].map(&mut step).into()
+        vec![step(1, 1.0), step(2, 2.0), step(3, 4.0)]
     }
 
     #[test]
@@ -101,6 +107,14 @@ mod tests {
             let want = m / (1.0 - 0.9f64.powi(n)) / (s / (1.0 - 0.999f64.powi(n))).sqrt();
             assert!((step - want).abs() < 1e-7, "{step} against {want}");
         }
-        assert!(new(&OptimizerConfig { name: "magic".into(), momentum: 0.0, nesterov: false }, all(0.0)).is_err());
+        assert!(new::<f64>(&OptimizerConfig { name: "magic".into(), momentum: 0.0, nesterov: false }).is_err());
+    }
+
+    #[test]
+    fn long_columns_are_shortened_to_the_limit() {
+        let mut weights = ndarray::arr2(&[[3.0, 0.0], [4.0, -0.5]]);
+        limit_norms(weights.view_mut(), 2.5);
+        let want = ndarray::arr2(&[[1.5, 0.0], [2.0, -0.5]]);
+        assert!((&weights - &want).iter().all(|d: &f64| d.abs() < 1e-15), "{weights}");
     }
 }

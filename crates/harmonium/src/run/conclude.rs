@@ -11,7 +11,7 @@ use super::log;
 use super::mixing::{Chains, Mixing, compare_means, some_rows};
 use super::prepare::{Prepared, prepare};
 use super::spec::Spec;
-use crate::backend::Cpu;
+use crate::backend::cpu;
 use crate::conditional;
 use crate::data::{Binarize, Preprocess};
 use crate::dataset::Dataset;
@@ -46,7 +46,7 @@ fn filled<'a>(rbm: &Rbm<f32>, rows: &'a Dataset<f32>, seed: u64) -> Result<Cow<'
         return Ok(Cow::Borrowed(rows));
     }
     let key = Key::root(seed).of(Purpose::Missing).step(u64::MAX);
-    Ok(Cow::Owned(conditional::filled(&mut Cpu::new(rbm.lower())?, 0, rows, FILL, key)))
+    Ok(Cow::Owned(conditional::filled(cpu().backend(rbm.lower())?.as_mut(), 0, rows, FILL, key)))
 }
 
 /// A run with everything that is known of it.
@@ -168,7 +168,7 @@ impl<'a> Facts<'a> {
     /// The idle hidden units of the model that was kept, by as many rows as `harmonium evaluate` takes.
     fn idle(&self, rows: &Dataset<f32>) -> Result<Option<Idle>> {
         let some_rows = rows.select(&fit::evenly(rows.len(), fit::ROWS));
-        let measured = MeasuredRows::new(&mut Cpu::new(self.rbm.lower())?, &some_rows, usize::MAX);
+        let measured = MeasuredRows::new(cpu().backend(self.rbm.lower())?.as_mut(), &some_rows, usize::MAX);
         Ok(Idle::of(self.rbm.cast::<f64>().lower().hidden(), measured.hidden.view(), &measured.weights))
     }
 

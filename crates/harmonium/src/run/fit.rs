@@ -1,7 +1,7 @@
 //! How well a model fits: mean log likelihood and pseudo-likelihood of all rows, beside a baseline of independent columns.
 
 use super::front::{Front, Stage};
-use crate::backend::{Backend, Cpu};
+use crate::backend::cpu;
 use crate::conditional::{self, Conditional, Score};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
@@ -153,7 +153,7 @@ pub fn log_z(rbm: &Rbm<f32>, train: &Dataset<f32>, seed: u64, time: Time, front:
 
 /// Numbers of the deepest rows, and of others spread over the data. A model that has memorised rows has most of its mass there.
 fn deepest_and_others(rbm: &Rbm<f32>, train: &Dataset<f32>) -> Result<Vec<usize>> {
-    let energies = Cpu::new(rbm.lower())?.free_energy(train.states());
+    let energies = cpu().backend(rbm.lower())?.free_energy(train.states());
     let mut order: Vec<usize> = (0..train.len()).collect();
     order.sort_by(|a, b| energies[*a].total_cmp(&energies[*b]));
     order.truncate(DEEPEST);

@@ -1,7 +1,7 @@
 //! Chains that run on from a trained model: rows to look at, and whether Gibbs sampling converges.
 
 use super::judge::Means;
-use crate::backend::{Backend, Cpu, Sweeps};
+use crate::backend::{self, Sweeps, cpu};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::exact::{Exact, budget};
@@ -87,7 +87,7 @@ impl Chains<'_> {
         let starts = self.starts(train, chains)?;
         let sweeps = (PRODUCTS / (chains * lowered.weights().len()) as f64) as usize;
         let sweeps = sweeps.clamp(FEWEST_SWEEPS, SWEEPS);
-        let (trace, end) = run(Cpu::new(lowered)?, &starts, sweeps, key.of(Purpose::Monitor).step(u64::MAX))?;
+        let (trace, end) = run(cpu().backend(lowered)?.as_mut(), &starts, sweeps, key.of(Purpose::Monitor).step(u64::MAX))?;
         let samples = independent.unwrap_or(end);
         let counted = trace.slice_axis(Axis(0), (sweeps / 2..).into()).reversed_axes();
         let (r_hat, ess) = (r_hat(counted), ess_bulk(counted));
@@ -139,7 +139,12 @@ pub fn compare_means(rbm: &Rbm<f32>, data: &Array2<f32>, samples: &Array2<f32>) 
 }
 
 /// Sweeps of all chains: free energies of the recorded ones after each, and where all of them end.
-fn run(mut backend: Cpu<f32>, begin: &States<f32>, sweeps: usize, key: Key) -> Result<(Array2<f64>, Array2<f32>)> {
+fn run(
+    backend: &mut dyn backend::Chains<f32>,
+    begin: &States<f32>,
+    sweeps: usize,
+    key: Key,
+) -> Result<(Array2<f64>, Array2<f32>)> {
     let some: Vec<usize> = (0..begin.rows().min(RECORDED)).collect();
     let mut trace = Array2::zeros((sweeps, some.len()));
     backend.put(0, begin, None);
@@ -147,7 +152,7 @@ fn run(mut backend: Cpu<f32>, begin: &States<f32>, sweeps: usize, key: Key) -> R
         backend.gibbs(0, Sweeps { steps: 1, key, first, beta: None });
         energies.assign(&backend.free_energy(&backend.get(0).select(&some)));
     }
-    Ok((trace, backend.get(0).values(backend.lowered().visible())))
+    Ok((trace, backend.get(0).values(backend.layers()[0])))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Block Gibbs sampling: h ∼ p(h | v), then v ∼ p(v | h), repeated.
 
 use super::{Problem, Sampler};
-use crate::backend::{Backend, Cpu, Slot, Sweeps};
+use crate::backend::{Backend, Chains, Slot, Sweeps};
 use crate::error::Result;
 use crate::lowered::LoweredModel;
 use crate::real::Real;
@@ -12,7 +12,7 @@ use ndarray::{Array1, Array2};
 const CHAINS: Slot = 0;
 
 struct Gibbs<T> {
-    backend: Cpu<T>,
+    backend: Box<dyn Backend<T>>,
     key: Key,
     sweeps: u64,
 }
@@ -27,8 +27,8 @@ pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
 
 impl<T: Real> Gibbs<T> {
     fn new(problem: &Problem, lowered: LoweredModel<T>) -> Result<Gibbs<T>> {
-        let mut backend = Cpu::new(lowered)?;
-        let first = problem.settings.start.states(&mut backend, problem.chains, problem.key);
+        let mut backend = problem.settings.device.backend(lowered)?;
+        let first = problem.settings.start.states(backend.as_mut(), problem.chains, problem.key);
         backend.put(CHAINS, &first, None);
         Ok(Gibbs { backend, key: problem.key, sweeps: 0 })
     }
@@ -42,15 +42,15 @@ impl<T: Real> Sampler for Gibbs<T> {
 
     fn states(&mut self) -> Result<(Array2<f64>, Array1<f64>)> {
         let states = self.backend.get(CHAINS);
-        Ok(with_free_energies(&mut self.backend, &states))
+        Ok(with_free_energies(self.backend.as_mut(), &states))
     }
 }
 
 /// States as rows of columns, and their free energies.
 pub(super) fn with_free_energies<T: Real>(
-    backend: &mut dyn Backend<T>,
+    backend: &mut dyn Chains<T>,
     states: &States<T>,
 ) -> (Array2<f64>, Array1<f64>) {
-    let columns = states.columns(backend.lowered().visible().unit(), 0, states.rows());
+    let columns = states.columns(backend.layers()[0].unit(), 0, states.rows());
     (columns.mapv(T::f64), backend.free_energy(states))
 }

@@ -6,7 +6,7 @@
 //! swaps are rejected equally often (Syed, Bouchard-Côté, Deligiannidis & Doucet, *Non-reversible parallel tempering*, 2022).
 
 use super::path::resample;
-use crate::backend::{Backend, Slot, Sweeps};
+use crate::backend::{Chains, Slot, Sweeps};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
@@ -59,9 +59,9 @@ pub struct SwapTrial {
 
 impl<T: Real> Ladders<T> {
     /// Ladders whose chains at rung k start from the rows of columns `starts[k]`.
-    pub fn new(backend: &mut dyn Backend<T>, slot: Slot, betas: &[f64], starts: &[Array2<T>]) -> Ladders<T> {
+    pub fn new(backend: &mut dyn Chains<T>, slot: Slot, betas: &[f64], starts: &[Array2<T>]) -> Ladders<T> {
         let (rungs, ladders) = (betas.len(), starts[0].nrows());
-        let layer = backend.lowered().visible();
+        let layer = backend.layers()[0];
         let mut all = Array2::zeros((ladders * rungs, layer.columns()));
         for (k, start) in starts.iter().enumerate() {
             all.slice_mut(s![k..; rungs, ..]).assign(start);
@@ -109,7 +109,7 @@ impl<T: Real> Ladders<T> {
     /// Sweep k uses the random numbers of step `step` · `sweeps` + k under the key.
     pub fn step(
         &mut self,
-        backend: &mut dyn Backend<T>,
+        backend: &mut dyn Chains<T>,
         sweeps: u64,
         key: Key,
         step: u64,
@@ -166,7 +166,7 @@ impl<T: Real> Ladders<T> {
     }
 
     /// The states at the last rung, one row per ladder.
-    pub fn last(&self, backend: &dyn Backend<T>) -> States<T> {
+    pub fn last(&self, backend: &dyn Chains<T>) -> States<T> {
         backend.get(self.slot).select(&self.last_rows())
     }
 
@@ -208,7 +208,7 @@ impl<T: Real> Ladders<T> {
     }
 
     /// The same ladders with other rungs, each with the states of the nearest old rung.
-    pub fn with_betas(&self, backend: &mut dyn Backend<T>, betas: &[f64]) -> Ladders<T> {
+    pub fn with_betas(&self, backend: &mut dyn Chains<T>, betas: &[f64]) -> Ladders<T> {
         let nearest = |beta: &f64| {
             let far = |k: &usize| (self.betas[*k] - beta).abs();
             (0..self.rungs()).min_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0)
@@ -249,9 +249,10 @@ impl<T: Real> Ladders<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Cpu;
+    use crate::backend::cpu;
+    use crate::layer::Layer;
     use crate::lowered::LoweredModel;
-    use crate::model::{Layer, Rbm};
+    use crate::model::Rbm;
     use crate::rng::normal;
     use crate::units::Kind;
 
@@ -299,11 +300,11 @@ mod tests {
             let n = vs.nrows();
             let pairs: Vec<[usize; 2]> = (0..n * n).map(|k| [k / n, k % n]).collect();
             let rung = |k: usize| vs.select(ndarray::Axis(0), &pairs.iter().map(|p| p[k]).collect::<Vec<_>>());
-            let mut backend = Cpu::new(lowered.clone()).unwrap();
+            let mut backend = cpu().backend(lowered.clone()).unwrap();
             backend.set_base(base);
-            let mut ladders = Ladders::new(&mut backend, 0, &betas, &[rung(0), rung(1)]);
+            let mut ladders = Ladders::new(backend.as_mut(), 0, &betas, &[rung(0), rung(1)]);
             let mut odds = vec![f64::NAN; pairs.len()];
-            ladders.step(&mut backend, 0, key, 4, |m| odds[m.ladder] = m.forward - m.backward);
+            ladders.step(backend.as_mut(), 0, key, 4, |m| odds[m.ladder] = m.forward - m.backward);
             for (l, &[a, b]) in pairs.iter().enumerate() {
                 let expected = p[0][b] + p[1][a] - p[0][a] - p[1][b];
                 assert!((odds[l] - expected).abs() < 1e-11, "{v} with {h}: {} against {expected}", odds[l]);

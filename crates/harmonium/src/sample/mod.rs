@@ -33,6 +33,7 @@ pub use tempering::Tempered;
 pub use watch::TracedQuantity;
 
 use crate::advice::Warning;
+use crate::backend::{DeviceRef, cpu};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, Progress, Solved, budget};
 use crate::lowered::LoweredModel;
@@ -87,6 +88,8 @@ pub struct SampleOptions<'a> {
     pub means: bool,
     /// Seed of all randomness.
     pub seed: u64,
+    /// What computes.
+    pub device: DeviceRef,
 }
 
 impl Default for SampleOptions<'_> {
@@ -102,6 +105,7 @@ impl Default for SampleOptions<'_> {
             start: Start::Random,
             means: false,
             seed: 0,
+            device: cpu(),
         }
     }
 }

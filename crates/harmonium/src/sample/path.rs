@@ -6,13 +6,13 @@
 
 use super::resampling::{effective, systematic};
 use crate::averages::variance;
-use crate::backend::{Backend, Slot, Sweeps};
+use crate::backend::{Chains, Slot, Sweeps};
 use crate::lowered::LoweredLayer;
 use crate::math::log_sum_exp;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::states::States;
-use crate::stats::{Stats, Take};
+use crate::stats::LayerMeans;
 use ndarray::{Array1, Array2};
 
 /// Pilot chains, which determine the base distribution and the speed.
@@ -60,7 +60,7 @@ pub struct Saved<T> {
 
 /// A model, its base distribution, and the speed between them.
 pub struct Path<'a, T: Real> {
-    pub backend: Box<dyn Backend<T>>,
+    pub backend: Box<dyn Chains<T>>,
     /// How many layers have states: both, or the visible one with the other summed out.
     pub layers: usize,
     base: Base<T>,
@@ -75,14 +75,14 @@ impl<'a, T: Real> Path<'a, T> {
     /// Determines the base, which has the means of a short annealed run, and measures the speed. (A base with the means of the
     /// data leads to the data, and would miss mass elsewhere, which every model has early in training.)
     pub fn new(
-        backend: Box<dyn Backend<T>>,
+        backend: Box<dyn Chains<T>>,
         layers: usize,
         pilots: Pilots,
         key: Key,
         on_sweeps: OnSweeps<'a>,
     ) -> Path<'a, T> {
         let grid = (0..=pilots.steps).map(|k| k as f64 / pilots.steps as f64).collect();
-        let base = Base { eta: backend.lowered().flat(), log_z: 0.0 };
+        let base = Base { eta: flat(&*backend), log_z: 0.0 };
         let mut path = Path { backend, layers, base, grid, length: 0.0, on_sweeps };
         let even = path.grid.clone();
         path.start(0, pilots.chains, key.of(Purpose::Base));
@@ -106,13 +106,13 @@ impl<'a, T: Real> Path<'a, T> {
     /// A path from units without fields, with the speed measured. Nothing that chance has broken the symmetry of is in such a
     /// base, so its chains reach modes in proportion to their mass where any base does.
     pub fn flat(
-        backend: Box<dyn Backend<T>>,
+        backend: Box<dyn Chains<T>>,
         layers: usize,
         pilots: Pilots,
         key: Key,
         on_sweeps: OnSweeps<'a>,
     ) -> Path<'a, T> {
-        let eta = backend.lowered().flat();
+        let eta = flat(&*backend);
         let mut path = Path::between(eta, backend, layers, on_sweeps);
         path.measure_speeds(pilots, key);
         path
@@ -127,11 +127,11 @@ impl<'a, T: Real> Path<'a, T> {
     /// A path from given independent units (natural parameters, visible and hidden) with a schedule of equal steps of β.
     pub fn between(
         eta: [Array2<T>; 2],
-        backend: Box<dyn Backend<T>>,
+        backend: Box<dyn Chains<T>>,
         layers: usize,
         on_sweeps: OnSweeps<'a>,
     ) -> Path<'a, T> {
-        let base = Base { eta: backend.lowered().flat(), log_z: 0.0 };
+        let base = Base { eta: flat(&*backend), log_z: 0.0 };
         let mut path = Path { backend, layers, base, grid: vec![0.0, 1.0], length: 0.0, on_sweeps };
         path.restore_base(path.base_of(eta));
         path
@@ -139,32 +139,30 @@ impl<'a, T: Real> Path<'a, T> {
 
     /// Fits the base to the mean statistics of the rows in slot 0.
     fn fit_base(&mut self, cautious: bool) {
-        let mut stats = Stats::zeros(self.backend.lowered());
-        self.backend.stats(0, None, None, Take::Sums, &mut stats);
+        let mut means = self.backend.layer_means(0, None);
         if cautious {
-            let (lowered, states) = (self.backend.lowered(), self.backend.get(0));
+            let (lowered, states) = (self.backend.model(), self.backend.get(0));
             let x = states.columns(lowered.visible().unit(), 0, states.rows());
             let [visible, hidden] = lowered.flat();
-            keep_significant(lowered.visible(), &visible, &x, &mut stats.visible);
-            keep_significant(lowered.hidden(), &hidden, &lowered.up().means(x.view()), &mut stats.hidden);
+            keep_significant(lowered.visible(), &visible, &x, &mut means.visible);
+            keep_significant(lowered.hidden(), &hidden, &lowered.up().means(x.view()), &mut means.hidden);
         }
-        self.set_base(&stats.visible, &stats.hidden, stats.weight);
+        self.set_base(&means);
     }
 
     /// Moves the base halfway to these rows: its mean statistics are half its own and half theirs. Annealing from there reaches
     /// other modes.
     pub fn lean(&mut self, rows: &States<T>, pilots: Pilots, key: Key) {
         self.backend.put(0, rows, None);
-        let mut stats = Stats::zeros(self.backend.lowered());
-        self.backend.stats(0, None, None, Take::Sums, &mut stats);
-        let lowered = self.backend.lowered();
-        let layers = [(lowered.visible(), &mut stats.visible), (lowered.hidden(), &mut stats.hidden)];
-        for ((layer, sums), eta) in layers.into_iter().zip(&self.base.eta) {
+        let mut all = self.backend.layer_means(0, None);
+        let layers = self.backend.layers().into_iter().zip([&mut all.visible, &mut all.hidden]);
+        for ((layer, means), eta) in layers.zip(&self.base.eta) {
             let mut own = Array2::zeros(eta.dim());
             layer.unit().mean_stats(eta.view(), &vec![T::zero(); layer.columns()], own.view_mut());
-            sums.scaled_add(T::of(stats.weight), &own);
+            means.zip_mut_with(&own, |theirs, own| *theirs = T::of(0.5) * (*theirs + *own));
         }
-        self.set_base(&stats.visible, &stats.hidden, 2.0 * stats.weight);
+        all.weight *= 2.0;
+        self.set_base(&all);
         self.measure_speeds(pilots, key);
     }
 
@@ -176,20 +174,19 @@ impl<'a, T: Real> Path<'a, T> {
         }
     }
 
-    /// Fits the base to these sums of statistics over `rows` rows; returns the old base.
-    pub fn set_base(&mut self, visible: &Array2<T>, hidden: &Array2<T>, rows: f64) -> Base<T> {
-        let lowered = self.backend.lowered();
+    /// Fits the base to these means; returns the old base.
+    pub fn set_base(&mut self, means: &LayerMeans<T>) -> Base<T> {
         // The base is defined by its rounded numbers.
-        let fit = |layer: &LoweredLayer<T>, sums: &Array2<T>| {
-            layer.kind().fitted(sums.mapv(|x| x.f64() / rows).view(), rows).mapv(T::of)
+        let fit = |layer: &LoweredLayer<T>, of: &Array2<T>| {
+            layer.kind().fitted(of.mapv(T::f64).view(), means.weight).mapv(T::of)
         };
-        let eta = [fit(lowered.visible(), visible), fit(lowered.hidden(), hidden)];
+        let [visible, hidden] = self.backend.layers();
+        let eta = [fit(visible, &means.visible), fit(hidden, &means.hidden)];
         self.restore_base(self.base_of(eta))
     }
 
     fn base_of(&self, eta: [Array2<T>; 2]) -> Base<T> {
-        let layers = [self.backend.lowered().visible(), self.backend.lowered().hidden()];
-        let log_z = layers.iter().zip(&eta).take(self.layers).map(|(s, eta)| log_norm(s, eta)).sum();
+        let log_z = self.backend.layers().iter().zip(&eta).take(self.layers).map(|(s, eta)| log_norm(s, eta)).sum();
         Base { eta, log_z }
     }
 
@@ -223,7 +220,7 @@ impl<'a, T: Real> Path<'a, T> {
 
     /// Fills a slot with samples of the base.
     pub fn start(&mut self, slot: Slot, chains: usize, key: Key) {
-        let layer = self.backend.lowered().visible();
+        let layer = self.backend.layers()[0];
         let rows = States::of(layer, first_state(layer, chains).view());
         self.backend.put(slot, &rows, None);
         // At β = 0 the result of a sweep does not depend on the state before.
@@ -249,8 +246,8 @@ impl<'a, T: Real> Path<'a, T> {
 
     /// Anneals the chains of a slot from the first to the last of two or more inverse temperatures, with one sweep at each after
     /// the first. Returns Σ log p*_{next}(v)/p*_{now}(v) of every chain; `observe(path, k, parts)` is called before the sweep at
-    /// temperature k with the last terms of these sums. Between both ends the weights may be rounded. The sums include the
-    /// steps to and from the rounded model, so that the mean of e^sum is exact and the reverse path is the same.
+    /// temperature k with the last terms of these sums. Between both ends of the whole path the backend may round the weights: the
+    /// sums then include the steps to and from the rounded model, the mean of e^sum is exact and the reverse path is the same.
     pub fn anneal(
         &mut self,
         slot: Slot,
@@ -302,18 +299,13 @@ impl<'a, T: Real> Path<'a, T> {
         let chains = self.backend.get(slot).rows();
         let row = |beta: f64| vec![T::of(beta); chains];
         let mut now = row(betas[0]);
-        let mut sums = self.log_rounding(slot, &now);
-        self.backend.round(true);
+        let mut sums = vec![0.0; chains];
         for (k, beta) in betas.iter().enumerate().skip(1) {
             let (next, last) = (row(*beta), k + 1 == betas.len());
             let draw = (!last).then_some((key, k as u64));
             let log_p = self.backend.log_marginals(slot, &[Some(&now), Some(&next)], draw);
             let parts: Vec<f64> = log_p.rows().into_iter().map(|p| p[1] - p[0]).collect();
             sums.iter_mut().zip(&parts).for_each(|(s, p)| *s += p);
-            if last {
-                // Before the last sweep, which uses the model itself: the reverse path starts here.
-                sums.iter_mut().zip(self.log_rounding(slot, &next)).for_each(|(s, p)| *s -= p);
-            }
             observe(self, k, &parts);
             if !last {
                 choose(self, k, &mut sums);
@@ -322,18 +314,6 @@ impl<'a, T: Real> Path<'a, T> {
             now = next;
         }
         sums
-    }
-
-    /// log p*(v) of every chain with rounded weights minus that of the model, to which the backend is set afterwards.
-    fn log_rounding(&mut self, slot: Slot, beta: &[T]) -> Vec<f64> {
-        // Without rounding, and at β = 0, where there are no weights, both are the same.
-        if !self.backend.round(true) || beta.iter().all(|b| *b == T::zero()) {
-            self.backend.round(false);
-            return vec![0.0; beta.len()];
-        }
-        let rounded = self.backend.log_marginals(slot, &[Some(beta)], None);
-        self.backend.round(false);
-        (rounded - self.backend.log_marginals(slot, &[Some(beta)], None)).into_iter().collect()
     }
 }
 
@@ -352,20 +332,25 @@ pub struct Families {
 /// Standard errors from which on a mean is significant.
 const SIGNIFICANT: f64 = 3.0;
 
-/// Shrinks the sums of the columns of `x` towards the mean without a field: a difference d with standard error e becomes
+/// Shrinks the means of the columns of `x` towards the mean without a field: a difference d with standard error e becomes
 /// d(1 − (3e/d)²), and less than three standard errors become 0. Only finite units are changed.
-fn keep_significant<T: Real>(layer: &LoweredLayer<T>, flat: &Array2<T>, x: &Array2<T>, sums: &mut Array2<T>) {
+fn keep_significant<T: Real>(layer: &LoweredLayer<T>, flat: &Array2<T>, x: &Array2<T>, means: &mut Array2<T>) {
     if layer.unit().n_states().is_none() {
         return;
     }
     let (n, mut none) = (x.nrows() as f64, vec![T::zero(); layer.columns()]);
     layer.unit().means(flat.view(), &vec![T::zero(); layer.columns()], &mut none);
-    for ((column, none), sum) in x.columns().into_iter().zip(&none).zip(sums.row_mut(0)) {
+    for ((column, none), mean) in x.columns().into_iter().zip(&none).zip(means.row_mut(0)) {
         let values: Vec<f64> = column.iter().map(|x| x.f64()).collect();
-        let (error2, d) = (variance(&values) / n, sum.f64() / n - none.f64());
+        let (error2, d) = (variance(&values) / n, mean.f64() - none.f64());
         let kept = if d == 0.0 { 0.0 } else { (1.0 - SIGNIFICANT * SIGNIFICANT * error2 / (d * d)).max(0.0) };
-        *sum = T::of(n * (none.f64() + kept * d));
+        *mean = T::of(none.f64() + kept * d);
     }
+}
+
+/// Natural parameters without fields, visible and hidden.
+fn flat<T: Real>(backend: &dyn Chains<T>) -> [Array2<T>; 2] {
+    backend.layers().map(LoweredLayer::flat)
 }
 
 /// Γ(η, 0) in f64.
@@ -408,9 +393,10 @@ pub fn resample(points: &[f64], speeds: &[f64], n: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Cpu;
+    use crate::backend::cpu;
     use crate::exact::Exact;
-    use crate::model::{Layer, Rbm};
+    use crate::layer::Layer;
+    use crate::model::Rbm;
     use crate::units::Kind;
 
     /// Twelve Bernoulli units, six hidden ones, and weights so strong that few of the chains of a short run count.
@@ -425,7 +411,7 @@ mod tests {
     fn resampled_chains_have_the_mean_weight_of_all() {
         let rbm = strong();
         let exact = Exact::new(&rbm).unwrap().log_z();
-        let backend = Box::new(Cpu::new(rbm.lower()).unwrap());
+        let backend = cpu().backend(rbm.lower()).unwrap();
         let key = Key::root(5);
         let mut path = Path::flat(backend, 2, Pilots::SOME, key, &|_| ());
         let schedule = path.schedule(8);

@@ -41,13 +41,12 @@ impl Start<'_> {
         let key = key.of(Purpose::Chains);
         match self {
             Start::Random => {
-                let layer = backend.lowered().visible();
+                let layer = backend.layers()[0];
                 States::of(layer, drawn(layer, layer.eta().to_owned(), chains, key).view())
             }
             Start::Hidden => {
-                let lowered = backend.lowered();
-                let layer = lowered.hidden();
-                let [_, flat] = lowered.flat();
+                let layer = backend.layers()[1];
+                let flat = layer.flat();
                 let eta = if layer.unit().n_states().is_some() { flat } else { layer.eta().to_owned() };
                 let states = States::of(layer, drawn(layer, eta, chains, key).view());
                 backend.put_hidden(FIRST, &states);
@@ -56,7 +55,7 @@ impl Start<'_> {
             }
             Start::Rows(rows) => {
                 let which: Vec<usize> = (0..chains).map(|k| k % rows.nrows()).collect();
-                States::of(backend.lowered().visible(), rows.select(Axis(0), &which).mapv(T::of).view())
+                States::of(backend.layers()[0], rows.select(Axis(0), &which).mapv(T::of).view())
             }
         }
     }

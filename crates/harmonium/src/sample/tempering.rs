@@ -8,7 +8,7 @@ use super::gibbs::with_free_energies;
 use super::ladder::Ladders;
 use super::path::{Path, Pilots};
 use super::{Problem, Sampler};
-use crate::backend::{Backend, Cpu, Slot};
+use crate::backend::{Chains, Slot};
 use crate::error::Result;
 use crate::lowered::LoweredModel;
 use crate::real::Real;
@@ -22,7 +22,7 @@ pub(super) const MOST_RUNGS: usize = 200;
 const LEAST_RUNGS: usize = 3;
 
 struct Tempering<T: Real> {
-    backend: Box<dyn Backend<T>>,
+    backend: Box<dyn Chains<T>>,
     ladders: Ladders<T>,
     /// Number of temperatures, if it was set.
     rungs: Option<usize>,
@@ -51,7 +51,7 @@ pub(super) fn make(problem: &Problem) -> Result<Box<dyn Sampler>> {
 
 impl<T: Real> Tempering<T> {
     fn new(problem: &Problem, lowered: LoweredModel<T>) -> Result<Tempering<T>> {
-        let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(lowered)?);
+        let mut backend = problem.settings.device.backend(lowered)?;
         let first = problem.settings.start.states(backend.as_mut(), problem.chains, problem.key);
         let path = Path::new(backend, 2, Pilots::FAIR, problem.key, &|_| ());
         let rungs = problem.settings.temperatures.unwrap_or(path.rungs().clamp(LEAST_RUNGS, MOST_RUNGS));

@@ -6,8 +6,9 @@ use crate::error::Result;
 use crate::events::MOST_COUNT;
 use crate::file::tensors::{self, TensorWriter, invalid as lie, numbers};
 use crate::file::{MOST_BYTES, ModelFile, digest};
+use crate::layer::Layer;
 use crate::logz::online::Online;
-use crate::model::{Gradient, Layer, Rbm};
+use crate::model::{Gradient, Rbm};
 use crate::real::Real;
 use crate::rng::STREAM_VERSION;
 use crate::states::{Bits, States};
@@ -239,7 +240,8 @@ fn lowered<T: Real>(tensors: &SafeTensors, name: &str, like: &Rbm<T>) -> Result<
 
 fn gradient<T: Real>(tensors: &SafeTensors, name: &str, like: &Rbm<T>) -> Result<Gradient<T>> {
     let mut gradient = Gradient::zeros(like);
-    for (part, m) in ["1", "2", "3"].iter().zip(gradient.parts_mut()) {
+    let Gradient { visible, hidden, weights } = &mut gradient;
+    for (part, m) in ["1", "2", "3"].iter().zip([visible, hidden, weights]) {
         let name = format!("optimizer.{name}.{part}");
         let tensor = tensor(tensors, &name)?;
         let values = numbers(&name, &tensor)?;

@@ -3,7 +3,8 @@
 use crate::advice::Advice;
 use crate::error::{Error, Result};
 use crate::keep::Keep;
-use crate::optimize::{OptimizerConfig, Penalty, Schedule};
+use super::Penalty;
+use crate::optimize::{OptimizerConfig, Schedule};
 use crate::settings;
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,8 @@
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::factor_analysis::{Covariance, Effort, FactorAnalysis, most_factors};
-use crate::model::{Layer, Rbm};
+use crate::layer::Layer;
+use crate::model::Rbm;
 use crate::real::Real;
 use crate::units::Kind;
 use ndarray::{Array1, Array2};

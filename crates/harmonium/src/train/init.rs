@@ -1,15 +1,15 @@
 //! Where learning begins: independent units fitted to the data, weights small and random.
 
-use crate::backend::{Backend, Cpu};
+use crate::backend::cpu;
 use crate::dataset::{Dataset, Moments};
 use crate::error::{Error, Result};
 use crate::lowered::LoweredLayer;
-use crate::model::{Layer, Rbm};
+use crate::layer::Layer;
+use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose, normal};
-use crate::stats::{Stats, Take};
 use crate::units::Kind;
-use ndarray::{Array1, Array2, ArrayView1};
+use ndarray::{Array1, Array2};
 
 /// Size of the first weights, in units of the coupling's own scale.
 pub(super) const FIRST_WEIGHTS: f64 = 0.01;
@@ -73,21 +73,18 @@ pub fn adopted_model<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>, centred: bool) ->
     }
     let mut rbm = rbm.clone();
     let lowered = rbm.lower();
-    let mut stats = Stats::zeros(&lowered);
-    let mut backend = Cpu::new(lowered)?;
+    let mut backend = cpu().backend(lowered)?;
     backend.put(0, data.states(), None);
-    backend.stats(0, Some(data.weights()), None, Take::Sums, &mut stats);
-    let mean = |sums: ArrayView1<T>| -> Array1<T> { sums.mapv(|s| T::of(s.f64() / stats.weight)) };
-    rbm.recenter(mean(stats.visible.row(0)).view(), mean(stats.hidden.row(0)).view())?;
+    let means = backend.layer_means(0, Some(data.weights()));
+    rbm.recenter(means.visible.row(0), means.hidden.row(0))?;
     Ok(rbm)
 }
 
 /// The range that visible log-variances are kept in, if there are any.
-pub fn log_variance_limits<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>) -> Option<(Array1<T>, Array1<T>)> {
-    let visible = rbm.visible();
+pub fn log_variance_limits<T: Real>(visible: &Layer<T>, data: &Dataset<T>) -> Option<(Array1<T>, Array1<T>)> {
     visible.field("log_variance")?;
     let unit = visible.kind().unit::<T>();
-    let Moments { means, rows, .. } = data.moments(rbm.lower().visible());
+    let Moments { means, rows, .. } = data.moments(&visible.lowered());
     let mut par = visible.par().to_owned();
     unit.fit(means.view(), rows, visible.offset(), par.view_mut());
     let limit = |add: f64| par.row(1).mapv(|z| T::of((z.f64() + add).clamp(-79.0, 79.0)));

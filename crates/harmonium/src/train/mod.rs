@@ -14,6 +14,7 @@ mod monitor;
 mod needs;
 mod never_below;
 mod pace;
+mod penalty;
 mod state;
 mod update;
 
@@ -22,9 +23,11 @@ pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden};
 pub use factor_start::{factor_model, gaussian_model, no_factors};
 pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
 pub use ladder_start::ladder_model;
+pub use penalty::Penalty;
+pub use update::SHARD;
 
 use crate::advice::Advice;
-use crate::backend::{Backend, Cpu};
+use crate::backend::{Backend, DeviceRef, Learner, Start, cpu};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -34,8 +37,8 @@ use crate::exact::Exact;
 use crate::keep::Keep;
 use crate::logz::Estimate;
 use crate::logz::online::{LogZTracker, Seen};
-use crate::model::{Gradient, Rbm};
-use crate::optimize::{self, Optimizer};
+use crate::layer::Layers;
+use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose, shuffled};
 use crate::states::States;
@@ -59,14 +62,17 @@ pub struct Trainer<T: Real> {
     config: TrainConfig,
     data: Dataset<T>,
     limits: Option<(Array1<T>, Array1<T>)>,
-    rbm: Rbm<T>,
+    device: DeviceRef,
+    /// The layers as they learn; the learner has the weights.
+    layers: Layers<T>,
+    learner: Box<dyn Learner<T>>,
+    /// Rows of a shard.
+    shard: usize,
     /// The average of the parameters, if it is the result.
     average: Option<Average<T>>,
     /// The first model, where the run must not end below it.
     first: Option<Rbm<T>>,
-    backend: Box<dyn Backend<T>>,
     estimator: Box<dyn Estimator<T>>,
-    optimizer: Box<dyn Optimizer<T>>,
     monitor: Monitor<T>,
     tracker: Option<LogZTracker<T>>,
     key: Key,
@@ -92,11 +98,22 @@ pub struct Trainer<T: Real> {
 impl<T: Real> Trainer<T> {
     /// A run that trains `rbm` (see [`initial_model`]) on `data`, judged by `valid`.
     pub fn new(config: TrainConfig, rbm: Rbm<T>, data: Dataset<T>, valid: Option<Dataset<T>>) -> Result<Trainer<T>> {
+        Trainer::on(cpu(), config, rbm, data, valid)
+    }
+
+    /// The same on a device.
+    pub fn on(
+        device: DeviceRef,
+        config: TrainConfig,
+        rbm: Rbm<T>,
+        data: Dataset<T>,
+        valid: Option<Dataset<T>>,
+    ) -> Result<Trainer<T>> {
         config.check(data.len(), valid.is_some())?;
         config.penalty.check(rbm.hidden())?;
         let key = Key::root(config.seed);
         let lowered = rbm.lower();
-        let limits = log_variance_limits(&rbm, &data);
+        let limits = log_variance_limits(rbm.visible(), &data);
         let monitor = Monitor::new(&config, &lowered, &data, valid, key);
         let settings = estimate::EstimatorOptions {
             gibbs_steps: config.gibbs_steps,
@@ -105,29 +122,32 @@ impl<T: Real> Trainer<T> {
             quick_start: config.quick_start,
         };
         let mut estimator = estimate::new(&config.method, settings)?;
-        let optimizer = optimize::new(&config.optimizer, Gradient::zeros(&rbm))?;
-        let average = config.average.filter(|part| *part > 0.0).map(|part| Average::new(&rbm, part)).transpose()?;
-        let work = Work::new(&rbm, &lowered);
-        let mut backend: Box<dyn Backend<T>> = Box::new(Cpu::new(lowered)?);
+        let layers = rbm.layers().clone();
+        let work = Work::new(&layers, lowered.layers(), &config.optimizer)?;
+        let average = config.average.filter(|part| *part > 0.0);
+        let start = Start { average: average.is_some(), ..Start::new(&rbm, config.optimizer.clone()) };
+        let mut learner = device.learner(start)?;
+        let average = average.map(|part| Average::new(device, &layers, lowered, part)).transpose()?;
         let tracker = match config.measures_likelihood() && !monitor.is_exact() && monitor.reports_likelihood() {
-            true => Some(LogZTracker::new(&rbm, config.rows_between_likelihoods(), key)?),
+            true => Some(LogZTracker::new(device, &rbm, config.rows_between_likelihoods(), key)?),
             false => None,
         };
         if let Some(slot) = estimator.persistent() {
             let first = first_chains(data.len(), estimator.rows(config.chains), key);
-            backend.put(slot, data.states(), Some(&first));
-            estimator.start(backend.as_mut(), None)?;
+            learner.backend_mut().put(slot, data.states(), Some(&first));
+            estimator.start(learner.backend_mut(), None)?;
         }
         let mut trainer = Trainer {
             config,
             data,
             limits,
-            rbm,
+            device,
+            layers,
+            learner,
+            shard: SHARD,
             average,
             first: None,
-            backend,
             estimator,
-            optimizer,
             monitor,
             tracker,
             key,
@@ -151,7 +171,7 @@ impl<T: Real> Trainer<T> {
 
     /// Reports log likelihoods in the units that the rows had before `preprocess`.
     pub fn report_in_units_of(&mut self, preprocess: &Preprocess) {
-        self.monitor.report_in_units_of(preprocess, self.backend.lowered().visible());
+        self.monitor.report_in_units_of(preprocess, self.learner.backend().layers()[0]);
     }
 
     /// Writes a checkpoint to `path` about every `every` updates, and when the run is interrupted.
@@ -160,8 +180,18 @@ impl<T: Real> Trainer<T> {
     }
 
     /// The model as it is now, averaged if the run averages: the best one once a run that keeps it has ended.
-    pub fn rbm(&self) -> &Rbm<T> {
-        self.average.as_ref().map_or(&self.rbm, |average| &average.rbm)
+    pub fn rbm(&self) -> Rbm<T> {
+        self.average.as_ref().map_or_else(|| self.last_model(), |average| average.rbm(self.learner.as_ref()))
+    }
+
+    /// Its layers: kinds and parameters.
+    pub fn layers(&self) -> &Layers<T> {
+        self.average.as_ref().map_or(&self.layers, |average| &average.layers)
+    }
+
+    /// Sets how many rows are a shard: sums of shards add up to the same bits however shards are spread.
+    pub fn set_shard(&mut self, rows: usize) {
+        self.shard = rows.max(1);
     }
 
     /// Updates done.
@@ -186,12 +216,12 @@ impl<T: Real> Trainer<T> {
 
     /// The name of the backend, which a configuration records.
     pub fn backend_name(&self) -> &'static str {
-        self.backend.name()
+        self.device.name()
     }
 
     /// The visible states of the persistent chains, if there are any.
     pub fn chains(&self) -> Option<States<T>> {
-        self.estimator.chains().map(|slot| self.backend.get(slot))
+        self.estimator.chains().map(|slot| self.learner.backend().get(slot))
     }
 
     /// Runs to the end, or until an observer stops it.
@@ -226,8 +256,7 @@ impl<T: Real> Trainer<T> {
             }
         };
         if let Some(average) = self.average.take_if(|_| reason != Reason::Interrupted) {
-            self.rbm = average.rbm;
-            self.backend.follow(&mut self.rbm, None);
+            self.set_model(&average.rbm(self.learner.as_ref()));
         }
         let (mut kept, kept_by) = self.keep_best(reason);
         if reason != Reason::Interrupted && kept_by.is_none() && self.stay_above_start()? {
@@ -245,7 +274,7 @@ impl<T: Real> Trainer<T> {
             Ok(()) => {
                 self.update += 1;
                 if let Some(average) = self.average.as_mut().filter(|_| self.update.is_multiple_of(AVERAGE_EVERY)) {
-                    average.add(&self.rbm, self.update);
+                    average.add(&self.layers, self.learner.as_mut(), self.update);
                 }
                 Ok(None)
             }
@@ -260,12 +289,12 @@ impl<T: Real> Trainer<T> {
         self.config.check(batch.len(), true)?;
         self.data = batch;
         self.permutation = (u64::MAX, Vec::new());
-        self.limits = log_variance_limits(&self.rbm, &self.data);
+        self.limits = log_variance_limits(&self.layers.visible, &self.data);
         self.step()
     }
 
     fn started(&self) -> Event {
-        let (visible, hidden) = (self.rbm.visible(), self.rbm.hidden());
+        let Layers { visible, hidden } = &self.layers;
         Event::Started {
             version: env!("CARGO_PKG_VERSION").into(),
             update: self.update,
@@ -283,7 +312,8 @@ impl<T: Real> Trainer<T> {
     /// Estimates the likelihood also where it could be exact, so that a study can compare both.
     pub fn estimate_likelihood(&mut self) -> Result<()> {
         self.monitor.never_exact();
-        self.tracker = Some(LogZTracker::new(&self.rbm, self.config.rows_between_likelihoods(), self.key)?);
+        let (rbm, rows) = (self.last_model(), self.config.rows_between_likelihoods());
+        self.tracker = Some(LogZTracker::new(self.device, &rbm, rows, self.key)?);
         Ok(())
     }
 
@@ -291,16 +321,16 @@ impl<T: Real> Trainer<T> {
         let per_epoch = self.config.updates_per_epoch(self.data.len());
         let chains = self.chains();
         if let Some(average) = &mut self.average {
-            average.show();
+            average.show(self.learner.as_ref());
         }
-        let looked = self.monitor.look(shown(&mut self.average, &mut self.backend), self.update)?;
-        let log_z = match self.monitor.is_exact_at(self.update).then(|| Exact::new(self.rbm())) {
+        let looked = self.monitor.look(shown(&mut self.average, self.learner.as_mut()), self.update)?;
+        let log_z = match self.monitor.is_exact_at(self.update).then(|| Exact::new(&self.rbm())) {
             Some(Ok(exact)) => Some((exact.log_z(), None)),
             Some(Err(Error::NotNormalisable(_))) => None,
             Some(Err(error)) => return Err(error),
             None => self.follow(&looked)?.map(|z| (z.value, Some(z.std_err))),
         };
-        let backend = shown(&mut self.average, &mut self.backend);
+        let backend = shown(&mut self.average, self.learner.as_mut());
         let mut progress = self.monitor.measure(&looked, backend, self.update, chains.as_ref(), log_z);
         progress.update = self.update;
         progress.epoch = self.update as f64 / per_epoch as f64;
@@ -316,11 +346,14 @@ impl<T: Real> Trainer<T> {
             return Ok(None);
         }
         let persistent = self.chains();
-        let rbm = self.average.as_ref().map_or(&self.rbm, |average| &average.rbm);
+        if self.tracker.is_none() {
+            return Ok(None);
+        }
+        let rbm = self.rbm();
         let Some(tracker) = &mut self.tracker else { return Ok(None) };
         let seen = Seen { rows: self.monitor.complete(looked), persistent: persistent.as_ref() };
         let last = self.update >= self.config.updates;
-        Ok(tracker.follow(rbm, &seen, self.update, last)?.filter(|e| e.std_err <= LARGEST_ERROR))
+        Ok(tracker.follow(&rbm, &seen, self.update, last)?.filter(|e| e.std_err <= LARGEST_ERROR))
     }
 
     /// Remembers the model if the held-out rows have never been more likely. Without a likelihood nothing is judged: other
@@ -331,7 +364,7 @@ impl<T: Real> Trainer<T> {
         self.last = Some((score, valid.log_likelihood_std_err));
         let std_err = valid.log_likelihood_std_err;
         if self.best.as_ref().is_none_or(|b| at_least(score, std_err) > at_least(b.score, b.std_err)) {
-            self.best = Some(Best { score, std_err, update: self.update, rbm: self.rbm().clone() });
+            self.best = Some(Best { score, std_err, update: self.update, rbm: self.rbm() });
             self.waited = 0;
         } else {
             self.waited += 1;
@@ -367,10 +400,9 @@ impl<T: Real> Trainer<T> {
             Some(_) => reason != Reason::Interrupted,
             None => self.config.keep == Keep::Best && reason != Reason::Interrupted && self.has_fallen(),
         };
-        match &self.best {
+        match self.best.clone() {
             Some(best) if wanted => {
-                self.rbm = best.rbm.clone();
-                self.backend.follow(&mut self.rbm, None);
+                self.set_model(&best.rbm);
                 (best.update, Some(KeptBy { valid_log_likelihood: best.score, std_err: best.std_err }))
             }
             _ => (self.update, None),
@@ -414,10 +446,10 @@ fn at_least(score: f64, std_err: Option<f64>) -> f64 {
 }
 
 /// The backend of the model that is measured.
-fn shown<'a, T: Real>(average: &'a mut Option<Average<T>>, own: &'a mut Box<dyn Backend<T>>) -> &'a mut dyn Backend<T> {
+fn shown<'a, T: Real>(average: &'a mut Option<Average<T>>, own: &'a mut dyn Learner<T>) -> &'a mut dyn Backend<T> {
     match average {
         Some(average) => average.backend.as_mut(),
-        None => own.as_mut(),
+        None => own.backend_mut(),
     }
 }
 

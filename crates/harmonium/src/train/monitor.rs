@@ -133,7 +133,7 @@ impl<T: Real> Monitor<T> {
 
     /// What the model makes of the rows after `update` updates.
     pub fn look(&self, backend: &mut dyn Backend<T>, update: u64) -> Result<LookedAt> {
-        let lowered = backend.lowered().widen();
+        let lowered = backend.model().widen();
         let train = self.rows(backend, &lowered, &self.train, update)?;
         let valid = self.valid.as_ref().map(|v| self.rows(backend, &lowered, v, update)).transpose()?;
         Ok(LookedAt { lowered, train, valid })
@@ -189,7 +189,7 @@ impl<T: Real> Monitor<T> {
         let filled = filled(backend, COPIES, data, FILL, key);
         let mut rows = MeasuredRows::new(backend, &filled, FULL);
         if self.reported {
-            let x = filled.states().columns(backend.lowered().visible().unit(), 0, filled.len()).mapv(T::f64);
+            let x = filled.states().columns(backend.layers()[0].unit(), 0, filled.len()).mapv(T::f64);
             let found = threads::map(true, 0..filled.len(), |r| {
                 Row { lowered, x: x.row(r).to_vec(), known, number: r }.log_p().map(|p| -p)
             });
@@ -207,7 +207,7 @@ impl<T: Real> Monitor<T> {
         now: Option<&States<T>>,
         watch: bool,
     ) -> Option<Chains> {
-        let still = now.map(|states| Chains::still(backend.lowered(), states));
+        let still = now.map(|states| Chains::still(&backend.model(), states));
         if !watch {
             return still;
         }
@@ -245,7 +245,7 @@ fn exact_every<T: Real>(config: &TrainConfig, lowered: &LoweredModel<T>) -> Opti
 /// Whether the unknown cells of rows, if there are any, can be summed over in little time.
 fn can_be_summed<T: Real>(lowered: &LoweredModel<T>, data: &Dataset<T>) -> bool {
     let Some(known) = data.known() else { return true };
-    let all: Option<f64> = (0..data.len()).map(|r| cost(lowered, known, r)).sum();
+    let all: Option<f64> = (0..data.len()).map(|r| cost(lowered.layers(), known, r)).sum();
     budget::MONITOR.allows(all)
 }
 

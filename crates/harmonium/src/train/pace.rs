@@ -30,7 +30,7 @@ impl<T: Real> Trainer<T> {
         }
         let per_update = spent() / made.max(1) as f64;
         let measuring = Instant::now();
-        self.monitor.look(self.backend.as_mut(), 0)?;
+        self.monitor.look(self.learner.backend_mut(), 0)?;
         let per_report = 2.0 * measuring.elapsed().as_secs_f64();
         self.set_state(before)?;
         let tracked = if self.tracker.is_some() { 1.0 + TRACKING } else { 1.0 };

@@ -2,6 +2,7 @@
 
 use super::{SNAPSHOT_EVERY, Trainer, checkpoint};
 use crate::atomic;
+use crate::backend::Part;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer};
 use crate::logz::online::Online;
@@ -65,12 +66,12 @@ impl<T: Real> Trainer<T> {
 
     pub(super) fn state(&self) -> State<T> {
         State {
-            rbm: self.rbm.clone(),
-            average: self.average.as_ref().map(|average| average.rbm.clone()),
-            optimizer: self.optimizer.state().into_iter().map(|s| s.1).collect(),
+            rbm: self.last_model(),
+            average: self.average.as_ref().map(|average| average.rbm(self.learner.as_ref())),
+            optimizer: self.moments(),
             chains: self.estimator.persistent().map(|slot| Chains {
-                visible: self.backend.get(slot),
-                hidden: self.backend.hidden(slot),
+                visible: self.learner.backend().get(slot),
+                hidden: self.learner.backend().hidden(slot),
                 numbers: self.estimator.numbers(),
             }),
             update: self.update,
@@ -86,15 +87,16 @@ impl<T: Real> Trainer<T> {
     }
 
     pub(super) fn set_state(&mut self, state: State<T>) -> Result<()> {
-        self.optimizer.restore(state.update, state.optimizer);
-        self.backend.update(&mut |lowered| state.rbm.lower_into(lowered));
+        self.set_moments(state.optimizer);
+        self.set_model(&state.rbm);
         self.estimator.at(state.update);
         if let (Some(slot), Some(chains)) = (self.estimator.persistent(), state.chains) {
-            self.backend.put(slot, &chains.visible, None);
+            let backend = self.learner.backend_mut();
+            backend.put(slot, &chains.visible, None);
             if let Some(hidden) = &chains.hidden {
-                self.backend.put_hidden(slot, hidden);
+                backend.put_hidden(slot, hidden);
             }
-            self.estimator.start(self.backend.as_mut(), Some(&chains.numbers))?;
+            self.estimator.start(backend, Some(&chains.numbers))?;
         }
         if let (Some(tracker), Some(online)) = (&mut self.tracker, state.online) {
             tracker.restore(online);
@@ -103,9 +105,10 @@ impl<T: Real> Trainer<T> {
             self.data.refill(filled);
         }
         if let Some(average) = &mut self.average {
-            average.rbm = state.average.unwrap_or_else(|| state.rbm.clone());
+            let rbm = state.average.unwrap_or(state.rbm);
+            average.layers = rbm.layers().clone();
+            self.learner.write(Part::Average, rbm.weights().to_owned());
         }
-        self.rbm = state.rbm;
         self.set_running_means(state.running);
         self.update = state.update;
         self.rate_factor = state.rate_factor;
@@ -131,14 +134,13 @@ impl<T: Real> Trainer<T> {
     }
 
     fn bytes_of(&self, state: &State<T>, seconds: Option<f64>) -> Vec<u8> {
-        let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
-        checkpoint::to_bytes(state, &names, self.config.seed, seconds)
+        checkpoint::to_bytes(state, self.work.optimizer.moments(), self.config.seed, seconds)
     }
 
     /// Goes on from the bytes of a checkpoint of the same configuration.
     pub fn resume(&mut self, bytes: &[u8]) -> Result<()> {
-        let names: Vec<&str> = self.optimizer.state().iter().map(|s| s.0).collect();
-        let state = checkpoint::from_bytes(bytes, &self.rbm, &names, self.config.seed)?;
+        let moments = self.work.optimizer.moments();
+        let state = checkpoint::from_bytes(bytes, &self.last_model(), moments, self.config.seed)?;
         // A quick start has other chains than the method that goes on.
         self.estimator.at(state.update);
         let rows = self.estimator.persistent().map(|_| self.estimator.rows(self.config.chains));
@@ -146,16 +148,16 @@ impl<T: Real> Trainer<T> {
             return Err(Error::Undefined("the checkpoint has another number of chains than this run".into()));
         }
         if let Some(chains) = &state.chains {
-            chains.visible.check(self.backend.lowered().visible())?;
+            chains.visible.check(self.learner.backend().layers()[0])?;
             if let Some(hidden) = &chains.hidden {
-                hidden.check(self.backend.lowered().hidden())?;
+                hidden.check(self.learner.backend().layers()[1])?;
                 if hidden.rows() != chains.visible.rows() {
                     return Err(Error::Undefined("a checkpoint's chains have different numbers of rows".into()));
                 }
             }
         }
         if let Some(online) = &state.online {
-            online.check(self.backend.lowered().visible())?;
+            online.check(self.learner.backend().layers()[0])?;
         }
         self.check_filled(state.filled.as_ref())?;
         self.clock = (Instant::now(), checkpoint::seconds(bytes));
@@ -164,7 +166,7 @@ impl<T: Real> Trainer<T> {
 
     /// Refuses filled rows that are not those of the data: another number of them, or other known cells.
     fn check_filled(&self, filled: Option<&States<T>>) -> Result<()> {
-        let side = self.backend.lowered().visible();
+        let side = self.learner.backend().layers()[0];
         let same = match (filled, self.data.known()) {
             (None, None) => true,
             (Some(filled), Some(known)) if filled.rows() == self.data.len() && filled.sites() == side.sites() => {

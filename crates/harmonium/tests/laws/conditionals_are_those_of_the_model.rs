@@ -3,7 +3,7 @@
 use crate::common::{
     Numbers, all_close, all_states, close, derivative, direction, flat, pairs, random_rows, small_rbm, solvable_rbm,
 };
-use harmonium::backend::{Backend, Cpu, Sweeps};
+use harmonium::backend::{Sweeps, cpu};
 use harmonium::conditional::{self, Conditional, ConditionalOptions, Method, Score};
 use harmonium::math::log_sum_exp;
 use harmonium::rng::Key;
@@ -111,7 +111,7 @@ fn clamped_sweeps_draw_the_free_cells_and_no_others() {
         data.push(side, x.view());
         let sweeps = Sweeps { steps: 1, key: Key::root(4), first: 3, beta: None };
         let run = |known: Option<&Bits>| {
-            let mut backend = Cpu::new(lowered.clone()).unwrap();
+            let mut backend = cpu().backend(lowered.clone()).unwrap();
             backend.put(0, data.states(), None);
             backend.clamp(0, known);
             backend.gibbs(0, sweeps);
@@ -122,7 +122,7 @@ fn clamped_sweeps_draw_the_free_cells_and_no_others() {
             let want = if known.get(r, i) { start[[r, i]] } else { free[[r, i]] };
             assert_eq!(*value, want, "{} row {r} site {i}", side.kind());
         }
-        let mut backend = Cpu::new(lowered.clone()).unwrap();
+        let mut backend = cpu().backend(lowered.clone()).unwrap();
         backend.put(0, data.states(), None);
         backend.clamp(0, Some(&known));
         backend.put(0, data.states(), None);
@@ -143,7 +143,7 @@ fn grey_values_can_be_clamped() {
     let mut known = Bits::new(3);
     known.push([true, false, true].into_iter());
     known.push([false, true, false].into_iter());
-    let mut backend = Cpu::new(lowered.clone()).unwrap();
+    let mut backend = cpu().backend(lowered.clone()).unwrap();
     backend.put(0, data.states(), None);
     backend.clamp(0, Some(&known));
     for first in 0..20 {

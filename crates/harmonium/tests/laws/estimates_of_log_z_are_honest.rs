@@ -218,7 +218,7 @@ fn the_likelihood_reported_while_training_is_that_of_the_model() {
         let mut reported = Reported::default();
         trainer.run(&mut reported).unwrap();
         let last = &reported.0[14].train;
-        let exact = -last.free_energy - Exact::new(trainer.rbm()).unwrap().log_z();
+        let exact = -last.free_energy - Exact::new(&trainer.rbm()).unwrap().log_z();
         let (ours, error) = (last.log_likelihood.unwrap(), last.log_likelihood_std_err.unwrap());
         assert!(ours > baseline + 0.1, "something was learned: {ours} against {baseline}");
         assert!((ours - exact).abs() <= (3.0 * error).min(0.5), "{ours} ± {error}, exact {exact}");
@@ -263,7 +263,7 @@ fn the_likelihood_of_a_run_that_does_not_mix_is_right_or_not_reported() {
         let (Some(ours), Some(error)) = (measured.train.log_likelihood, measured.train.log_likelihood_std_err) else {
             continue;
         };
-        let exact = -measured.train.free_energy - Exact::new(trainer.rbm()).unwrap().log_z();
+        let exact = -measured.train.free_energy - Exact::new(&trainer.rbm()).unwrap().log_z();
         assert!(ours <= 0.0 && (ours - exact).abs() <= 3.0 * error, "{ours} ± {error}, exact {exact}");
         reported += 1;
     }

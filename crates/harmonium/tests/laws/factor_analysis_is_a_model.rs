@@ -185,7 +185,7 @@ fn training_never_ends_below_the_factor_analysis() {
         let mut t = Trainer::new(config, first.clone(), data.clone(), None).unwrap();
         // A rate that is much too large ends the run with an error instead.
         if t.run(&mut ()).is_ok() {
-            assert!(mean(t.rbm()) >= mean(&first) - 1e-9, "{} {}", mean(t.rbm()), mean(&first));
+            assert!(mean(&t.rbm()) >= mean(&first) - 1e-9, "{} {}", mean(&t.rbm()), mean(&first));
         }
     }
 }

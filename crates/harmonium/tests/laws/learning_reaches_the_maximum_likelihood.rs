@@ -45,7 +45,7 @@ fn bars_and_stripes_are_learned_to_the_entropy() {
         let rbm = initial_model(&bernoulli(), &bernoulli(), hidden, &data, true, 1).unwrap();
         let mut t = Trainer::new(exact_config(updates, 0.03, 1), rbm, data, None).unwrap();
         t.run(&mut ()).unwrap();
-        let log_p = Exact::new(t.rbm()).unwrap().log_likelihood(rows.mapv(f64::from).view()).unwrap();
+        let log_p = Exact::new(&t.rbm()).unwrap().log_likelihood(rows.mapv(f64::from).view()).unwrap();
         let gap = -(patterns as f64).ln() - log_p.mean().unwrap();
         println!("{k} x {k}: {gap:.4} nats below the best");
         assert!(gap < 0.02, "{k} x {k}: {gap} nats below the best");
@@ -88,7 +88,7 @@ fn fit(visible: &Kind, rows: &Array2<f64>, seed: u64) -> f64 {
     let config = TrainConfig { batch_size: rows.nrows(), ..exact_config(1500, 0.02, seed) };
     let mut t = Trainer::new(config, rbm, data, None).unwrap();
     t.run(&mut ()).unwrap();
-    Exact::new(t.rbm()).unwrap().log_likelihood(rows.view()).unwrap().mean().unwrap()
+    Exact::new(&t.rbm()).unwrap().log_likelihood(rows.view()).unwrap().mean().unwrap()
 }
 
 /// Row weights are counts: learning from weighted rows reaches the likelihood of the repeated rows.
@@ -106,7 +106,7 @@ fn weighted_rows_are_repeated_rows() {
         let rbm = initial_model(&bernoulli(), &bernoulli(), 2, &data, true, 1).unwrap();
         let mut t = Trainer::new(exact_config(800, 0.03, 1), rbm, data, None).unwrap();
         t.run(&mut ()).unwrap();
-        Exact::new(t.rbm()).unwrap().log_likelihood(rows.mapv(f64::from).view()).unwrap()
+        Exact::new(&t.rbm()).unwrap().log_likelihood(rows.mapv(f64::from).view()).unwrap()
     };
     let (a, b) = (learn(weighted), learn(repeated));
     for ((a, b), count) in a.iter().zip(&b).zip([1.0f64, 2.0, 5.0]) {
@@ -173,7 +173,7 @@ fn degenerate_data_are_learned_without_harm() {
             let config = TrainConfig { updates: 500, ..Default::default() };
             let mut t = Trainer::new(config, rbm, data, None).unwrap();
             t.run(&mut ()).unwrap();
-            let l = Exact::new(t.rbm()).unwrap().log_likelihood(rows.mapv(f64::from).view()).unwrap();
+            let l = Exact::new(&t.rbm()).unwrap().log_likelihood(rows.mapv(f64::from).view()).unwrap();
             assert!(l.iter().all(|l| l.is_finite()), "{name}");
         }
     }
@@ -211,6 +211,6 @@ fn early_stopping_keeps_the_best_model() {
     let best = log.0.iter().fold((0, f64::NEG_INFINITY), |b, x| if x.1 > b.1 { *x } else { b });
     assert_eq!(log.1, Some((best.0, Some(KeptBy { valid_log_likelihood: best.1, std_err: None }))));
     let values = valid.states().values(&side).mapv(f64::from);
-    let kept: Array1<f64> = Exact::new(t.rbm()).unwrap().log_likelihood(values.view()).unwrap();
+    let kept: Array1<f64> = Exact::new(&t.rbm()).unwrap().log_likelihood(values.view()).unwrap();
     assert!((kept.mean().unwrap() - best.1).abs() < 1e-4, "{} against {}", kept.mean().unwrap(), best.1);
 }

@@ -1,7 +1,7 @@
 //! Measures are what their names promise: against enumeration, transition matrices, closed forms, and numbers set by hand.
 
 use crate::common::{Numbers, all_states, close, pairs, random_rbm, random_rows, small_rbm, solvable_rbm};
-use harmonium::backend::Cpu;
+use harmonium::backend::cpu;
 use harmonium::measure::{
     Chains, Context, IntegratedTime, MEASURES, Measure, MeasuredRows, Value, autocorrelations, integrated_time,
     pseudo_log_likelihood, sampled_pseudo_log_likelihood, singular_values,
@@ -26,7 +26,7 @@ fn context(lowered: &LoweredModel<f64>) -> Context<'_> {
 
 fn measured(lowered: &LoweredModel<f64>, values: &Array2<f64>) -> MeasuredRows {
     let data = Dataset::from_values(lowered.visible(), values.view()).unwrap();
-    MeasuredRows::new(&mut Cpu::new(lowered.clone()).unwrap(), &data, usize::MAX)
+    MeasuredRows::new(&mut *cpu().backend(lowered.clone()).unwrap(), &data, usize::MAX)
 }
 
 /// A layer with these biases.
@@ -247,7 +247,7 @@ fn the_autocorrelation_time_is_that_of_the_transition_matrix() {
     assert!(tau > 2.0 && (window.value - tau).abs() < 0.07 * tau, "{window:?} of {tau}");
     let begin = exact.sample(300, Key::root(3)).0;
     let states = Dataset::from_values(lowered.visible(), begin.view()).unwrap().states().clone();
-    let chains = Chains::watched(&mut Cpu::new(lowered.clone()).unwrap(), 0, &states, 300, Key::root(4));
+    let chains = Chains::watched(&mut *cpu().backend(lowered.clone()).unwrap(), 0, &states, 300, Key::root(4));
     let values = measure("autocorrelation").values(&Context { chains: Some(&chains), ..context(&lowered) });
     let error = values[0].std_err.unwrap();
     assert!(values[0].name == "autocorrelation_time" && error < 0.05 * tau, "{values:?}");
@@ -374,7 +374,7 @@ fn every_measure_gives_the_numbers_it_registers() {
             measured(&lowered, &random_rows(rbm.visible(), 12, &mut Numbers::new(seed))),
             measured(&lowered, &random_rows(rbm.visible(), 9, &mut Numbers::new(90 + seed))),
         );
-        let mut backend = Cpu::new(lowered.clone()).unwrap();
+        let mut backend = cpu().backend(lowered.clone()).unwrap();
         let mut states = States::new(lowered.visible().unit(), 3);
         states.push(lowered.visible(), rows.x.view());
         for sweeps in [4, 100] {

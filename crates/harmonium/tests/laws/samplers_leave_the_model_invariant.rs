@@ -88,7 +88,7 @@ fn tempered_chains_of_training_are_samples_of_the_model() {
         let mut trainer = Trainer::new(config, rbm.clone(), data, None).unwrap();
         trainer.run(&mut ()).unwrap();
         // Training keeps variances within limits, so that this may not be the model it started with.
-        let exact = Exact::new(trainer.rbm()).unwrap();
+        let exact = Exact::new(&trainer.rbm()).unwrap();
         let chains = trainer.chains().unwrap();
         assert_eq!(chains.rows(), 4000);
         let chains = chains.columns(lowered.visible().unit(), 0, 4000);

@@ -3,7 +3,7 @@
 use crate::common::{Numbers, StopAfter, pairs, random_rbm, random_rows, small_rbm, some_kinds, wanted};
 use harmonium::events::{Event, Flow, Observer, Reason};
 use harmonium::file::ModelFile;
-use harmonium::optimize::{OptimizerConfig, Penalty, Schedule};
+use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::units::Kind;
 use harmonium::{Dataset, Exact, Rbm, TrainConfig, Trainer, initial_model};
 use ndarray::Axis;
@@ -53,7 +53,7 @@ fn large_models_on_any_number_of_threads() {
                     let rbm = initial_model(&visible, &kind("bernoulli"), 450, &data, true, 1).unwrap();
                     let mut t = Trainer::new(config, rbm, data.clone(), None).unwrap();
                     t.run(&mut ()).unwrap();
-                    bytes(t.rbm())
+                    bytes(&t.rbm())
                 })
             };
             let one = run(1);
@@ -124,7 +124,7 @@ fn an_update_is_step_limit_and_offsets_in_this_order() {
             let parts = layer(rbm.visible()).into_iter().chain(layer(rbm.hidden())).chain([rbm.weights().to_owned()]);
             parts.flatten().collect::<Vec<f64>>()
         };
-        for (a, b) in numbers(t.rbm()).into_iter().zip(numbers(&rbm)) {
+        for (a, b) in numbers(&t.rbm()).into_iter().zip(numbers(&rbm)) {
             crate::common::close(a, b, 1e-10, visible);
         }
         let longest = rbm.weights().columns().into_iter().map(|w| w.dot(&w).sqrt()).fold(0.0, f64::max);
@@ -140,7 +140,7 @@ fn twice_and_on_any_number_of_threads() {
             pool.install(|| {
                 let mut t = trainer(&config("pcd", 120), &visible);
                 t.run(&mut ()).unwrap();
-                bytes(t.rbm())
+                bytes(&t.rbm())
             })
         };
         let one = run(1);
@@ -179,7 +179,7 @@ fn interrupted_and_resumed() {
             }
         };
         assert!(stops >= 2, "{stops} interruptions");
-        assert_eq!(bytes(pieces.rbm()), bytes(whole.rbm()), "{method} {visible}, {stops} interruptions");
+        assert_eq!(bytes(&pieces.rbm()), bytes(&whole.rbm()), "{method} {visible}, {stops} interruptions");
         assert_eq!(pieces.chains(), whole.chains());
     }
 }
@@ -229,7 +229,7 @@ fn every_pair_and_every_estimator_trains() {
                 let config = TrainConfig { centering, ..config(entry.name, 100) };
                 let mut t = Trainer::new(config, rbm.clone(), data, None).unwrap();
                 t.run(&mut ()).unwrap();
-                assert_ne!(bytes(t.rbm()), bytes(&rbm), "{v} with {h}, {}: something was learned", entry.name);
+                assert_ne!(bytes(&t.rbm()), bytes(&rbm), "{v} with {h}, {}: something was learned", entry.name);
             }
         }
     }
@@ -261,7 +261,7 @@ fn watching_a_run_does_not_change_it() {
                 let mut t = trainer(&config, &visible);
                 let mut keep = Keep(Vec::new());
                 t.run(&mut keep).unwrap();
-                (bytes(t.rbm()), t.chains(), keep.0)
+                (bytes(&t.rbm()), t.chains(), keep.0)
             })
         };
         let (model, chains, reported) = run(7, 1);

@@ -71,7 +71,7 @@ fn what_stands_in_unknown_cells_does_not_matter() {
         let run = |lie: u64| {
             let mut t = trainer(&config("exact", 30), &kind, lie);
             t.run(&mut ()).unwrap();
-            bytes(t.rbm())
+            bytes(&t.rbm())
         };
         assert_eq!(run(0), run(1), "{kind}");
     }
@@ -97,7 +97,7 @@ fn a_run_with_unknown_cells_goes_on_to_the_same_bits() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(1 + stop as usize % 3).build().unwrap();
             pool.install(|| pieces.run(&mut StopAfter(stop)).unwrap());
         }
-        assert_eq!(bytes(pieces.rbm()), bytes(whole.rbm()), "{method} {name}");
+        assert_eq!(bytes(&pieces.rbm()), bytes(&whole.rbm()), "{method} {name}");
         assert_eq!(pieces.data(), whole.data(), "{method} {name}");
         // A checkpoint of other rows is refused.
         let mut other = Trainer::new(config.clone(), whole.rbm().clone(), rows(&kind, 300, 0), None).unwrap();

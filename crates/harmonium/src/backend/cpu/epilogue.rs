@@ -14,8 +14,8 @@ pub struct Draw {
     pub key: Key,
     /// Number of the panel.
     pub panel: usize,
-    /// Number of the first row.
-    pub first: usize,
+    /// Number of the first row's chain.
+    pub first: u64,
 }
 
 /// The log odds of a panel's bits besides their inputs.
@@ -113,7 +113,7 @@ impl Draw {
     /// The random words of some rows.
     #[inline(always)]
     fn words(self, row: usize) -> [[u32; WIDTH]; TOGETHER] {
-        let (chain, panel) = ((self.first + row) as u64, self.panel as u32);
+        let (chain, panel) = (self.first + row as u64, self.panel as u32);
         self.key.groups([(chain, panel), (chain + 1, panel)])
     }
 }

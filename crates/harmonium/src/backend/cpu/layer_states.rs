@@ -9,6 +9,7 @@ use crate::real::Real;
 use crate::states::{Bits, States};
 use crate::threads;
 use ndarray::{Array2, ArrayViewMut2, Axis};
+use std::ops::Range;
 
 /// How the rows are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -200,19 +201,27 @@ impl<T: Real> LayerStates<T> {
         }
     }
 
-    /// sums[0][c] = Σ_r w_r · x(r, c) of rows of bits or of numbers, and if there is a second row the same of their squares.
-    pub fn sums(&self, level: Level, parallel: bool, weights: Option<&[T]>, mut sums: ArrayViewMut2<T>) {
+    /// sums[0][c] = Σ_r w_r · x(r, c) over some rows of bits or of numbers, and if there is a second row the same of their squares.
+    pub fn sums(
+        &self,
+        level: Level,
+        parallel: bool,
+        rows: &Range<usize>,
+        weights: Option<&[T]>,
+        mut sums: ArrayViewMut2<T>,
+    ) {
         let columns = sums.ncols();
         if let (Form::Bits, Some(sums)) = (self.form, sums.row_mut(0).as_slice_mut()) {
             return threads::each(parallel, sums.chunks_mut(WIDTH).enumerate(), |(p, sums)| {
                 let mut strip = Strip::zero();
-                count(level, self.bit_planes.plane(p, &(0..self.len)), weights, &mut strip);
+                count(level, self.bit_planes.plane(p, rows), weights, &mut strip);
                 sums.copy_from_slice(&strip.0[..sums.len()]);
             });
         }
+        let numbers = &self.numbers[rows.start * columns..rows.end * columns];
         threads::each(parallel, sums.axis_chunks_iter_mut(Axis(1), LONG).enumerate(), |(p, mut sums)| {
             let mut found = [[T::zero(); LONG]; 2];
-            moments(level, &self.numbers, columns, p * LONG, weights, &mut found);
+            moments(level, numbers, columns, p * LONG, weights, &mut found);
             for (mut sums, found) in sums.rows_mut().into_iter().zip(&found) {
                 sums.iter_mut().zip(found).for_each(|(sum, x)| *sum = *x);
             }
@@ -296,7 +305,7 @@ mod tests {
                 [None, Some(&weights[..])].into_iter().flat_map(|w| Level::available().into_iter().map(move |l| (w, l)))
             {
                 let mut found = Array2::from_elem((2, columns), T::nan());
-                loaded.sums(level, true, weights, found.view_mut());
+                loaded.sums(level, true, &(0..rows), weights, found.view_mut());
                 for (c, column) in x.columns().into_iter().enumerate() {
                     let mut want = [T::zero(); 2];
                     for first in (0..rows).step_by(ROWS) {
@@ -325,7 +334,7 @@ mod tests {
                 [None, Some(&weights[..])].into_iter().flat_map(|w| Level::available().into_iter().map(move |l| (w, l)))
             {
                 let mut found = Array2::from_elem((1, columns), T::nan());
-                rows.sums(level, true, weights, found.view_mut());
+                rows.sums(level, true, &(0..n), weights, found.view_mut());
                 for c in 0..columns {
                     let set = (0..n).filter(|i| bits[*i][c]).map(|i| weights.map_or(T::one(), |w| w[i]));
                     let want = set.fold(T::zero(), |sum, w| sum + w);

@@ -4,17 +4,17 @@ use super::epilogue::{self, Draw};
 use super::packed::Tail;
 use super::panels::{Strip, WIDTH, panels_of};
 use super::sweep::inputs;
-use super::{Chains, Cpu, ROWS, gather, row_chunks, worth_threads};
+use super::{ChainRows, Cpu, ROWS, gather, row_chunks, worth_threads};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::threads;
 use ndarray::{Array2, ArrayViewMut2, Axis, s};
 use std::ops::Range;
 
-/// See [`crate::backend::Backend::log_marginals`].
+/// See [`crate::backend::Chains::log_marginals`].
 pub fn log_marginals<T: Real>(
     cpu: &mut Cpu<T>,
-    chains: &mut Chains<T>,
+    chains: &mut ChainRows<T>,
     betas: &[Option<&[T]>],
     draw: Option<(Key, u64)>,
 ) -> Array2<f64> {
@@ -28,7 +28,7 @@ pub fn log_marginals<T: Real>(
     if key.is_some() {
         chains.hidden.bits_mut(len, m);
     }
-    for range in row_chunks(len) {
+    for range in row_chunks(&(0..len)) {
         let parallel = worth_threads(range.len(), n, m);
         cpu.scratch.forward.load(cpu.level, parallel, &chains.visible, &range, cpu.lowered.visible().unit().width());
         cpu.scratch.inputs.resize(range.len() * panels_of(columns), Strip::zero());
@@ -54,7 +54,7 @@ pub fn log_marginals<T: Real>(
 /// Γ of two-valued units, panel by panel, and draws from the last temperature.
 fn hidden_bits<T: Real>(
     cpu: &mut Cpu<T>,
-    chains: &mut Chains<T>,
+    chains: &mut ChainRows<T>,
     range: &Range<usize>,
     betas: &[Option<&[T]>],
     key: Option<Key>,
@@ -67,7 +67,7 @@ fn hidden_bits<T: Real>(
     let scratch = &mut cpu.scratch;
     scratch.parts.clear();
     scratch.parts.resize(scratch.inputs.len() * betas.len(), 0.0);
-    let forward = &scratch.forward;
+    let (forward, first) = (&scratch.forward, chains.first + range.start as u64);
     let task = |panel: usize, x: &mut [Strip<T>], parts: &mut [f64], words: Option<&mut [u32]>| {
         forward.product(level, false, packed.up_panel(panel), x);
         let width = m.saturating_sub(panel * WIDTH).min(WIDTH);
@@ -75,7 +75,7 @@ fn hidden_bits<T: Real>(
             return;
         }
         let mut draw = key.zip(words).map(|(key, words)| {
-            let draw = Draw { key, panel, first: range.start };
+            let draw = Draw { key, panel, first };
             (draw, &mut words[range.clone()])
         });
         for (b, (beta, part)) in betas.iter().zip(parts.chunks_mut(rows)).enumerate() {
@@ -124,7 +124,7 @@ fn hidden_rows<T: Real>(cpu: &mut Cpu<T>, range: &Range<usize>, betas: &[Option<
 /// Adds ⟨(1 − β)·base + β·η, T(v)⟩.
 fn visible<T: Real>(
     cpu: &Cpu<T>,
-    chains: &Chains<T>,
+    chains: &ChainRows<T>,
     range: &Range<usize>,
     betas: &[Option<&[T]>],
     mut out: ArrayViewMut2<f64>,
@@ -149,7 +149,7 @@ fn beside<T: Real>(tail: &Tail<T>, inputs: &[Strip<T>], m: usize, rows: usize) -
 }
 
 /// ⟨η, T(v)⟩ and ⟨base, T(v)⟩ of some rows.
-fn by_rows<T: Real>(cpu: &Cpu<T>, chains: &Chains<T>, range: &Range<usize>) -> Vec<[f64; 2]> {
+fn by_rows<T: Real>(cpu: &Cpu<T>, chains: &ChainRows<T>, range: &Range<usize>) -> Vec<[f64; 2]> {
     let side = cpu.lowered.visible();
     let mut base = Array2::zeros(side.eta().dim());
     match &cpu.packed.down.base {

@@ -13,6 +13,7 @@
 //! | `factor` | rows as a factor, and which kernel multiplies them |
 //! | `packed` | a model as the kernels read it |
 //! | `cross` | the largest of the statistics, Σ w v ⟨h\|v⟩ᵀ |
+//! | `learner` | weights that learn, the difference of the phases, the moments of the optimiser |
 //! | `sweep`, `statistics`, `marginal` | half-steps of chains; sums of statistics; log p*(v) at any temperature |
 //! | `reference` | tests: every kernel against scalar code |
 //! | `bench_hooks` | single kernels for the benchmark |
@@ -31,6 +32,7 @@ mod epilogue;
 mod factor;
 mod index_lists;
 mod layer_states;
+mod learner;
 mod lookup_tables;
 mod marginal;
 mod normals;
@@ -45,22 +47,23 @@ mod statistics;
 mod sweep;
 mod transpose;
 
+pub use learner::CpuLearner;
 pub use simd::Level;
 
-use super::{Backend, Slot, Sweeps};
+use super::{Backend, Chains, Device, Learner, Makes, Slot, Start, Sweeps};
 use crate::error::Result;
 use crate::lowered::{LoweredLayer, LoweredModel};
-use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::states::{Bits, States};
-use crate::stats::{Stats, Take};
+use crate::stats::{LayerMeans, Stats};
 use factor::Operand;
 use layer_states::{Clamped, LayerStates};
 use ndarray::{Array1, Array2};
 use packed::PackedModel;
 use panels::{Panels, Strip};
 use small_batch::SmallBatch;
+use statistics::Rows;
 use std::ops::Range;
 
 /// Rows of one chunk of work: enough to make lookup tables worthwhile, few enough that a panel's results stay in the
@@ -81,7 +84,7 @@ pub struct Cpu<T> {
     /// needed.
     other: Option<Option<PackedModel<T>>>,
     is_rounded: bool,
-    slots: Vec<Chains<T>>,
+    slots: Vec<ChainRows<T>>,
     scratch: Scratch<T>,
     /// The slot whose hidden layer's inputs are still in `scratch.inputs`: its next sweep starts from them. Cleared by whatever
     /// changes the chains, the model or the buffer.
@@ -90,9 +93,11 @@ pub struct Cpu<T> {
 
 /// One set of chains.
 #[derive(Clone, Debug, Default)]
-struct Chains<T> {
+struct ChainRows<T> {
     visible: LayerStates<T>,
     hidden: LayerStates<T>,
+    /// Number of the first chain.
+    first: u64,
     /// Whether the hidden rows for the next sweep are already drawn.
     hidden_drawn: bool,
     /// Visible cells that no sweep draws.
@@ -135,12 +140,36 @@ impl<T: Real> Scratch<T> {
     }
 }
 
-impl<T: Real> Cpu<T> {
-    /// A backend with a model, on the fastest instructions or those the environment names.
-    pub fn new(lowered: LoweredModel<T>) -> Result<Cpu<T>> {
-        Ok(Cpu::with_level(lowered, Level::choose()?))
+/// The processor as a device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CpuDevice {
+    /// Which instructions; if none are given, the fastest ones or those the environment names.
+    pub level: Option<Level>,
+}
+
+impl CpuDevice {
+    fn level(&self) -> Result<Level> {
+        self.level.map_or_else(Level::choose, Ok)
+    }
+}
+
+impl<T: Real> Makes<T> for CpuDevice {
+    fn make_backend(&self, model: LoweredModel<T>) -> Result<Box<dyn Backend<T>>> {
+        Ok(Box::new(Cpu::with_level(model, self.level()?)))
     }
 
+    fn make_learner(&self, start: Start<T>) -> Result<Box<dyn Learner<T>>> {
+        Ok(Box::new(CpuLearner::new(start, self.level()?)?))
+    }
+}
+
+impl Device for CpuDevice {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+}
+
+impl<T: Real> Cpu<T> {
     /// A backend with a model, on given instructions.
     pub fn with_level(lowered: LoweredModel<T>, level: Level) -> Cpu<T> {
         let mut packed = PackedModel::default();
@@ -163,32 +192,61 @@ impl<T: Real> Cpu<T> {
         (self.ready, self.other) = (None, None);
     }
 
+    /// Uses rounded weights from now on, if that is faster, or exact ones again.
+    fn round(&mut self, on: bool) {
+        if on && self.other.is_none() {
+            self.other = Some(PackedModel::rounded(self.level, &self.lowered, self.packed.base()));
+        }
+        if let Some(other) = self.other.as_mut().and_then(Option::as_mut).filter(|_| on != self.is_rounded) {
+            std::mem::swap(&mut self.packed, other);
+            (self.is_rounded, self.scratch.forward.short, self.ready) = (on, on, None);
+        }
+    }
+
     /// Makes a slot where there was none.
     fn make(&mut self, slot: Slot) {
         if self.slots.len() <= slot {
-            self.slots.resize_with(slot + 1, Chains::default);
+            self.slots.resize_with(slot + 1, ChainRows::default);
         }
+    }
+
+    /// Number of rows of a slot.
+    fn rows(&self, slot: Slot) -> usize {
+        self.slots.get(slot).map_or(0, |chains| chains.visible.len())
+    }
+
+    /// Sums are those of exact weights, and overwrite the inputs.
+    fn prepare_for_sums(&mut self, slot: Slot) {
+        self.round(false);
+        self.ready = None;
+        self.make(slot);
+    }
+
+    /// Log marginals with the weights in use.
+    fn marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], draw: Option<(Key, u64)>) -> Array2<f64> {
+        let mut chains = std::mem::take(&mut self.slots[slot]);
+        let result = marginal::log_marginals(self, &mut chains, betas, draw);
+        // The inputs of a longer slot do not fit in the buffer.
+        self.ready = (chains.visible.len() <= CHUNK).then_some(slot);
+        self.slots[slot] = chains;
+        result
     }
 }
 
-impl<T: Real> Backend<T> for Cpu<T> {
-    fn name(&self) -> &'static str {
-        "cpu"
+/// Whether rows at these inverse temperatures may have rounded weights: annealing passes through them, all rows together. At 0
+/// it makes no difference.
+fn may_be_rounded<T: Real>(beta: Option<&[T]>) -> bool {
+    let one = |beta: &[T]| beta.first().is_some_and(|b| *b < T::one() && beta.iter().all(|other| other == b));
+    beta.is_some_and(|beta| one(beta) && beta.len() > 1)
+}
+
+impl<T: Real> Chains<T> for Cpu<T> {
+    fn layers(&self) -> [&LoweredLayer<T>; 2] {
+        [self.lowered.visible(), self.lowered.hidden()]
     }
 
-    fn lowered(&self) -> &LoweredModel<T> {
-        &self.lowered
-    }
-
-    fn follow(&mut self, rbm: &mut Rbm<T>, step: Option<(T, &Array2<T>)>) {
-        self.drop_derived();
-        self.packed.follow(self.level, rbm, step, &mut self.lowered);
-    }
-
-    fn update(&mut self, change: &mut dyn FnMut(&mut LoweredModel<T>)) {
-        self.drop_derived();
-        change(&mut self.lowered);
-        self.packed.set(self.level, &self.lowered);
+    fn model(&self) -> LoweredModel<T> {
+        self.lowered.clone()
     }
 
     fn set_base(&mut self, base: [Array2<T>; 2]) {
@@ -198,23 +256,68 @@ impl<T: Real> Backend<T> for Cpu<T> {
         self.packed.set_base(&self.lowered, base);
     }
 
-    fn round(&mut self, on: bool) -> bool {
-        if on && self.other.is_none() {
-            self.other = Some(PackedModel::rounded(self.level, &self.lowered, self.packed.base()));
-        }
-        if let Some(other) = self.other.as_mut().and_then(Option::as_mut).filter(|_| on != self.is_rounded) {
-            std::mem::swap(&mut self.packed, other);
-            (self.is_rounded, self.scratch.forward.short, self.ready) = (on, on, None);
-        }
-        self.is_rounded
-    }
-
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
         self.ready = None;
         self.make(slot);
-        self.slots[slot].visible.load(self.lowered.visible(), rows, which);
-        self.slots[slot].hidden_drawn = false;
-        self.slots[slot].clamped = None;
+        let chains = &mut self.slots[slot];
+        chains.visible.load(self.lowered.visible(), rows, which);
+        (chains.hidden_drawn, chains.clamped, chains.first) = (false, None, 0);
+    }
+
+    fn get(&self, slot: Slot) -> States<T> {
+        self.slots[slot].visible.states(self.lowered.visible())
+    }
+
+    fn gibbs(&mut self, slot: Slot, sweeps: Sweeps<T>) {
+        self.round(may_be_rounded(sweeps.beta));
+        sweep::run(self, slot, sweeps);
+    }
+
+    fn log_marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], draw: Option<(Key, u64)>) -> Array2<f64> {
+        self.make(slot);
+        let rounded: Vec<bool> = betas.iter().map(|beta| may_be_rounded(*beta)).collect();
+        // Both ends of a step of annealing come from one product, but for the last step.
+        match rounded.iter().position(|r| *r != rounded[0]) {
+            None => {
+                self.round(rounded.first() == Some(&true));
+                self.marginals(slot, betas, draw)
+            }
+            Some(k) => {
+                let parts = [self.log_marginals(slot, &betas[..k], None), self.log_marginals(slot, &betas[k..], draw)];
+                ndarray::concatenate![ndarray::Axis(1), parts[0], parts[1]]
+            }
+        }
+    }
+
+    fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
+        self.round(false);
+        self.ready = None;
+        let mut chains = ChainRows::default();
+        chains.visible.load(self.lowered.visible(), rows, None);
+        -marginal::log_marginals(self, &mut chains, &[None], None).remove_axis(ndarray::Axis(1))
+    }
+
+    fn layer_means(&mut self, slot: Slot, weights: Option<&[T]>) -> LayerMeans<T> {
+        self.prepare_for_sums(slot);
+        let mut stats = Stats::zeros(&self.lowered);
+        let range = 0..self.rows(slot);
+        let rows = Rows { slot, range, weights, draw: None, times: 1.0, mean: true, add: false, may_defer: false, origins: None };
+        let weight = rows.weight();
+        statistics::stats(self, &rows, &mut stats);
+        LayerMeans { visible: stats.visible, hidden: stats.hidden, weight }
+    }
+}
+
+impl<T: Real> Backend<T> for Cpu<T> {
+    fn load(&mut self, model: &LoweredModel<T>) {
+        self.drop_derived();
+        self.lowered.clone_from(model);
+        self.packed.set(self.level, &self.lowered);
+    }
+
+    fn number(&mut self, slot: Slot, first: u64) {
+        self.make(slot);
+        self.slots[slot].first = first;
     }
 
     fn clamp(&mut self, slot: Slot, known: Option<&Bits>) {
@@ -229,51 +332,9 @@ impl<T: Real> Backend<T> for Cpu<T> {
         self.slots[slot].hidden_drawn = true;
     }
 
-    fn get(&self, slot: Slot) -> States<T> {
-        self.slots[slot].visible.states(self.lowered.visible())
-    }
-
     fn hidden(&self, slot: Slot) -> Option<States<T>> {
         let chains = &self.slots[slot];
         chains.hidden_drawn.then(|| chains.hidden.states(self.lowered.hidden()))
-    }
-
-    fn gibbs(&mut self, slot: Slot, sweeps: Sweeps<T>) {
-        sweep::run(self, slot, sweeps);
-    }
-
-    fn stats(&mut self, slot: Slot, weights: Option<&[T]>, draw: Option<(Key, u64)>, take: Take, out: &mut Stats<T>) {
-        self.ready = None;
-        statistics::stats(self, slot, weights, draw, take, None, out);
-    }
-
-    fn stats_from(
-        &mut self,
-        slot: Slot,
-        weights: Option<&[T]>,
-        draw: Option<(Key, u64)>,
-        origins: &[Vec<T>; 2],
-        out: &mut Stats<T>,
-    ) {
-        self.ready = None;
-        statistics::stats(self, slot, weights, draw, Take::LessMeans, Some(origins), out);
-    }
-
-    fn log_marginals(&mut self, slot: Slot, betas: &[Option<&[T]>], draw: Option<(Key, u64)>) -> Array2<f64> {
-        self.make(slot);
-        let mut chains = std::mem::take(&mut self.slots[slot]);
-        let result = marginal::log_marginals(self, &mut chains, betas, draw);
-        // The inputs of a longer slot do not fit in the buffer.
-        self.ready = (chains.visible.len() <= CHUNK).then_some(slot);
-        self.slots[slot] = chains;
-        result
-    }
-
-    fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
-        self.ready = None;
-        let mut chains = Chains::default();
-        chains.visible.load(self.lowered.visible(), rows, None);
-        -marginal::log_marginals(self, &mut chains, &[None], None).remove_axis(ndarray::Axis(1))
     }
 }
 
@@ -292,9 +353,10 @@ fn worth_threads(rows: usize, from: usize, to: usize) -> bool {
     rows * from * to >= WORTH_THREADS
 }
 
-/// Ranges of at most [`CHUNK`] rows.
-fn row_chunks(rows: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..rows).step_by(CHUNK).map(move |a| a..(a + CHUNK).min(rows))
+/// Some rows as ranges of at most [`CHUNK`].
+fn row_chunks(rows: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+    let end = rows.end;
+    rows.clone().step_by(CHUNK).map(move |a| a..(a + CHUNK).min(end))
 }
 
 /// Row r of a matrix in panels of `rows` strips.

@@ -35,7 +35,7 @@ dispatch! {
 fn draw_body<T: Real>(x: &[Strip<T>], spread: &Spread<T>, draw: Draw, mut out: ArrayViewMut2<T>) {
     let width = out.ncols();
     for (r, (x, mut out)) in x.iter().zip(out.rows_mut()).enumerate() {
-        let (chain, group) = ((draw.first + r) as u64, 2 * draw.panel as u32);
+        let (chain, group) = (draw.first + r as u64, 2 * draw.panel as u32);
         let words = draw.key.groups([(chain, group), (chain, group + 1)]);
         let (mut u, mut v, mut y) = (Strip::zero(), Strip::zero(), *x);
         for c in 0..WIDTH / 2 {
@@ -79,7 +79,7 @@ mod tests {
                 draw(level, &x, &Spread::new(eta.view()), Draw { key, panel, first }, out.view_mut());
                 for (i, row) in out.rows().into_iter().enumerate() {
                     let mut uniforms = vec![T::zero(); 2 * (panel * WIDTH + width)];
-                    key.fill((first + i) as u64, &mut uniforms);
+                    key.fill(first + i as u64, &mut uniforms);
                     for (c, found) in row.iter().enumerate() {
                         let (own, mut want) = (2 * (panel * WIDTH + c), [T::zero()]);
                         let (eta, u) = (eta.slice(ndarray::s![.., c..c + 1]), &uniforms[own..own + 2]);

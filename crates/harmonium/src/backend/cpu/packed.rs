@@ -11,10 +11,9 @@ use super::rounded::rounded;
 use super::simd::Level;
 use crate::lowered::{LoweredLayer, LoweredModel, Pass};
 use crate::math::add_times;
-use crate::model::Rbm;
 use crate::real::Real;
-use crate::scaled_weights::{Block, ROWS};
-use ndarray::{Array1, Array2, ArrayView2};
+use crate::scaled_weights::{Block, Change, Chart, Products, ROWS, Stepping};
+use ndarray::{ArcArray2, Array1, Array2, ArrayView2};
 
 // Blocks of a stepping W are those of panels.
 const _: () = assert!(ROWS == WIDTH);
@@ -88,27 +87,25 @@ impl<T: Real> PackedModel<T> {
         self.set_fields(lowered);
     }
 
-    /// Takes the numbers of a model that becomes `rbm` lowered, after a step of its weights.
+    /// Takes weights in a chart, after a change if there is one, and returns their products with the origins. The fields must be
+    /// [set](PackedModel::set_fields) next.
     pub fn follow(
         &mut self,
         level: Level,
-        rbm: &mut Rbm<T>,
-        step: Option<(T, &Array2<T>)>,
+        weights: &mut ArcArray2<T>,
+        chart: &Chart,
+        change: Option<Change<T>>,
         lowered: &mut LoweredModel<T>,
-    ) {
-        let mut products = None;
-        // Panels of a W that has not changed stay as they are.
-        if step.is_some() || !rbm.shares_weights(lowered) {
-            let (visible, hidden, weights, _) = lowered.parts_mut();
-            let mut stepping = rbm.stepping(step, weights);
-            self.set_panels(level, visible, hidden, stepping.blocks(), Block::stepped);
-            products = stepping.finish();
-            if stepping.is_plain() {
-                rbm.share_weights(lowered);
-            }
+    ) -> Option<Products> {
+        let (visible, hidden, out, _) = lowered.parts_mut();
+        let mut stepping = Stepping::new(weights, chart, out);
+        let is_plain = stepping.is_plain();
+        self.set_panels(level, visible, hidden, stepping.blocks(change), Block::stepped);
+        let products = stepping.finish();
+        if is_plain {
+            *out = weights.clone();
         }
-        rbm.lower_layers(products, lowered);
-        self.set_fields(lowered);
+        products
     }
 
     /// Takes weights, of which `rows` makes 32 rows at a time.
@@ -127,7 +124,7 @@ impl<T: Real> PackedModel<T> {
     }
 
     /// Takes everything else.
-    fn set_fields(&mut self, lowered: &LoweredModel<T>) {
+    pub fn set_fields(&mut self, lowered: &LoweredModel<T>) {
         self.tail = None;
         self.up.set(&lowered.up());
         self.down.set(&lowered.down());

@@ -18,11 +18,14 @@ const VARIANCE: f64 = 0.2;
 /// The model with rounded weights, and their step; none if that is not worthwhile or too far from the model.
 pub fn rounded<T: Real>(lowered: &LoweredModel<T>) -> Option<(LoweredModel<T>, T)> {
     let weights = lowered.weights();
+    if weights.len() < LEAST {
+        return None;
+    }
     // Leaves room for half a step of each rounding.
     let step = T::of(largest_sum(weights) / (f64::from(i16::MAX) - 0.5 * RUN as f64 - 1.0));
     // A rounding is uniform within a step.
     let variance = weights.len() as f64 * step.f64() * step.f64() / 12.0;
-    if weights.len() < LEAST || !step.is_normal() || variance > VARIANCE {
+    if !step.is_normal() || variance > VARIANCE {
         return None;
     }
     let mut lowered = lowered.clone();
@@ -56,7 +59,7 @@ fn largest_sum<T: Real>(w: ArrayView2<T>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::{Backend, Cpu, cpu::Level};
+    use crate::backend::{Chains, Cpu, cpu, cpu::Level};
     use crate::rng::{Key, normal};
     use crate::states::{Bits, States};
     use crate::units::Kind;
@@ -121,8 +124,9 @@ mod tests {
                 let mut cpu = Cpu::with_level(lowered.clone(), level);
                 cpu.put(0, &rows, None);
                 for (on, want) in [(true, &near), (false, &exact)] {
-                    assert_eq!(cpu.round(on), on);
-                    let found = cpu.log_marginals(0, &[None], None);
+                    cpu.round(on);
+                    assert_eq!(cpu.is_rounded, on);
+                    let found = cpu.marginals(0, &[None], None);
                     let want = want.up().free_energy(x.view());
                     for (found, want) in found.iter().zip(&want) {
                         assert!((found + want).abs() < 1e-3, "{kinds:?} {density} {on}: {found} {want}");
@@ -147,7 +151,7 @@ mod tests {
             let lowered = lowered.cast::<f64>();
             -lowered.tempered(&lowered.flat(), beta).up().free_energy(x.view())
         };
-        let backend = Box::new(Cpu::new(lowered.clone()).unwrap());
+        let backend = cpu().backend(lowered.clone()).unwrap();
         let mut path = crate::sample::path::Path::between(base, backend, 2, &|_| ());
         for betas in [[0.0, 0.6, 1.0], [1.0, 0.7, 0.4]] {
             path.start(0, 30, key);

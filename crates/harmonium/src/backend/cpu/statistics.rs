@@ -13,35 +13,53 @@ use crate::backend::Slot;
 use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::stats::{Stats, Take};
+use crate::stats::Stats;
 use crate::threads;
 use ndarray::{Array2, ArrayViewMut2, Axis, s};
 use std::ops::Range;
 
-/// See [`crate::backend::Backend::stats`], and if there are origins `stats_from`.
-pub fn stats<T: Real>(
-    cpu: &mut Cpu<T>,
-    slot: Slot,
-    weights: Option<&[T]>,
-    draw: Option<(Key, u64)>,
-    take: Take,
-    origins: Option<&[Vec<T>; 2]>,
-    out: &mut Stats<T>,
-) {
-    cpu.make(slot);
-    let (m, len) = (cpu.lowered.hidden().columns(), cpu.slots[slot].visible.len());
-    let weight = weights.map_or(len as f64, |w| w.iter().map(|w| w.f64()).sum());
-    let (factor, add) = take.factor(weight);
-    let key = draw.map(|(key, step)| key.of(Purpose::Hidden).step(step));
+/// Rows of a slot, and what becomes of their sums.
+pub struct Rows<'a, T> {
+    pub slot: Slot,
+    pub range: Range<usize>,
+    /// Weights of all rows of the slot, if not 1.
+    pub weights: Option<&'a [T]>,
+    /// Hidden rows of two-valued units are drawn from the same product for the sweep with this number.
+    pub draw: Option<(Key, u64)>,
+    /// How often the sums count, or with `mean` how often the averages do.
+    pub times: f64,
+    pub mean: bool,
+    /// Whether they are added to what is there.
+    pub add: bool,
+    /// Whether Σvhᵀ may be computed with the next rows, which will be added; until then it is unspecified.
+    pub may_defer: bool,
+    /// Where the result is measured from, see [`Stats::measure_from`].
+    pub origins: Option<&'a [Vec<T>; 2]>,
+}
+
+impl<T: Real> Rows<'_, T> {
+    /// Σ w.
+    pub fn weight(&self) -> f64 {
+        self.weights.map_or(self.range.len() as f64, |w| w[self.range.clone()].iter().map(|w| w.f64()).sum())
+    }
+}
+
+/// Writes the statistics of some rows to `out`, or adds them.
+pub fn stats<T: Real>(cpu: &mut Cpu<T>, rows: &Rows<T>, out: &mut Stats<T>) {
+    let (m, slot, add) = (cpu.lowered.hidden().columns(), rows.slot, rows.add);
+    let (len, all) = (rows.range.len(), cpu.slots[slot].visible.len());
+    let weight = rows.weight();
+    let factor = if rows.mean { rows.times / weight } else { rows.times };
+    let key = rows.draw.map(|(key, step)| key.of(Purpose::Hidden).step(step));
     let bits = cpu.lowered.hidden().two_values().is_some();
     let mut sums = std::mem::take(&mut cpu.scratch.layers);
     sums.clear(&out.visible, &out.hidden);
     cpu.scratch.sums.clear();
     cpu.scratch.sums.resize(panels_of(m), Strip::zero());
     if key.is_some() && bits {
-        cpu.slots[slot].hidden.bits_mut(len, m);
+        cpu.slots[slot].hidden.bits_mut(all, m);
     }
-    visible_sums(cpu, slot, weights, &mut sums.visible);
+    visible_sums(cpu, rows, &mut sums.visible);
     let mut finish = Finish::new(cpu, T::of(factor), add, T::of(weight), &sums.visible);
     into_values(cpu.lowered.visible(), T::of(weight), &mut sums.visible);
     put_sums(T::of(factor), add, &sums.visible, &mut out.visible);
@@ -49,15 +67,15 @@ pub fn stats<T: Real>(
     let next = small_batch(parallel, &cpu.slots[slot].visible).map_or(0, |_| len);
     cpu.scratch.flush(cpu.level, add.then_some(next), &mut out.cross);
     // Small batches, and no rows, are measured from the origins at the end; all others panel by panel.
-    let late = origins.filter(|_| next == len);
-    if let Some(origins) = origins.filter(|_| next < len) {
+    let late = rows.origins.filter(|_| next == len);
+    if let Some(origins) = rows.origins.filter(|_| next < len) {
         let by = (T::of(factor), T::of(weight));
         finish.measure_from(cpu, origins, by, (&out.visible, &out.hidden));
     }
-    for range in row_chunks(len) {
-        let weights = weights.map(|w| &w[range.clone()]);
-        let is_last = range.end == len;
-        let chunk = Chunk { slot, is_last, range, weights, finish: &finish, may_defer: take.may_wait() };
+    for range in row_chunks(&rows.range) {
+        let weights = rows.weights.map(|w| &w[range.clone()]);
+        let (is_first, is_last) = (range.start == rows.range.start, range.end == rows.range.end);
+        let chunk = Chunk { slot, is_first, is_last, range, weights, finish: &finish, may_defer: rows.may_defer };
         if bits {
             chunk_of_bits(cpu, &chunk, key, &mut out.cross);
         } else {
@@ -73,7 +91,7 @@ pub fn stats<T: Real>(
         }
         cpu.slots[slot].hidden_drawn = key.is_some();
         if key.is_some() {
-            cpu.slots[slot].hidden.bits_mut(len, m).trim();
+            cpu.slots[slot].hidden.bits_mut(all, m).trim();
         }
     }
     into_values(cpu.lowered.hidden(), T::of(weight), &mut sums.hidden);
@@ -121,13 +139,14 @@ struct Chunk<'a, T> {
     range: Range<usize>,
     weights: Option<&'a [T]>,
     finish: &'a Finish<'a, T>,
+    is_first: bool,
     is_last: bool,
     may_defer: bool,
 }
 
 impl<T: Real> Chunk<'_, T> {
     fn cross_product<'a>(&'a self, level: Level, rows: &'a Operand<T>) -> CrossProduct<'a, T> {
-        CrossProduct { level, rows, finish: self.finish, more: self.range.start > 0, is_last: self.is_last }
+        CrossProduct { level, rows, finish: self.finish, more: !self.is_first, is_last: self.is_last }
     }
 }
 
@@ -142,7 +161,7 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, 
     let means = |panel: usize, x: &mut [Strip<T>], sums: &mut Strip<T>, words: Option<&mut [u32]>| {
         let (field, width) = (&up.field[panel], m - panel * WIDTH);
         let draw = key.zip(words).map(|(key, words)| {
-            let draw = Draw { key, panel, first: range.start };
+            let draw = Draw { key, panel, first: chains.first + range.start as u64 };
             (draw, &mut words[range.clone()])
         });
         epilogue::means(level, x, width, field, chunk.weights, sums, draw);
@@ -246,21 +265,22 @@ impl<T: Real> Scratch<T> {
 }
 
 /// Σ w T(v), from zero; of two-valued units, how often each is in its high state.
-fn visible_sums<T: Real>(cpu: &Cpu<T>, slot: Slot, weights: Option<&[T]>, out: &mut Array2<T>) {
-    let (side, rows) = (cpu.lowered.visible(), &cpu.slots[slot].visible);
+fn visible_sums<T: Real>(cpu: &Cpu<T>, of: &Rows<T>, out: &mut Array2<T>) {
+    let (side, rows) = (cpu.lowered.visible(), &cpu.slots[of.slot].visible);
+    let (range, weights) = (&of.range, of.weights.map(|w| &w[of.range.clone()]));
     let n_sums = if side.unit().quadratic() { 2 } else { 1 };
     // The first statistic is x, so rows of numbers are their own statistics.
     if side.two_values().is_some() || n_sums == 2 || (side.unit().width() == 1 && side.unit().n_stats() == 1) {
-        let parallel = worth_threads(rows.len() / 8, side.columns(), WIDTH);
-        return rows.sums(cpu.level, parallel, weights, out.slice_mut(s![..n_sums, ..]));
+        let parallel = worth_threads(range.len() / 8, side.columns(), WIDTH);
+        return rows.sums(cpu.level, parallel, range, weights, out.slice_mut(s![..n_sums, ..]));
     }
     let mut x = vec![T::zero(); side.columns()];
     let (mut t, mut part) = (Array2::zeros(out.dim()), Array2::zeros(out.dim()));
-    for r in 0..rows.len() {
-        rows.columns(side, r, &mut x);
+    for r in 0..range.len() {
+        rows.columns(side, range.start + r, &mut x);
         side.unit().stats(&x, t.view_mut());
         part.scaled_add(weights.map_or(T::one(), |w| w[r]), &t);
-        if r % ROWS == ROWS - 1 || r + 1 == rows.len() {
+        if r % ROWS == ROWS - 1 || r + 1 == range.len() {
             *out += &part;
             part.fill(T::zero());
         }

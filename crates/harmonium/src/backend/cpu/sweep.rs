@@ -21,16 +21,16 @@ pub fn run<T: Real>(cpu: &mut Cpu<T>, slot: Slot, sweeps: Sweeps<T>) {
     let mut ready = cpu.ready.take() == Some(slot);
     let (visible, hidden) = (cpu.lowered.visible(), cpu.lowered.hidden());
     let chains = &mut cpu.slots[slot];
-    let beta = sweeps.beta;
+    let (first, beta) = (chains.first, sweeps.beta);
     for step in sweeps.first..sweeps.first + sweeps.steps {
         if !chains.hidden_drawn {
             let key = sweeps.key.of(Purpose::Hidden).step(step);
-            let up = Half { level: cpu.level, direction: &cpu.packed.up, from: visible, to: hidden, key, beta };
+            let up = Half { level: cpu.level, direction: &cpu.packed.up, from: visible, to: hidden, key, first, beta };
             up.run(&chains.visible, &mut chains.hidden, &mut cpu.scratch, ready);
         }
         ready = false;
         let key = sweeps.key.of(Purpose::Visible).step(step);
-        let down = Half { level: cpu.level, direction: &cpu.packed.down, from: hidden, to: visible, key, beta };
+        let down = Half { level: cpu.level, direction: &cpu.packed.down, from: hidden, to: visible, key, first, beta };
         down.run(&chains.hidden, &mut chains.visible, &mut cpu.scratch, false);
         if let Some(clamped) = &chains.clamped {
             chains.visible.restore(clamped);
@@ -46,6 +46,8 @@ struct Half<'a, T> {
     from: &'a LoweredLayer<T>,
     to: &'a LoweredLayer<T>,
     key: Key,
+    /// Number of the first chain.
+    first: u64,
     beta: Option<&'a [T]>,
 }
 
@@ -59,7 +61,7 @@ impl<T: Real> Half<'_, T> {
             Form::Codes => drop(to.codes_mut(len, self.to.sites())),
             Form::Values | Form::Numbers => drop(to.numbers_mut(form, len, self.to.columns())),
         }
-        for range in row_chunks(len) {
+        for range in row_chunks(&(0..len)) {
             let parallel = worth_threads(range.len(), self.from.columns(), self.to.columns());
             if !ready {
                 scratch.load(self.level, parallel, from, &range, self.from.unit().width(), &self.direction.panels);
@@ -97,7 +99,7 @@ impl<T: Real> Half<'_, T> {
             if !ready {
                 forward.product(self.level, false, direction.panels.panel(panel), x);
             }
-            let draw = Draw { key: self.key, panel, first: range.start };
+            let draw = Draw { key: self.key, panel, first: self.first + range.start as u64 };
             epilogue::draw(self.level, x, direction.odds(panel, beta), draw, &mut words[range.clone()]);
         };
         let panels = scratch.inputs.chunks_mut(range.len()).zip(words.chunks_mut(len));
@@ -120,7 +122,8 @@ impl<T: Real> Half<'_, T> {
                 forward.product(self.level, false, direction.panels.panel(panel), x);
             }
             let spread = Spread::new(direction.eta.slice(s![.., panel * WIDTH..panel * WIDTH + out.ncols()]));
-            normals::draw(self.level, x, &spread, Draw { key: self.key, panel, first: range.start }, out);
+            let draw = Draw { key: self.key, panel, first: self.first + range.start as u64 };
+            normals::draw(self.level, x, &spread, draw, out);
         };
         let numbers = &mut to.numbers_mut(Form::Numbers, len, columns)[range.start * columns..range.end * columns];
         // The buffer has the shape by construction.
@@ -134,7 +137,7 @@ impl<T: Real> Half<'_, T> {
         let (unit, columns, sites, len) = (self.to.unit(), self.to.columns(), self.to.sites(), to.len());
         let draw = |r: usize, buffer: &mut Buffer<T>, x: &mut [T]| {
             gather(inputs, range.len(), r, &mut buffer.input);
-            self.key.fill((range.start + r) as u64, &mut buffer.uniforms);
+            self.key.fill(self.first + (range.start + r) as u64, &mut buffer.uniforms);
             match self.beta.map(|b| b[range.start + r]) {
                 None => unit.sample(self.direction.eta.view(), &buffer.input, &buffer.uniforms, x),
                 Some(beta) => {

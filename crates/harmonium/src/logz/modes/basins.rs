@@ -127,7 +127,8 @@ impl Sets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Layer, Rbm};
+    use crate::layer::Layer;
+    use crate::model::Rbm;
     use crate::units::Kind;
     use ndarray::array;
 

@@ -9,7 +9,7 @@ use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::path::{Families, Pilots, Saved};
 use crate::states::States;
-use crate::stats::{Stats, Take};
+
 use ndarray::{Array2, Axis, s};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -291,9 +291,8 @@ impl<T: Real> Survey<'_, T> {
     /// Fits the base of the path to rows of visible columns.
     fn fit_base(&mut self, rows: &Array2<T>) {
         self.path.backend.put(MOVING, &States::of(self.lowered.visible(), rows.view()), None);
-        let mut stats = Stats::zeros(&self.lowered);
-        self.path.backend.stats(MOVING, None, None, Take::Sums, &mut stats);
-        self.path.set_base(&stats.visible, &stats.hidden, stats.weight);
+        let means = self.path.backend.layer_means(MOVING, None);
+        self.path.set_base(&means);
     }
 
     /// Rows of the modes that were looked at, each drawn from the product at a mode, which is drawn by its mass.

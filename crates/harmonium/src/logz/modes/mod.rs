@@ -29,7 +29,7 @@ pub(super) use basins::Mode;
 
 /// Modes that the search from the weights finds, and those of the deepest rows, the best bound first.
 pub(super) fn searched<T: Real>(setup: &mut Setup<T>) -> Vec<Mode<T>> {
-    let lowered = setup.backend.lowered().clone();
+    let lowered = setup.backend.model();
     let mut modes = Modes::new(&lowered);
     let starts = search::from_weights(&lowered, setup.key.of(Purpose::Far));
     modes.add(&settle(&lowered, starts.view(), Follow::FAR), Some(Source::Weights));

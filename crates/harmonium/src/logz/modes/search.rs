@@ -5,7 +5,7 @@
 //! temperature, where narrow deep modes dominate.
 
 use super::super::mean_field::{Follow, settle};
-use crate::backend::{Backend, Slot, Sweeps};
+use crate::backend::{Chains, Slot, Sweeps};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::measure::leading_modes;
 use crate::real::Real;
@@ -154,20 +154,21 @@ fn farthest<T: Real>(layer: &LoweredLayer<T>, direction: ArrayView1<f64>) -> Arr
 
 /// Starts of search B, as rows of visible states: some of `ends`, random states, and both after cooling. The base of the
 /// backend must have no fields. Returns the starts and the number of sweeps that were made.
-pub fn from_sampling<T: Real>(backend: &mut dyn Backend<T>, ends: ArrayView2<T>, key: Key) -> (Array2<T>, u64) {
-    let random = random_states(backend.lowered(), key);
+pub fn from_sampling<T: Real>(backend: &mut dyn Chains<T>, ends: ArrayView2<T>, key: Key) -> (Array2<T>, u64) {
+    let model = backend.model();
+    let random = random_states(&model, key);
     let first = concatenate(Axis(0), &[ends, random.view()]).unwrap_or_default();
-    let settled = settle(backend.lowered(), random.view(), Follow::FAR);
+    let settled = settle(&model, random.view(), Follow::FAR);
     // A state after a descent is where a quench ends; cooling starts from the state itself.
     let (mut all, mut made) = (vec![first.clone(), settled.visible], 0);
-    let layer = backend.lowered().visible();
+    let layer = backend.layers()[0];
     let states = States::of(layer, first.view());
     backend.put(SEARCH, &states, None);
     for (k, beta) in COOLER.iter().enumerate() {
         let beta = vec![T::of(*beta); first.nrows()];
         backend.gibbs(SEARCH, Sweeps { steps: SWEEPS, key, first: k as u64 * SWEEPS, beta: Some(&beta) });
         made += SWEEPS * first.nrows() as u64;
-        let now = backend.get(SEARCH).columns(backend.lowered().visible().unit(), 0, first.nrows());
+        let now = backend.get(SEARCH).columns(backend.layers()[0].unit(), 0, first.nrows());
         if k % 2 == 0 {
             all.push(now);
         }

@@ -9,7 +9,7 @@ use super::evidence;
 use super::local::{Local, Region};
 use super::masses::{Combined, Run, combine};
 use super::search;
-use crate::backend::{Backend, Slot};
+use crate::backend::{Chains, Slot};
 use crate::error::Result;
 use crate::lowered::LoweredModel;
 use crate::math::log_sum_exp;
@@ -35,14 +35,14 @@ const ROUNDS: std::ops::Range<u64> = 2..6;
 const KEPT: usize = 2;
 
 /// The deepest rows by free energy, and as many spread over all, as rows of columns.
-pub fn deepest_and_others<T: Real>(backend: &mut dyn Backend<T>, rows: &States<T>) -> Array2<T> {
+pub fn deepest_and_others<T: Real>(backend: &mut dyn Chains<T>, rows: &States<T>) -> Array2<T> {
     let (n, energies) = (rows.rows(), backend.free_energy(rows));
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|a, b| energies[*a].total_cmp(&energies[*b]));
     order.truncate(ROWS);
     order.extend((0..ROWS.min(n)).map(|k| k * n / ROWS.min(n)));
     let picked = rows.select(&order);
-    picked.columns(backend.lowered().visible().unit(), 0, picked.rows())
+    picked.columns(backend.layers()[0].unit(), 0, picked.rows())
 }
 
 /// A model, what is known of its modes, and what was annealed so far.
@@ -96,7 +96,7 @@ impl Total {
 impl<'a, T: Real> Survey<'a, T> {
     pub fn new(setup: Setup<'a, T>, limits: Limits<'a>) -> Survey<'a, T> {
         let Setup { mut backend, layers, data, key, on_sweeps } = setup;
-        let lowered = backend.lowered().clone();
+        let lowered = backend.model();
         let rows = data.map(|states| deepest_and_others(backend.as_mut(), &states));
         let path = Path::flat(backend, layers, PILOTS, key, on_sweeps);
         let temperatures = limits.first_effort(path.length).temperatures;

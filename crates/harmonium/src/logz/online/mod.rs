@@ -23,7 +23,7 @@ pub(crate) use bound::Seen;
 use super::bennett::bennett;
 use super::weights::{Estimate, log_mean_exp};
 use crate::averages::{mean, variance};
-use crate::backend::{Backend, Cpu, Slot, Sweeps};
+use crate::backend::{Backend, DeviceRef, Slot, Sweeps};
 use crate::error::{Error, Result};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::math::{log_sum_exp, softplus};
@@ -127,7 +127,8 @@ impl<T: Real> Online<T> {
 /// Tracks log Z of a model during training.
 pub(crate) struct LogZTracker<T: Real> {
     state: Online<T>,
-    backend: Cpu<T>,
+    device: DeviceRef,
+    backend: Box<dyn Backend<T>>,
     /// Products of a row with the weights between two measurements.
     rows: f64,
     key: Key,
@@ -135,11 +136,11 @@ pub(crate) struct LogZTracker<T: Real> {
 
 impl<T: Real> LogZTracker<T> {
     /// Tracks a model from the start of a run that takes `rows` products of a row with the weights between two measurements.
-    pub fn new(rbm: &Rbm<T>, rows: f64, key: Key) -> Result<LogZTracker<T>> {
+    pub fn new(device: DeviceRef, rbm: &Rbm<T>, rows: f64, key: Key) -> Result<LogZTracker<T>> {
         let key = key.of(Purpose::Online);
         let rows = if rbm.visible().kind().unit::<T>().width() > 1 { ONE_HOT * rows } else { rows };
-        let (state, _) = anchored(rbm, None, TEMPERATURES.0, key)?;
-        Ok(LogZTracker { backend: Cpu::new(rbm.lower())?, state, rows, key })
+        let (state, _) = anchored(device, rbm, None, TEMPERATURES.0, key)?;
+        Ok(LogZTracker { backend: device.backend(rbm.lower())?, device, state, rows, key })
     }
 
     /// The state, for a checkpoint.
@@ -191,7 +192,7 @@ impl<T: Real> LogZTracker<T> {
     fn checked(&mut self, rbm: &Rbm<T>, seen: &Seen<T>, temperatures: usize, key: Key) -> Result<Option<Estimate>> {
         let lowered = rbm.lower();
         let starts = self.starts(&lowered, seen);
-        let found = modes::masses(&lowered, &starts, ALL, temperatures, key)?;
+        let found = modes::masses(self.device, &lowered, &starts, ALL, temperatures, key)?;
         self.state.credit -= found.work;
         let near: Vec<(&States<T>, usize)> = found
             .remembered
@@ -202,7 +203,7 @@ impl<T: Real> LogZTracker<T> {
             })
             .collect();
         self.state.near = gathered(&lowered, &near[..near.len().min(REMEMBERED)]);
-        self.backend.update(&mut |l| l.clone_from(&lowered));
+        self.backend.load(&lowered);
         let mut energies = |rows: &States<T>| self.backend.free_energy(rows).to_vec();
         let (of_chains, of_ends) = (energies(&self.state.chains), energies(&found.ends));
         let of_persistent = seen.persistent.map(|p| (p, energies(p)));
@@ -287,7 +288,7 @@ impl<T: Real> LogZTracker<T> {
     /// Anneals from independent units, and replaces the chains if that has the smaller error. The number of temperatures of the
     /// next anchor follows from the gap between both directions.
     fn anchor(&mut self, rbm: &Rbm<T>, persistent: Option<&States<T>>, temperatures: usize, key: Key) -> Result<()> {
-        let (state, found) = anchored(rbm, persistent, temperatures, key)?;
+        let (state, found) = anchored(self.device, rbm, persistent, temperatures, key)?;
         let (credit, pace) = (self.state.credit - anchor_rows(temperatures), self.state.pace);
         let temperatures = state.temperatures;
         // Annealing errs by missing mass: what it has lost does not replace what the chains have.
@@ -303,13 +304,15 @@ impl<T: Real> LogZTracker<T> {
     /// Anneals along the straight line to a model.
     fn walk(&mut self, rbm: &Rbm<T>, steps: u64, key: Key) {
         let (from, to) = (self.state.rbm.lower(), rbm.lower());
-        self.backend.update(&mut |lowered| lowered.clone_from(&from));
+        let mut between = from.clone();
+        self.backend.load(&from);
         self.backend.put(SLOT, &self.state.chains, None);
         let mut old = self.log_marginals(None);
         let (mut weights, mut all) = (vec![0.0; ALL], vec![0.0; ALL]);
         for step in 1..=steps {
             let part = T::of(step as f64 / steps as f64);
-            self.backend.update(&mut |lowered| lowered.set_between(&from, &to, part));
+            between.set_between(&from, &to, part);
+            self.backend.load(&between);
             let new = self.log_marginals(Some((key, step)));
             for (k, (new, old)) in new.iter().zip(&old).enumerate() {
                 weights[k] += new - old;
@@ -379,13 +382,14 @@ fn affordable_temperatures(credit: f64, wanted: usize) -> Option<usize> {
 
 /// Chains annealed to a model, and its log Z.
 fn anchored<T: Real>(
+    device: DeviceRef,
     rbm: &Rbm<T>,
     persistent: Option<&States<T>>,
     temperatures: usize,
     key: Key,
 ) -> Result<(Online<T>, Estimate)> {
     let on_sweeps = |_| ();
-    let mut path = Path::new(Box::new(Cpu::new(rbm.lower())?), 2, PILOTS, key, &on_sweeps);
+    let mut path = Path::new(device.backend(rbm.lower())?, 2, PILOTS, key, &on_sweeps);
     let found = match persistent.filter(|p| p.rows() > 0) {
         None => there_and_back(&mut path, ANNEALED, temperatures, key),
         Some(rows) => {
@@ -451,8 +455,9 @@ fn larger<T>(a: Found<T>, b: Found<T>) -> Found<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::cpu;
     use crate::exact::Exact;
-    use crate::model::Layer;
+    use crate::layer::Layer;
     use crate::units::Kind;
 
     /// 100 fair coins, and most of them 1 with ten hidden units on, of e^more times the mass; and log Z.
@@ -479,10 +484,10 @@ mod tests {
         let ones = States::of(rbm.lower().visible(), ndarray::Array2::ones((16, 100)).view());
         for seed in 0..5 {
             let key = Key::root(seed);
-            let (state, found) = anchored(&rbm, Some(&ones), 400, key).unwrap();
+            let (state, found) = anchored(cpu(), &rbm, Some(&ones), 400, key).unwrap();
             let off = state.log_z[0] - exact;
             assert!(off.abs() <= 2.0 * found.std_err + 0.02 && found.std_err < 3.0, "{off} ± {}", found.std_err);
-            let (alone, _) = anchored(&rbm, None, 400, key).unwrap();
+            let (alone, _) = anchored(cpu(), &rbm, None, 400, key).unwrap();
             assert!(alone.log_z[0] < exact - 4.0, "the other mode was found without the chains, so this tests nothing");
         }
     }
@@ -494,7 +499,7 @@ mod tests {
         let (rbm, exact) = two_modes(5.0);
         let lowered = rbm.lower();
         let rows = States::of(lowered.visible(), ndarray::Array2::ones((1, 100)).view());
-        let mut tracker = LogZTracker::new(&rbm, 1e6, Key::root(3)).unwrap();
+        let mut tracker = LogZTracker::new(cpu(), &rbm, 1e6, Key::root(3)).unwrap();
         assert!(tracker.estimate().value < exact - 4.0);
         let energies = tracker.backend.free_energy(&rows).to_vec();
         let seen = Seen { rows: vec![(&rows, &energies[..])], persistent: None };
@@ -517,7 +522,7 @@ mod tests {
         // A state that no chain will visit again.
         let half = ndarray::Array2::from_shape_fn((1, 100), |(_, i)| (i % 2) as f64);
         let rows = States::of(lowered.visible(), half.view());
-        let mut tracker = LogZTracker::new(&rbm, 1e6, Key::root(3)).unwrap();
+        let mut tracker = LogZTracker::new(cpu(), &rbm, 1e6, Key::root(3)).unwrap();
         let energies = [-(exact + 20.0)];
         let seen = Seen { rows: vec![(&rows, &energies[..])], persistent: None };
         assert_eq!(tracker.follow(&rbm, &seen, 100, false).unwrap(), None);

@@ -6,7 +6,7 @@
 
 use super::super::mean_field::{self, FixedPoints, Follow};
 use super::super::weights::{Estimate, log_mean_exp_of_part};
-use crate::backend::Cpu;
+use crate::backend::DeviceRef;
 use crate::error::Result;
 use crate::lowered::LoweredModel;
 use crate::math::log_sum_exp;
@@ -74,6 +74,7 @@ pub(super) fn price(starts: usize, temperatures: usize) -> f64 {
 
 /// The modes that lead from `starts`, the first `tracked` of which are samples, and the mass of their basins.
 pub(super) fn masses<T: Real>(
+    device: DeviceRef,
     lowered: &LoweredModel<T>,
     starts: &States<T>,
     tracked: usize,
@@ -83,7 +84,7 @@ pub(super) fn masses<T: Real>(
     let points = settle(lowered, starts);
     let Listed { modes, first, labels, left_out } = listed(lowered, &points, tracked);
     let on_sweeps = |_| ();
-    let backend = Box::new(Cpu::new(lowered.clone())?);
+    let backend = device.backend(lowered.clone())?;
     let mut path = Path::between(base(lowered, &modes[0]), backend, 2, &on_sweeps);
     let betas = path.schedule(temperatures);
     let (mut columns, mut weights) = (Vec::new(), Vec::new());

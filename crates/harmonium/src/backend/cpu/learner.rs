@@ -1,0 +1,280 @@
+//! Weights that learn: the difference of the phases becomes their gradient, and this a step, in place.
+
+use super::statistics::{self, Rows};
+use super::{Cpu, Level};
+use crate::backend::fixed::{self, FixedSums};
+use crate::backend::{Backend, Comm, Learner, Part, Phase, Products, Side, Slope, SlopeOptions, Start, Step};
+use crate::error::Result;
+use crate::math::{all_finite, dot};
+use crate::optimize::{self, MOMENTS, Optimizer};
+use crate::real::Real;
+use crate::scaled_weights::{self, Change, Chart, ScaledWeights};
+use crate::stats::{LayerMeans, Stats};
+use crate::threads::MANY;
+use ndarray::{ArcArray2, Array1, Array2, ArrayView2, ArrayViewMut2, Zip};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The processor as a learner.
+pub struct CpuLearner<T> {
+    cpu: Cpu<T>,
+    /// Shared with the lowered model where W̃ is W.
+    weights: ArcArray2<T>,
+    chart: Chart,
+    /// The origins as numbers of the model, if they are not all zero.
+    points: Option<[Vec<T>; 2]>,
+    /// Of the layers, and of the weights C, later their gradient.
+    difference: Stats<T>,
+    optimizer: Box<dyn Optimizer<T>>,
+    moments: [Array2<T>; MOMENTS],
+    average: Option<Array2<T>>,
+    comm: Arc<dyn Comm>,
+    shards: Shards<T>,
+}
+
+/// Buffers for phases of several shards.
+struct Shards<T> {
+    one: Stats<T>,
+    sums: FixedSums,
+}
+
+impl<T: Real> CpuLearner<T> {
+    /// A learner on given instructions.
+    pub fn new(start: Start<T>, level: Level) -> Result<CpuLearner<T>> {
+        let (optimizer, zeros) = (optimize::new(&start.optimizer)?, || Array2::zeros(start.weights.dim()));
+        let used = optimizer.moments().len();
+        let moments = std::array::from_fn(|k| if k < used { zeros() } else { Array2::zeros((0, 0)) });
+        let difference = Stats::zeros(&start.model);
+        let mut learner = CpuLearner {
+            points: start.chart.points(),
+            shards: Shards { one: Stats::empty(), sums: FixedSums::default() },
+            average: start.average.then(|| start.weights.clone()),
+            cpu: Cpu::with_level(start.model, level),
+            weights: start.weights.into(),
+            chart: start.chart,
+            difference,
+            optimizer,
+            moments,
+            comm: start.comm,
+        };
+        learner.share();
+        Ok(learner)
+    }
+
+    /// Shares W with the lowered model where they are the same.
+    fn share(&mut self) {
+        if self.chart.inverse_scales().is_none() {
+            *self.cpu.lowered.parts_mut().2 = self.weights.clone();
+        }
+    }
+
+    fn scaled(&self) -> ScaledWeights<'_, T> {
+        ScaledWeights::new(self.weights.view(), &self.chart.scales)
+    }
+
+    /// A phase whose rows are a single shard, here or in another process.
+    fn accumulate_one(&mut self, phase: &Phase<T>) {
+        let (model, range) = (phase.side == Side::Model, 0..self.cpu.rows(phase.slot));
+        let alone = self.comm.size() == 1;
+        if alone || !range.is_empty() {
+            let rows = Rows {
+                times: if model { -phase.times } else { phase.times },
+                mean: true,
+                add: model,
+                may_defer: alone && !model,
+                origins: self.points.as_ref().filter(|_| model),
+                ..Rows::sums(phase, range.clone())
+            };
+            statistics::stats(&mut self.cpu, &rows, &mut self.difference);
+        }
+        if !alone {
+            let Stats { visible, hidden, cross, .. } = &mut self.difference;
+            fixed::send(&*self.comm, !range.is_empty(), [visible, hidden, cross]);
+        }
+    }
+
+    /// A phase of several shards.
+    fn accumulate_shards(&mut self, phase: &Phase<T>, shards: usize) {
+        let CpuLearner { cpu, shards: Shards { one, sums }, difference, .. } = self;
+        if one.cross.dim() != difference.cross.dim() {
+            *one = difference.clone();
+        }
+        let rows = cpu.rows(phase.slot);
+        let ends = [&one.visible, &one.hidden, &one.cross].map(Array2::len);
+        let firsts = [0, ends[0], ends[0] + ends[1], ends[0] + ends[1] + ends[2]];
+        sums.sum(&*self.comm, firsts[3] + 1, shards, |sums| {
+            for range in shard_ranges(rows, phase.shard) {
+                statistics::stats(cpu, &Rows::sums(phase, range), one);
+                let parts = [&one.visible, &one.hidden, &one.cross];
+                firsts.into_iter().zip(parts).for_each(|(first, m)| sums.add(first, m.as_slice().unwrap_or(&[])));
+                sums.add(firsts[3], &[one.weight]);
+            }
+        });
+        let mut weight = [0.0];
+        sums.read(firsts[3], &mut weight);
+        for (first, m) in firsts.into_iter().zip([&mut one.visible, &mut one.hidden, &mut one.cross]) {
+            sums.read(first, m.as_slice_mut().unwrap_or(&mut []));
+        }
+        one.weight = weight[0];
+        let total = std::mem::replace(one, Stats::empty());
+        self.add(phase.side, phase.times / weight[0], &total);
+        self.shards.one = total;
+    }
+
+    /// Adds a phase to the difference.
+    fn add(&mut self, side: Side, times: f64, sums: &Stats<T>) {
+        match side {
+            Side::Data => self.difference.set_scaled(times, sums),
+            Side::Model => {
+                self.difference.add_scaled(-times, sums);
+                self.points.iter().for_each(|points| self.difference.measure_from(points));
+            }
+        }
+    }
+}
+
+impl<'a, T> Rows<'a, T> {
+    /// The plain sums of some rows of a phase.
+    fn sums(phase: &Phase<'a, T>, range: Range<usize>) -> Rows<'a, T> {
+        let Phase { slot, weights, draw, .. } = *phase;
+        Rows { slot, range, weights, draw, times: 1.0, mean: false, add: false, may_defer: false, origins: None }
+    }
+}
+
+/// Rows in ranges of `shard`.
+fn shard_ranges(rows: usize, shard: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows).step_by(shard).map(move |first| first..(first + shard).min(rows))
+}
+
+impl<T: Real> Learner<T> for CpuLearner<T> {
+    fn backend(&self) -> &dyn Backend<T> {
+        &self.cpu
+    }
+
+    fn backend_mut(&mut self) -> &mut dyn Backend<T> {
+        &mut self.cpu
+    }
+
+    fn accumulate(&mut self, phase: &Phase<T>, means: &mut LayerMeans<T>) {
+        self.cpu.prepare_for_sums(phase.slot);
+        let mut shards = [self.cpu.rows(phase.slot).div_ceil(phase.shard) as i64];
+        self.comm.all_sum(&mut shards);
+        match shards[0] {
+            ..=1 => self.accumulate_one(phase),
+            shards => self.accumulate_shards(phase, shards as usize),
+        }
+        means.of(&self.difference);
+    }
+
+    fn take(&mut self, side: Side, given: &Stats<T>, means: &mut LayerMeans<T>) {
+        self.add(side, 1.0, given);
+        means.of(&self.difference);
+    }
+
+    fn slope(&mut self, options: SlopeOptions) -> Slope<T> {
+        let (cross, lowered) = (&mut self.difference.cross, self.cpu.lowered.weights());
+        let energy = if options.energy { product(lowered, cross.view()) } else { 0.0 };
+        let virials = scaled_weights::shrink(&self.chart, lowered, options.virials, cross);
+        decay(options, self.weights.view(), cross);
+        let square = if options.norm { product(cross.view(), cross.view()) } else { 0.0 };
+        Slope { virials, energy, square }
+    }
+
+    fn step(&mut self, step: Option<Step>, chart: Chart) -> Option<Products> {
+        self.cpu.drop_derived();
+        self.points = chart.points();
+        self.chart = chart;
+        // Nothing else may share W while it steps.
+        if self.chart.inverse_scales().is_none() {
+            *self.cpu.lowered.parts_mut().2 = ArcArray2::default((0, 0));
+        }
+        let mut change = step.map(|step| Change {
+            rate: T::of(step.rate),
+            count: step.count,
+            clip: step.clip.map(T::of),
+            gradient: self.difference.cross.as_slice_mut().unwrap_or(&mut []),
+            moments: self.moments.each_mut().map(|m| m.as_slice_mut().unwrap_or(&mut [])),
+            optimizer: &*self.optimizer,
+        });
+        if let Some(longest) = step.and_then(|step| step.max_norm) {
+            if let (Some(change), Some(weights)) = (change.take(), self.weights.as_slice_mut()) {
+                scaled_weights::change(weights, change);
+            }
+            optimize::limit_norms(self.weights.view_mut(), longest);
+        }
+        let Cpu { level, packed, lowered, .. } = &mut self.cpu;
+        packed.follow(*level, &mut self.weights, &self.chart, change, lowered)
+    }
+
+    fn set_origins(&mut self, origins: Option<[Array1<f64>; 2]>) -> Option<Products> {
+        let products = origins.as_ref().map(|[o_v, o_h]| self.scaled().products(o_h, o_v));
+        self.chart.origins = origins;
+        self.points = self.chart.points();
+        products
+    }
+
+    fn products(&self, x: &Array1<f64>, y: &Array1<f64>) -> Products {
+        self.scaled().products(x, y)
+    }
+
+    fn set_layers(&mut self, layers: [ArrayView2<T>; 2], constant: f64) {
+        self.cpu.drop_derived();
+        let (visible, hidden, _, own) = self.cpu.lowered.parts_mut();
+        for (layer, eta) in [visible, hidden].into_iter().zip(layers) {
+            layer.eta_mut().assign(&eta);
+        }
+        *own = constant;
+        self.cpu.packed.set_fields(&self.cpu.lowered);
+    }
+
+    fn is_finite(&self) -> bool {
+        self.weights.as_slice().is_some_and(all_finite)
+    }
+
+    fn average(&mut self, rate: f64) {
+        let rate = T::of(rate);
+        let towards = |mean: &mut T, new: &T| *mean = *mean + rate * (*new - *mean);
+        if let Some(average) = &mut self.average {
+            each(average.view_mut(), self.weights.view(), towards);
+        }
+    }
+
+    fn read(&self, part: Part) -> Array2<T> {
+        match part {
+            Part::Weights => self.weights.to_owned(),
+            Part::Difference => self.difference.cross.clone(),
+            Part::Moment(k) => self.moments[k].clone(),
+            Part::Average => self.average.clone().unwrap_or_else(|| self.weights.to_owned()),
+        }
+    }
+
+    fn write(&mut self, part: Part, matrix: Array2<T>) {
+        match part {
+            Part::Weights => self.weights = matrix.into(),
+            Part::Difference => self.difference.cross = matrix,
+            Part::Moment(k) => self.moments[k] = matrix,
+            Part::Average => self.average = Some(matrix),
+        }
+    }
+}
+
+/// Σ_ij a_ij b_ij.
+fn product<T: Real>(a: ArrayView2<T>, b: ArrayView2<T>) -> f64 {
+    a.as_slice().zip(b.as_slice()).map_or(f64::NAN, |(a, b)| dot(a, b))
+}
+
+/// Calls `f` with the numbers of two matrices of one shape.
+fn each<T: Real>(a: ArrayViewMut2<T>, b: ArrayView2<T>, f: impl Fn(&mut T, &T) + Sync + Send) {
+    let (parallel, zip) = (a.len() >= MANY, Zip::from(a).and(b));
+    if parallel { zip.par_for_each(f) } else { zip.for_each(f) }
+}
+
+/// Subtracts the gradient of the weight decay.
+fn decay<T: Real>(options: SlopeOptions, weights: ArrayView2<T>, gradient: &mut Array2<T>) {
+    if options.l1 != 0.0 || options.l2 != 0.0 {
+        let (l1, l2) = (T::of(options.l1), T::of(options.l2));
+        // signum(0) is 1 in Rust; a weight of zero must stay zero.
+        let sign = |w: T| if w == T::zero() { w } else { w.signum() };
+        each(gradient.view_mut(), weights, |g, &w| *g -= l1 * sign(w) + l2 * w);
+    }
+}

@@ -1,0 +1,234 @@
+//! The layers of a model, as they are trained and saved: parameters of units, offsets, and what lowering makes of them.
+
+use crate::error::{Error, Result};
+use crate::lowered::LoweredLayer;
+use crate::math::dot;
+use crate::real::Real;
+use crate::scaled_weights::{Chart, Products, Scales};
+use crate::units::{Kind, Origin};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+
+/// One layer: the kind of its units, their trainable parameters, and the centering offset.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer<T> {
+    kind: Kind,
+    par: Array2<T>,
+    offset: Array1<T>,
+}
+
+impl<T: Real> Layer<T> {
+    /// A layer of `sites` units with default parameters and offset zero.
+    pub fn new(kind: Kind, sites: usize) -> Layer<T> {
+        let unit = kind.unit::<T>();
+        let columns = sites * unit.width();
+        let default = |(f, _): (usize, usize)| T::of(unit.fields()[f].default);
+        let par = Array2::from_shape_fn((unit.fields().len(), columns), default);
+        Layer { par, offset: Array1::zeros(columns), kind }
+    }
+
+    /// A layer from its parameters (one row per field, one entry per column) and offset.
+    pub fn from_parts(kind: Kind, par: Array2<T>, offset: Array1<T>) -> Result<Layer<T>> {
+        let unit = kind.unit::<T>();
+        let shape = |what: &str, expected: String, found: String| Error::Shape { what: what.into(), expected, found };
+        if par.nrows() != unit.fields().len() || !par.ncols().is_multiple_of(unit.width()) || par.ncols() == 0 {
+            let expected = format!("{} x a positive multiple of {}", unit.fields().len(), unit.width());
+            return Err(shape("a layer's parameters", expected, format!("{:?}", par.dim())));
+        }
+        if offset.len() != par.ncols() {
+            return Err(shape("a layer's offset", par.ncols().to_string(), offset.len().to_string()));
+        }
+        for (field, row) in unit.fields().iter().zip(par.rows()) {
+            let (lo, hi) = field.range;
+            check_numbers(field.name, row.iter(), |x| (lo..=hi).contains(&x), || in_words(field.range))?;
+        }
+        check_numbers("offset", offset.iter(), f64::is_finite, || "finite".into())?;
+        Ok(Layer { kind, par: standard(par), offset: offset.as_standard_layout().into_owned() })
+    }
+
+    /// The kind of the units.
+    pub fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// Number of units.
+    pub fn sites(&self) -> usize {
+        self.columns() / self.kind.unit::<T>().width()
+    }
+
+    /// Number of columns: sites × width.
+    pub fn columns(&self) -> usize {
+        self.par.ncols()
+    }
+
+    /// Trainable parameters, one row per field of the unit.
+    pub fn par(&self) -> ArrayView2<'_, T> {
+        self.par.view()
+    }
+
+    /// The parameters of the field called `name`, if the unit has it.
+    pub fn field(&self, name: &str) -> Option<ArrayView1<'_, T>> {
+        let row = self.kind.unit::<T>().fields().iter().position(|f| f.name == name)?;
+        Some(self.par.row(row))
+    }
+
+    /// The offset α or β.
+    pub fn offset(&self) -> ArrayView1<'_, T> {
+        self.offset.view()
+    }
+
+    /// The origin of the coupling, in f64.
+    pub(crate) fn origin(&self) -> Array1<f64> {
+        match self.kind.unit::<T>().origin() {
+            Origin::Offset => self.offset.mapv(T::f64),
+            Origin::Reference => self.reference(),
+        }
+    }
+
+    /// Whether its parameters are the natural ones: biases only, with offset zero.
+    fn is_plain(&self) -> bool {
+        // No early exit, so that this compiles to SIMD code.
+        let moved = self.offset.as_slice().unwrap_or(&[]).iter().fold(false, |any, x| any | (*x != T::zero()));
+        let unit = self.kind.unit::<T>();
+        unit.fields().len() == 1 && unit.n_stats() == 1 && unit.origin() == Origin::Offset && !moved
+    }
+
+    /// Whether its coupling can have a scale; see [`Unit::fields`](crate::units::Unit::fields).
+    pub(crate) fn has_scale(&self) -> bool {
+        let unit = self.kind.unit::<T>();
+        unit.fields().len() > 1 || unit.n_stats() > 1
+    }
+
+    /// The point where U(x) = 0, in f64.
+    fn reference(&self) -> Array1<f64> {
+        self.widen().own_reference().into()
+    }
+
+    /// The chart: η and the coupling scale s of every column.
+    pub(crate) fn natural(&self) -> (Array2<T>, Array1<T>) {
+        let unit = self.kind.unit::<T>();
+        let mut eta = Array2::zeros((unit.n_stats(), self.columns()));
+        let mut scale = vec![T::zero(); self.columns()];
+        unit.natural(self.par.view(), self.offset.view(), eta.view_mut(), &mut scale);
+        (eta, scale.into())
+    }
+
+    /// The layer by itself, in natural parameters.
+    pub(crate) fn lowered(&self) -> LoweredLayer<T> {
+        LoweredLayer::new(self.kind.clone(), self.natural().0)
+    }
+
+    /// The point where U(x) = 0.
+    fn own_reference(&self) -> Vec<T> {
+        let mut x = vec![T::zero(); self.columns()];
+        self.kind.unit::<T>().reference(self.par.view(), self.offset.view(), &mut x);
+        x
+    }
+
+    /// The same layer in f64.
+    pub(crate) fn widen(&self) -> Layer<f64> {
+        Layer { kind: self.kind.clone(), par: self.par.mapv(T::f64), offset: self.offset.mapv(T::f64) }
+    }
+
+    /// The layer in another number type, rounded to nearest.
+    pub(crate) fn cast<S: Real>(&self) -> Layer<S> {
+        let to = |x: T| S::of(x.f64());
+        Layer { kind: self.kind.clone(), par: self.par.mapv(to), offset: self.offset.mapv(to) }
+    }
+
+    pub(crate) fn parts_mut(&mut self) -> (&mut Kind, &mut Array2<T>, &mut Array1<T>) {
+        (&mut self.kind, &mut self.par, &mut self.offset)
+    }
+}
+
+/// Row-major, without a copy if it is already.
+pub(crate) fn standard<T: Real>(m: Array2<T>) -> Array2<T> {
+    if m.is_standard_layout() { m } else { m.as_standard_layout().into_owned() }
+}
+
+/// A range as text: "finite", or "between lo and hi".
+fn in_words((lo, hi): (f64, f64)) -> String {
+    if lo == -f64::MAX && hi == f64::MAX { "finite".into() } else { format!("between {lo} and {hi}") }
+}
+
+/// Returns an error for the first number that is not valid.
+pub(crate) fn check_numbers<'a, T: Real>(
+    what: &str,
+    numbers: impl Iterator<Item = &'a T>,
+    valid: impl Fn(f64) -> bool,
+    domain: impl Fn() -> String,
+) -> Result<()> {
+    for (index, x) in numbers.enumerate() {
+        if !valid(x.f64()) {
+            return Err(Error::Parameter { what: what.into(), index, value: x.f64(), domain: domain() });
+        }
+    }
+    Ok(())
+}
+
+/// Both layers of a model, without the weights between them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layers<T> {
+    /// The visible layer.
+    pub visible: Layer<T>,
+    /// The hidden layer.
+    pub hidden: Layer<T>,
+}
+
+impl<T: Real> Layers<T> {
+    /// Visible and hidden.
+    pub(crate) fn both(&self) -> [&Layer<T>; 2] {
+        [&self.visible, &self.hidden]
+    }
+
+    /// Visible and hidden.
+    pub(crate) fn both_mut(&mut self) -> [&mut Layer<T>; 2] {
+        [&mut self.visible, &mut self.hidden]
+    }
+
+    /// Whether lowering changes nothing: both layers have biases only, with offset zero.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.visible.is_plain() && self.hidden.is_plain()
+    }
+
+    /// The origins of v and h; none for a plain model.
+    pub(crate) fn origins(&self) -> Option<[Array1<f64>; 2]> {
+        (!self.is_plain()).then(|| self.both().map(Layer::origin))
+    }
+
+    /// The coordinates of the weights.
+    pub(crate) fn chart(&self) -> Chart {
+        let has_scale = self.visible.has_scale() || self.hidden.has_scale();
+        let [s_v, s_h] = self.both().map(|layer| if has_scale { layer.widen().natural().1 } else { Array1::zeros(0) });
+        let scales = if has_scale { Scales::new(&s_v, &s_h) } else { Scales::NONE };
+        Chart { scales, origins: self.origins(), has_scale }
+    }
+
+    /// Lowers both layers, with W̃o_h and W̃ᵀo_v unless the model is plain: natural parameters, visible and hidden, and the constant
+    /// of the energy.
+    ///
+    /// −(v−o_v)ᵀW̃(h−o_h) = −vᵀW̃h + vᵀ(W̃o_h) + (W̃ᵀo_v)ᵀh − o_vᵀW̃o_h, so the fields take −W̃o_h and −W̃ᵀo_v; and
+    /// U(x) = −⟨η, T(x)⟩ + ⟨η, T(reference)⟩. Fields and constant are summed in f64, because offsets may be large.
+    pub(crate) fn lower(&self, products: Option<Products>) -> ([Array2<T>; 2], f64) {
+        let Some((d_v, d_h)) = products else { return (self.both().map(|layer| layer.par.clone()), 0.0) };
+        let (visible, own_v) = lower_layer(&self.visible.widen(), &d_v);
+        let (hidden, own_h) = lower_layer(&self.hidden.widen(), &d_h);
+        ([visible, hidden], own_v + own_h - self.visible.origin().dot(&d_v))
+    }
+
+    /// Takes a step: adds `scale`·`step` to every parameter, visible and hidden.
+    pub(crate) fn step(&mut self, scale: T, step: [&Array2<T>; 2]) {
+        self.both_mut().into_iter().zip(step).for_each(|(layer, step)| layer.par.scaled_add(scale, step));
+    }
+}
+
+/// Lowers a layer with its field reduced by `taken`; returns its natural parameters and its part ⟨η, T(reference)⟩ of the constant of
+/// the energy.
+fn lower_layer<T: Real>(layer: &Layer<f64>, taken: &Array1<f64>) -> (Array2<T>, f64) {
+    let mut eta = layer.natural().0;
+    let mut t = Array2::zeros(eta.dim());
+    layer.kind.unit::<f64>().stats(&layer.own_reference(), t.view_mut());
+    let constant = eta.as_slice().zip(t.as_slice()).map_or(f64::NAN, |(eta, t)| dot(eta, t));
+    let mut field = eta.row_mut(0);
+    field -= taken;
+    (eta.mapv(T::of), constant)
+}
