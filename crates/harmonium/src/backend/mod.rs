@@ -14,9 +14,11 @@
 mod comm;
 pub mod cpu;
 pub mod fixed;
+mod reference;
 
 pub use comm::{Comm, Solo};
 pub use cpu::{Cpu, CpuDevice};
+pub use reference::Reference;
 
 use crate::error::{Error, Result};
 use crate::lowered::{LoweredLayer, LoweredModel};
@@ -52,7 +54,7 @@ pub struct Sweeps<'a, T> {
 ///
 /// At one temperature strictly between 0 and 1, the same for all rows, sweeps and log marginals may be those of a model whose
 /// weights are rounded, as long as both are those of the same one.
-pub trait Chains<T: Real>: Send {
+pub trait Chains<T: Real>: Send + Sync {
     /// Both layers in natural parameters, visible and hidden.
     fn layers(&self) -> [&LoweredLayer<T>; 2];
 
@@ -182,7 +184,7 @@ pub enum Part {
 
 /// A backend whose weights learn. They, the difference of the phases, the moments of the optimiser and the average stay here; the
 /// layers are the host's, which lowers them and hands them over.
-pub trait Learner<T: Real>: Send {
+pub trait Learner<T: Real>: Send + Sync {
     /// The chains and the model as it is.
     fn backend(&self) -> &dyn Backend<T>;
 
@@ -273,13 +275,13 @@ pub trait Device: Makes<f32> + Makes<f64> + Send + Sync {
 /// A device lives as long as the process.
 pub type DeviceRef = &'static dyn Device;
 
-impl fmt::Debug for dyn Device {
+impl fmt::Debug for dyn Device + '_ {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl dyn Device {
+impl dyn Device + '_ {
     /// A backend with a model.
     pub fn backend<T: Real>(&self, model: LoweredModel<T>) -> Result<Box<dyn Backend<T>>> {
         make(model, |model| Makes::<f32>::make_backend(self, model), |model| Makes::<f64>::make_backend(self, model))

@@ -2,10 +2,11 @@
 
 use crate::common::{Numbers, close, kinds, pairs, random_rbm, random_rows, seed, small_rbm};
 use harmonium::backend::cpu::Level;
-use harmonium::backend::{Backend, Cpu, Sweeps};
+use harmonium::backend::{Backend, CpuDevice, Device, Learner, Part, Phase, Reference, Side, Start, Step, Sweeps, cpu};
+use harmonium::optimize::OptimizerConfig;
 use harmonium::rng::{Key, Purpose};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Gradient, Rbm, States, Stats, Take};
+use harmonium::{Dataset, Gradient, LayerMeans, Rbm, Real, States, Stats};
 use ndarray::{Array1, Array2};
 
 /// 150 rows: more than a few shards, and a ragged end.
@@ -63,8 +64,53 @@ fn cases(law: &str) -> Vec<(u64, Rbm<f64>, usize)> {
     all
 }
 
-fn what(rbm: &Rbm<f64>, level: Level) -> String {
-    format!("{} with {}, {}", rbm.visible().kind(), rbm.hidden().kind(), level.name())
+/// Every backend there is: the processor with each of its sets of instructions, and the reference.
+pub fn devices() -> Vec<(String, Box<dyn Device>)> {
+    let cpu = |level: Level| (level.name().to_string(), Box::new(CpuDevice { level: Some(level) }) as Box<dyn Device>);
+    Level::available().into_iter().map(cpu).chain([("reference".into(), Box::new(Reference) as Box<dyn Device>)]).collect()
+}
+
+/// Those of the processor.
+fn levels() -> Vec<(String, Box<dyn Device>)> {
+    devices().into_iter().filter(|(_, device)| device.name() == "cpu").collect()
+}
+
+fn what(rbm: &Rbm<f64>, device: &str) -> String {
+    format!("{} with {}, {device}", rbm.visible().kind(), rbm.hidden().kind())
+}
+
+/// Plain gradient ascent.
+pub fn ascent() -> OptimizerConfig {
+    OptimizerConfig { name: "sgd".into(), momentum: 0.0, nesterov: false }
+}
+
+pub fn learner<T: Real>(device: &dyn Device, rbm: &Rbm<T>) -> Box<dyn Learner<T>> {
+    device.learner(Start::new(rbm, ascent())).unwrap()
+}
+
+/// The origins of a model, as numbers.
+fn points(rbm: &Rbm<f64>) -> Option<[Vec<f64>; 2]> {
+    Start::new(rbm, ascent()).chart.origins().map(|origins| origins.each_ref().map(|o| o.to_vec()))
+}
+
+/// Adds a phase to a learner's difference, and returns what it is then.
+fn add<T: Real>(learner: &mut dyn Learner<T>, phase: &Phase<T>) -> Stats<T> {
+    let mut means = LayerMeans::zeros(learner.backend().layers());
+    learner.accumulate(phase, &mut means);
+    let LayerMeans { visible, hidden, weight } = means;
+    Stats { visible, hidden, cross: learner.read(Part::Difference), weight }
+}
+
+pub fn phase<T>(side: Side, slot: usize, weights: Option<&[T]>, shard: usize) -> Phase<'_, T> {
+    Phase { side, slot, weights, times: 1.0, shard, draw: None }
+}
+
+fn are_close(a: &Stats<f64>, b: &Stats<f64>, most: f64, what: &str) {
+    let parts = [(&a.visible, &b.visible), (&a.hidden, &b.hidden), (&a.cross, &b.cross)];
+    for (a, b) in parts.into_iter().flat_map(|(a, b)| a.iter().zip(b)) {
+        close(*a, *b, most, what);
+    }
+    close(a.weight, b.weight, most, "weight");
 }
 
 #[test]
@@ -78,36 +124,34 @@ fn statistics_and_free_energies_are_those_of_the_model() {
         let x = lowered.visible().encode(rows.view(), 1).unwrap();
         let want = lowered.up().stats(x.view(), Array1::from(weights.clone()).view());
         let once = lowered.up().stats(x.view(), Array1::ones(n).view());
-        for level in Level::available() {
-            let mut cpu = Cpu::with_level(lowered.clone(), level);
-            let mut ours = Stats::zeros(&lowered);
-            cpu.put(0, data.states(), None);
-            let mut less = want.clone();
-            less.add_scaled(-1.0, &once);
-            let asked = [
-                (Some(&weights[..]), Take::Sums, &want),
-                (None, Take::LessSums, &less),
-                (None, Take::Sums, &once),
-                (Some(&weights[..]), Take::Means, &want.mean()),
-                (None, Take::LessMeans, &want.minus(&once)),
-            ];
-            for (weights, take, want) in asked {
-                cpu.stats(0, weights, None, take, &mut ours);
-                let parts = [(&ours.visible, &want.visible), (&ours.hidden, &want.hidden), (&ours.cross, &want.cross)];
-                for (a, b) in parts.into_iter().flat_map(|(a, b)| a.iter().zip(b)) {
-                    close(*a / n as f64, *b / n as f64, 1e-13, &what(&rbm, level));
-                }
-                close(ours.weight, want.weight, 1e-13, "weight");
+        let mut difference = want.minus(&once);
+        points(&rbm).iter().for_each(|points| difference.measure_from(points));
+        for (name, device) in devices() {
+            let what = what(&rbm, &name);
+            let mut learner = learner(&*device, &rbm);
+            learner.backend_mut().put(0, data.states(), None);
+            for (shard, most) in [(n, 1e-13), (64, 1e-12)] {
+                are_close(&add(&mut *learner, &phase(Side::Data, 0, None, shard)), &once.mean(), most, &what);
+                let weighted = add(&mut *learner, &phase(Side::Data, 0, Some(&weights), shard));
+                are_close(&weighted, &want.mean(), most, &what);
+                are_close(&add(&mut *learner, &phase(Side::Model, 0, None, shard)), &difference, most, &what);
             }
-            for (a, b) in cpu.free_energy(data.states()).iter().zip(&lowered.up().free_energy(x.view())) {
-                close(*a, *b, 1e-13, &what(&rbm, level));
+            let sums = Phase { times: once.weight, ..phase(Side::Data, 0, None, n) };
+            let found = add(&mut *learner, &sums);
+            close(found.cross.sum() / n as f64, once.cross.sum() / n as f64, 1e-12, &what);
+            let backend = learner.backend_mut();
+            let means = backend.layer_means(0, Some(&weights));
+            let Stats { visible, hidden, .. } = want.mean();
+            let means = Stats { visible: means.visible, hidden: means.hidden, cross: Array2::zeros((0, 0)), weight: 1.0 };
+            are_close(&means, &Stats { visible, hidden, ..means.clone() }, 1e-13, &what);
+            for (a, b) in backend.free_energy(data.states()).iter().zip(&lowered.up().free_energy(x.view())) {
+                close(*a, *b, 1e-13, &what);
             }
         }
     }
 }
 
-/// A batch from which the next is subtracted may be deferred while chains run: a small one for a small or a large one, and a large
-/// one for a small one.
+/// The batch may be deferred while chains run: a small one for a small or a large one, and a large one for a small one.
 #[test]
 fn means_that_come_first_are_those_that_others_are_subtracted_from() {
     for (seed, rbm, n) in cases("means_that_come_first_are_those_that_others_are_subtracted_from") {
@@ -118,25 +162,23 @@ fn means_that_come_first_are_those_that_others_are_subtracted_from() {
         let rows = random_rows(rbm.visible(), n, &mut r);
         let weights: Vec<f64> = (0..n).map(|_| r.uniform()).collect();
         let first = lowered.up().stats(encode(&rows).view(), Array1::from(weights.clone()).view());
-        for (others, level) in [3, 9, 30].into_iter().flat_map(|o| Level::available().into_iter().map(move |l| (o, l)))
-        {
+        for others in [3, 9, 30] {
             let rest = random_rows(rbm.visible(), others, &mut r);
-            let want = first.minus(&lowered.up().stats(encode(&rest).view(), Array1::ones(others).view()));
-            let mut cpu = Cpu::with_level(lowered.clone(), level);
-            let mut ours = Stats::zeros(&lowered);
-            cpu.put(0, pack(&rows).states(), None);
-            cpu.put(1, pack(&rest).states(), None);
-            cpu.put(2, pack(&rest).states(), None);
-            // The first sums are asked for twice: the deferred batch is dropped.
-            cpu.stats(1, None, None, Take::MeansFirst, &mut ours);
-            cpu.stats(0, Some(&weights), None, Take::MeansFirst, &mut ours);
-            cpu.gibbs(2, Sweeps { steps: 1, key: Key::root(1), first: 0, beta: None });
-            cpu.stats(1, None, None, Take::LessMeans, &mut ours);
-            let parts = [(&ours.visible, &want.visible), (&ours.hidden, &want.hidden), (&ours.cross, &want.cross)];
-            for (a, b) in parts.into_iter().flat_map(|(a, b)| a.iter().zip(b)) {
-                close(*a, *b, 1e-13, &what(&rbm, level));
+            let mut want = first.minus(&lowered.up().stats(encode(&rest).view(), Array1::ones(others).view()));
+            points(&rbm).iter().for_each(|points| want.measure_from(points));
+            for (name, device) in devices() {
+                let mut learner = learner(&*device, &rbm);
+                let backend = learner.backend_mut();
+                backend.put(0, pack(&rows).states(), None);
+                backend.put(1, pack(&rest).states(), None);
+                backend.put(2, pack(&rest).states(), None);
+                // The first means are asked for twice: the deferred batch is dropped.
+                add(&mut *learner, &phase(Side::Data, 1, None, n));
+                add(&mut *learner, &phase(Side::Data, 0, Some(&weights), n));
+                learner.backend_mut().gibbs(2, Sweeps { steps: 1, key: Key::root(1), first: 0, beta: None });
+                let ours = add(&mut *learner, &phase(Side::Model, 1, None, n));
+                are_close(&ours, &want, 1e-13, &what(&rbm, &name));
             }
-            close(ours.weight, 0.0, 1e-13, "weight");
         }
     }
 }
@@ -147,53 +189,54 @@ fn means_that_come_first_are_those_that_others_are_subtracted_from() {
 fn differences_may_be_measured_from_a_point_panel_by_panel() {
     for (seed, rbm, n) in cases("differences_may_be_measured_from_a_point_panel_by_panel") {
         let mut r = Numbers::new(seed);
-        let lowered = rbm.lower();
-        let origins =
-            [rbm.visible(), rbm.hidden()].map(|layer| (0..layer.columns()).map(|_| r.normal()).collect::<Vec<_>>());
-        for (others, level) in [n, 9, 30].into_iter().flat_map(|o| Level::available().into_iter().map(move |l| (o, l)))
-        {
-            let mut cpu = Cpu::with_level(lowered.clone(), level);
+        let origins = [rbm.visible(), rbm.hidden()].map(|l| (0..l.columns()).map(|_| r.normal()).collect::<Array1<_>>());
+        for (others, (name, device)) in [n, 9, 30].into_iter().flat_map(|o| levels().into_iter().map(move |l| (o, l))) {
+            let mut learner = learner(&*device, &rbm);
             for (slot, rows) in [n, others].into_iter().enumerate() {
                 let rows = random_rows(rbm.visible(), rows, &mut r);
-                cpu.put(slot, Dataset::from_values(lowered.visible(), rows.view()).unwrap().states(), None);
+                let data = Dataset::from_values(learner.backend().layers()[0], rows.view()).unwrap();
+                learner.backend_mut().put(slot, data.states(), None);
             }
             let weights: Vec<f64> = (0..others).map(|_| r.uniform()).collect();
-            let (mut want, mut ours) = (Stats::zeros(&lowered), Stats::zeros(&lowered));
-            cpu.stats(0, None, None, Take::MeansFirst, &mut want);
-            cpu.stats(1, Some(&weights), None, Take::LessMeans, &mut want);
-            want.measure_from(&origins);
-            cpu.stats(0, None, None, Take::MeansFirst, &mut ours);
-            cpu.stats_from(1, Some(&weights), None, &origins, &mut ours);
-            assert!(ours == want, "{}, {n} rows and {others}", what(&rbm, level));
+            let mut difference = |origins: Option<_>| {
+                learner.set_origins(origins);
+                add(&mut *learner, &phase(Side::Data, 0, None, 2000));
+                add(&mut *learner, &phase(Side::Model, 1, Some(&weights), 2000))
+            };
+            let mut want = difference(None);
+            want.measure_from(&origins.each_ref().map(|o| o.to_vec()));
+            let ours = difference(Some(origins.clone()));
+            assert!(ours == want, "{}, {n} rows and {others}", what(&rbm, &name));
         }
     }
 }
 
-/// A step of the weights on the way to the backend is the step, and what the backend then computes is to the bit what one made
-/// of the new model computes.
+/// After a step of the weights a learner computes to the bit what one made of the new model computes.
 #[test]
-fn a_backend_that_follows_a_step_is_the_new_model() {
-    for (seed, mut rbm, n) in cases("a_backend_that_follows_a_step_is_the_new_model") {
+fn a_learner_that_took_a_step_is_the_new_model() {
+    for (seed, rbm, n) in cases("a_learner_that_took_a_step_is_the_new_model") {
         let mut r = Numbers::new(seed);
-        let mut step = Gradient::zeros(&rbm);
-        step.weights.mapv_inplace(|_| r.normal());
-        let old = rbm.lower();
-        let data = Dataset::from_values(old.visible(), random_rows(rbm.visible(), n, &mut r).view()).unwrap();
-        for level in Level::available() {
-            let mut want = rbm.clone();
-            want.step(0.01, &step);
-            let mut follower = Cpu::with_level(rbm.lower(), level);
-            follower.follow(&mut rbm, Some((0.01, &step.weights)));
-            assert_eq!((&rbm, follower.lowered()), (&want, &want.lower()), "{}", what(&rbm, level));
-            let mut fresh = Cpu::with_level(want.lower(), level);
-            let found = [&mut follower, &mut fresh].map(|cpu| {
-                let mut stats = Stats::zeros(&old);
-                cpu.put(0, data.states(), None);
-                cpu.gibbs(0, Sweeps { steps: 2, key: Key::root(1), first: 0, beta: None });
-                cpu.stats(0, None, None, Take::Sums, &mut stats);
-                (stats, cpu.free_energy(data.states()))
+        let mut gradient = Gradient::zeros(&rbm);
+        gradient.weights.mapv_inplace(|_| r.normal());
+        let mut new = rbm.clone();
+        new.step(0.01, &gradient);
+        let data = Dataset::from_values(rbm.lower().visible(), random_rows(rbm.visible(), n, &mut r).view()).unwrap();
+        for (name, device) in devices() {
+            let mut follower = learner(&*device, &rbm);
+            follower.write(Part::Difference, gradient.weights.clone());
+            let chart = Start::new(&rbm, ascent()).chart;
+            let step = Step { rate: 0.01, count: 1, clip: None, max_norm: None };
+            follower.step(Some(step), chart);
+            let want = new.lower();
+            follower.set_layers(want.layers().map(|layer| layer.eta()), want.constant());
+            let fresh = learner(&*device, &new);
+            let found = [follower, fresh].map(|mut learner| {
+                learner.backend_mut().put(0, data.states(), None);
+                learner.backend_mut().gibbs(0, Sweeps { steps: 2, key: Key::root(1), first: 0, beta: None });
+                let sums = add(&mut *learner, &phase(Side::Data, 0, None, n));
+                (learner.backend().model(), sums, learner.backend_mut().free_energy(data.states()))
             });
-            assert_eq!(found[0], found[1], "{}", what(&rbm, level));
+            assert!(found[0] == found[1], "{}", what(&rbm, &name));
         }
     }
 }
@@ -207,10 +250,10 @@ fn gibbs_sweeps_are_the_conditionals_in_turn() {
         let data = Dataset::from_values(lowered.visible(), rows.view()).unwrap();
         let key = Key::root(4);
         let beta: Vec<f64> = (0..n).map(|r| if r % 2 == 0 { 0.3 } else { 1.0 }).collect();
-        for (beta, level) in
-            [None, Some(&beta[..])].into_iter().flat_map(|b| Level::available().into_iter().map(move |l| (b, l)))
+        for (beta, (name, device)) in
+            [None, Some(&beta[..])].into_iter().flat_map(|b| devices().into_iter().map(move |d| (b, d)))
         {
-            let mut cpu = Cpu::with_level(lowered.clone(), level);
+            let mut cpu = device.backend(lowered.clone()).unwrap();
             cpu.put(1, data.states(), None);
             cpu.gibbs(1, Sweeps { steps: 3, key, first: 10, beta });
             let found = cpu.get(1).columns(lowered.visible().unit(), 0, n);
@@ -224,7 +267,7 @@ fn gibbs_sweeps_are_the_conditionals_in_turn() {
                 // Sums in another order round differently; only continuous states show it.
                 for r in (parity..n).step_by(2) {
                     let differ = found.row(r).iter().zip(x.row(r)).filter(|(a, b)| (*a - *b).abs() > 1e-9).count();
-                    assert_eq!(differ, 0, "{}, row {r}", what(&rbm, level));
+                    assert_eq!(differ, 0, "{}, row {r}", what(&rbm, &name));
                 }
             }
         }
@@ -245,10 +288,10 @@ fn marginals_and_sweeps_at_any_temperature_are_those_of_the_model_in_between() {
         let other = lowered
             .flat()
             .map(|eta| &eta * 1.5 + Array2::from_shape_fn(eta.dim(), |(s, _)| if s == 0 { 0.3 } else { 0.0 }));
-        for (base, level) in
-            [None, Some(other)].iter().flat_map(|b| Level::available().into_iter().map(move |l| (b, l)))
+        for (base, (name, device)) in
+            [None, Some(other)].iter().flat_map(|b| devices().into_iter().map(move |d| (b, d)))
         {
-            let mut cpu = Cpu::with_level(lowered.clone(), level);
+            let mut cpu = device.backend(lowered.clone()).unwrap();
             if let Some(base) = base {
                 cpu.set_base(base.clone());
             }
@@ -262,13 +305,13 @@ fn marginals_and_sweeps_at_any_temperature_are_those_of_the_model_in_between() {
             for (column, beta) in [(0, 1.0), (1, 0.0), (1, 0.4), (1, 1.0), (2, 0.7)] {
                 let want = lowered.tempered(&base, beta).up().free_energy(x.view());
                 for r in (0..n).filter(|r| column != 1 || betas[*r] == beta) {
-                    close(found[[r, column]], -want[r], 1e-12, &format!("{} at {beta}", what(&rbm, level)));
+                    close(found[[r, column]], -want[r], 1e-12, &format!("{} at {beta}", what(&rbm, &name)));
                 }
             }
             let lowered = lowered.tempered(&base, 0.7);
             let y = lowered.up().sample(x.view(), key.of(Purpose::Hidden).step(step), 0);
             let want = lowered.down().sample(y.view(), key.of(Purpose::Visible).step(step), 0);
-            assert!(moved.iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-9), "{}", what(&rbm, level));
+            assert!(moved.iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-9), "{}", what(&rbm, &name));
         }
     }
 }
@@ -277,19 +320,19 @@ fn marginals_and_sweeps_at_any_temperature_are_those_of_the_model_in_between() {
 /// that was never asked for them.
 #[test]
 fn sweeps_after_marginals_are_those_without() {
-    type Between = fn(&mut Cpu<f64>, &Dataset<f64>, &Dataset<f64>);
+    type Between = fn(&mut dyn Backend<f64>, &Dataset<f64>, &Dataset<f64>);
     let between: [(&str, Between); 7] = [
         ("nothing", |_, _, _| ()),
         ("other rows", |cpu, _, other| cpu.put(0, other.states(), None)),
         ("a sweep elsewhere", |cpu, _, _| {
             cpu.gibbs(1, Sweeps { steps: 1, key: Key::root(3), first: 0, beta: None });
         }),
-        ("statistics", |cpu, _, _| {
-            let mut stats = Stats::zeros(&cpu.lowered().clone());
-            cpu.stats(1, None, None, Take::Sums, &mut stats);
-        }),
+        ("statistics", |cpu, _, _| drop(cpu.layer_means(1, None))),
         ("free energies", |cpu, _, other| drop(cpu.free_energy(other.states()))),
-        ("another model", |cpu, _, _| cpu.update(&mut |m| *m = m.tempered(&m.flat(), 0.5))),
+        ("another model", |cpu, _, _| {
+            let model = cpu.model();
+            cpu.load(&model.tempered(&model.flat(), 0.5));
+        }),
         ("marginals elsewhere", |cpu, _, _| drop(cpu.log_marginals(1, &[None], None))),
     ];
     for (seed, rbm, n) in cases("sweeps_after_marginals_are_those_without") {
@@ -300,13 +343,13 @@ fn sweeps_after_marginals_are_those_without() {
         let beta: Vec<f64> = (0..n).map(|r| [0.3, 1.0][r % 2]).collect();
         for (name, between) in between {
             let run = |asked: bool| {
-                let mut cpu = Cpu::new(lowered.clone()).unwrap();
+                let mut cpu = cpu().backend(lowered.clone()).unwrap();
                 cpu.put(0, rows.states(), None);
                 cpu.put(1, other.states(), None);
                 if asked {
                     cpu.log_marginals(0, &[None, Some(&beta)], None);
                 }
-                between(&mut cpu, &rows, &other);
+                between(&mut *cpu, &rows, &other);
                 cpu.gibbs(0, Sweeps { steps: 2, key: Key::root(5), first: 7, beta: Some(&beta) });
                 cpu.get(0)
             };
@@ -319,31 +362,31 @@ fn sweeps_after_marginals_are_those_without() {
 #[test]
 fn hidden_rows_drawn_ahead_are_those_the_sweep_would_draw() {
     for (seed, rbm, n) in cases("hidden_rows_drawn_ahead_are_those_the_sweep_would_draw") {
-        let lowered = rbm.lower();
         let rows = random_rows(rbm.visible(), n, &mut Numbers::new(seed));
-        let data = Dataset::from_values(lowered.visible(), rows.view()).unwrap();
-        let (key, mut stats) = (Key::root(5), Stats::zeros(&lowered));
-        let mut cpu = Cpu::new(lowered.clone()).unwrap();
+        let data = Dataset::from_values(rbm.lower().visible(), rows.view()).unwrap();
+        let key = Key::root(5);
         let sweeps = Sweeps { steps: 1, key, first: 7, beta: None };
-        cpu.put(0, data.states(), None);
-        cpu.gibbs(0, sweeps);
-        let plain = cpu.get(0);
-        cpu.put(0, data.states(), None);
-        cpu.stats(0, None, Some((key, 7)), Take::Sums, &mut stats);
-        let drawn = cpu.hidden(0);
-        cpu.gibbs(0, sweeps);
-        assert!(
-            cpu.get(0) == plain && cpu.hidden(0).is_none(),
-            "{} with {}",
-            rbm.visible().kind(),
-            rbm.hidden().kind()
-        );
-        if let Some(hidden) = drawn {
-            let mut other = Cpu::new(lowered.clone()).unwrap();
-            other.put(0, data.states(), None);
-            other.put_hidden(0, &hidden);
-            other.gibbs(0, sweeps);
-            assert!(other.get(0) == plain);
+        for (name, device) in devices() {
+            let mut learner = learner(&*device, &rbm);
+            let ahead = |learner: &mut dyn Learner<f64>, draw| {
+                learner.backend_mut().put(0, data.states(), None);
+                add(learner, &Phase { draw, ..phase(Side::Data, 0, None, n) });
+                let drawn = learner.backend().hidden(0);
+                learner.backend_mut().gibbs(0, sweeps);
+                assert!(learner.backend().hidden(0).is_none());
+                (learner.backend().get(0), drawn)
+            };
+            let (plain, _) = ahead(&mut *learner, None);
+            let (found, drawn) = ahead(&mut *learner, Some((key, 7)));
+            assert!(found == plain, "{}", what(&rbm, &name));
+            if let Some(hidden) = drawn {
+                let mut other = device.backend(rbm.lower()).unwrap();
+                other.put(0, data.states(), None);
+                other.put_hidden(0, &hidden);
+                assert!(other.hidden(0) == Some(hidden));
+                other.gibbs(0, sweeps);
+                assert!(other.get(0) == plain);
+            }
         }
     }
 }
@@ -361,8 +404,8 @@ fn single_precision_is_double_precision_rounded_and_the_same_bits_on_every_level
         ("spin", "uneven"),
     ] {
         let mut r = Numbers::new(seed("single precision", &[&kind(v), &kind(h)]));
-        let wide = random_rbm(&kind(v), 300, &kind(h), 200, true, 0.1, &mut r);
-        let (wide, narrow) = (wide.lower(), wide.cast::<f32>().lower());
+        let wide = random_rbm(&kind(v), 300, &kind(h), 200, false, 0.1, &mut r);
+        let narrow = wide.cast::<f32>();
         for density in [0.05, 0.5] {
             let value = |r: &mut Numbers| match v {
                 "gaussian" => r.normal(),
@@ -371,22 +414,22 @@ fn single_precision_is_double_precision_rounded_and_the_same_bits_on_every_level
                 _ => 0.0,
             };
             let rows = Array2::from_shape_fn((130, 300), |_| value(&mut r));
-            let data = Dataset::from_values(wide.visible(), rows.view()).unwrap();
-            let data32 = Dataset::from_values(narrow.visible(), rows.mapv(|x| x as f32).view()).unwrap();
-            let (mut want, mut first) = (Stats::zeros(&wide), None);
-            let mut reference = Cpu::new(wide.clone()).unwrap();
-            reference.put(0, data.states(), None);
-            reference.stats(0, None, None, Take::Sums, &mut want);
-            for level in Level::available() {
-                let (mut cpu, mut stats) = (Cpu::with_level(narrow.clone(), level), Stats::zeros(&narrow));
-                cpu.put(0, data32.states(), None);
-                cpu.stats(0, None, Some((Key::root(1), 0)), Take::Sums, &mut stats);
-                cpu.gibbs(0, Sweeps { steps: 2, key: Key::root(1), first: 0, beta: None });
+            let data = Dataset::from_values(wide.lower().visible(), rows.view()).unwrap();
+            let data32 = Dataset::from_values(narrow.lower().visible(), rows.mapv(|x| x as f32).view()).unwrap();
+            let mut reference = learner(cpu(), &wide);
+            reference.backend_mut().put(0, data.states(), None);
+            let (want, mut first) = (add(&mut *reference, &phase(Side::Data, 0, None, 130)), None);
+            for (name, device) in levels() {
+                let mut learner = learner(&*device, &narrow);
+                learner.backend_mut().put(0, data32.states(), None);
+                let draw = Some((Key::root(1), 0));
+                let stats = add(&mut *learner, &Phase { draw, ..phase(Side::Data, 0, None, 130) });
+                learner.backend_mut().gibbs(0, Sweeps { steps: 2, key: Key::root(1), first: 0, beta: None });
                 for (a, b) in stats.cross.iter().zip(&want.cross) {
-                    close(f64::from(*a) / 130.0, *b / 130.0, 1e-6, &format!("{v} {h} {density} {}", level.name()));
+                    close(f64::from(*a), *b, 1e-6, &format!("{v} {h} {density} {name}"));
                 }
-                let result = (stats, cpu.get(0));
-                assert!(first.get_or_insert(result.clone()) == &result, "{v} {h} {}", level.name());
+                let result = (stats, learner.backend().get(0));
+                assert!(first.get_or_insert(result.clone()) == &result, "{v} {h} {name}");
             }
         }
     }

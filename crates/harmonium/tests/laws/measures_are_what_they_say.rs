@@ -378,7 +378,7 @@ fn every_measure_gives_the_numbers_it_registers() {
         let mut states = States::new(lowered.visible().unit(), 3);
         states.push(lowered.visible(), rows.x.view());
         for sweeps in [4, 100] {
-            let chains = Chains::watched(&mut backend, 0, &states, sweeps, Key::root(seed));
+            let chains = Chains::watched(&mut *backend, 0, &states, sweeps, Key::root(seed));
             let (rows, held_out, chains) = (Some(&rows), Some(&valid), Some(&chains));
             let cx = Context { rows, held_out, chains, ..context(&lowered) };
             for measure in MEASURES {
