@@ -93,11 +93,17 @@ fn points(rbm: &Rbm<f64>) -> Option<[Vec<f64>; 2]> {
     Start::new(rbm, ascent()).chart.origins().map(|origins| origins.each_ref().map(|o| o.to_vec()))
 }
 
-/// Adds a phase to a learner's difference, and returns what it is then.
-fn add<T: Real>(learner: &mut dyn Learner<T>, phase: &Phase<T>) -> Stats<T> {
+/// Adds a phase, and returns what the difference of the layers' means is then.
+pub fn add<T: Real>(learner: &mut dyn Learner<T>, phase: &Phase<T>) -> LayerMeans<T> {
     let mut means = LayerMeans::zeros(learner.backend().layers());
     learner.accumulate(phase, &mut means);
-    let LayerMeans { visible, hidden, weight } = means;
+    means
+}
+
+/// Data less model.
+pub fn difference<T: Real>(learner: &mut dyn Learner<T>, data: &Phase<T>, model: &Phase<T>) -> Stats<T> {
+    add(learner, data);
+    let LayerMeans { visible, hidden, weight } = add(learner, model);
     Stats { visible, hidden, cross: learner.read(Part::Difference), weight }
 }
 
@@ -105,11 +111,17 @@ pub fn phase<T>(side: Side, slot: usize, weights: Option<&[T]>, shard: usize) ->
     Phase { side, slot, weights, times: 1.0, shard, draw: None }
 }
 
-fn are_close(a: &Stats<f64>, b: &Stats<f64>, most: f64, what: &str) {
-    let parts = [(&a.visible, &b.visible), (&a.hidden, &b.hidden), (&a.cross, &b.cross)];
-    for (a, b) in parts.into_iter().flat_map(|(a, b)| a.iter().zip(b)) {
+fn means_are_close(a: &LayerMeans<f64>, b: &Stats<f64>, most: f64, what: &str) {
+    let (a, b) = ([&a.visible, &a.hidden], [&b.visible, &b.hidden]);
+    for (a, b) in a.into_iter().zip(b).flat_map(|(a, b)| a.iter().zip(b)) {
         close(*a, *b, most, what);
     }
+}
+
+fn are_close(a: &Stats<f64>, b: &Stats<f64>, most: f64, what: &str) {
+    let Stats { visible, hidden, weight, .. } = a.clone();
+    means_are_close(&LayerMeans { visible, hidden, weight }, b, most, what);
+    a.cross.iter().zip(&b.cross).for_each(|(a, b)| close(*a, *b, most, what));
     close(a.weight, b.weight, most, "weight");
 }
 
@@ -122,30 +134,32 @@ fn statistics_and_free_energies_are_those_of_the_model() {
         let data = Dataset::from_values(lowered.visible(), rows.view()).unwrap();
         let weights: Vec<f64> = (0..n).map(|_| r.uniform()).collect();
         let x = lowered.visible().encode(rows.view(), 1).unwrap();
-        let want = lowered.up().stats(x.view(), Array1::from(weights.clone()).view());
-        let once = lowered.up().stats(x.view(), Array1::ones(n).view());
-        let mut difference = want.minus(&once);
-        points(&rbm).iter().for_each(|points| difference.measure_from(points));
+        let once = lowered.up().stats(x.view(), Array1::ones(n).view()).mean();
+        let want = lowered.up().stats(x.view(), Array1::from(weights.clone()).view()).mean();
+        let mut less = want.minus(&once);
+        points(&rbm).iter().for_each(|points| less.measure_from(points));
+        let mut thrice = want.clone();
+        thrice.add_scaled(-3.0, &once);
         for (name, device) in devices() {
             let what = what(&rbm, &name);
             let mut learner = learner(&*device, &rbm);
             learner.backend_mut().put(0, data.states(), None);
             for (shard, most) in [(n, 1e-13), (64, 1e-12)] {
-                are_close(&add(&mut *learner, &phase(Side::Data, 0, None, shard)), &once.mean(), most, &what);
-                let weighted = add(&mut *learner, &phase(Side::Data, 0, Some(&weights), shard));
-                are_close(&weighted, &want.mean(), most, &what);
-                are_close(&add(&mut *learner, &phase(Side::Model, 0, None, shard)), &difference, most, &what);
+                let phase = |side, weights| phase(side, 0, weights, shard);
+                let data = phase(Side::Data, Some(&weights[..]));
+                means_are_close(&add(&mut *learner, &data), &want, most, &what);
+                are_close(&difference(&mut *learner, &data, &phase(Side::Model, None)), &less, most, &what);
             }
-            let sums = Phase { times: once.weight, ..phase(Side::Data, 0, None, n) };
-            let found = add(&mut *learner, &sums);
-            close(found.cross.sum() / n as f64, once.cross.sum() / n as f64, 1e-12, &what);
-            let backend = learner.backend_mut();
-            let means = backend.layer_means(0, Some(&weights));
-            let Stats { visible, hidden, .. } = want.mean();
-            let means = Stats { visible: means.visible, hidden: means.hidden, cross: Array2::zeros((0, 0)), weight: 1.0 };
-            are_close(&means, &Stats { visible, hidden, ..means.clone() }, 1e-13, &what);
-            for (a, b) in backend.free_energy(data.states()).iter().zip(&lowered.up().free_energy(x.view())) {
+            means_are_close(&learner.backend_mut().layer_means(0, Some(&weights)), &want, 1e-13, &what);
+            let energies = learner.backend_mut().free_energy(data.states());
+            for (a, b) in energies.iter().zip(&lowered.up().free_energy(x.view())) {
                 close(*a, *b, 1e-13, &what);
+            }
+            learner.set_origins(None);
+            for shard in [n, 64] {
+                let model = Phase { times: 3.0, ..phase(Side::Model, 0, None, shard) };
+                let data = phase(Side::Data, 0, Some(&weights[..]), shard);
+                are_close(&difference(&mut *learner, &data, &model), &thrice, 1e-12, &what);
             }
         }
     }
@@ -155,6 +169,8 @@ fn statistics_and_free_energies_are_those_of_the_model() {
 #[test]
 fn means_that_come_first_are_those_that_others_are_subtracted_from() {
     for (seed, rbm, n) in cases("means_that_come_first_are_those_that_others_are_subtracted_from") {
+        // Of several shards where a case has few rows.
+        let shard = n.max(5);
         let mut r = Numbers::new(seed);
         let lowered = rbm.lower();
         let encode = |rows: &Array2<f64>| lowered.visible().encode(rows.view(), 1).unwrap();
@@ -173,11 +189,13 @@ fn means_that_come_first_are_those_that_others_are_subtracted_from() {
                 backend.put(1, pack(&rest).states(), None);
                 backend.put(2, pack(&rest).states(), None);
                 // The first means are asked for twice: the deferred batch is dropped.
-                add(&mut *learner, &phase(Side::Data, 1, None, n));
-                add(&mut *learner, &phase(Side::Data, 0, Some(&weights), n));
+                add(&mut *learner, &phase(Side::Data, 1, None, shard));
+                add(&mut *learner, &phase(Side::Data, 0, Some(&weights), shard));
                 learner.backend_mut().gibbs(2, Sweeps { steps: 1, key: Key::root(1), first: 0, beta: None });
-                let ours = add(&mut *learner, &phase(Side::Model, 1, None, n));
-                are_close(&ours, &want, 1e-13, &what(&rbm, &name));
+                learner.backend_mut().layer_means(2, None);
+                let LayerMeans { visible, hidden, weight } = add(&mut *learner, &phase(Side::Model, 1, None, shard));
+                let ours = Stats { visible, hidden, cross: learner.read(Part::Difference), weight };
+                are_close(&ours, &want, 1e-12, &what(&rbm, &name));
             }
         }
     }
@@ -198,14 +216,14 @@ fn differences_may_be_measured_from_a_point_panel_by_panel() {
                 learner.backend_mut().put(slot, data.states(), None);
             }
             let weights: Vec<f64> = (0..others).map(|_| r.uniform()).collect();
-            let mut difference = |origins: Option<_>| {
+            let mut from = |origins: Option<_>| {
                 learner.set_origins(origins);
-                add(&mut *learner, &phase(Side::Data, 0, None, 2000));
-                add(&mut *learner, &phase(Side::Model, 1, Some(&weights), 2000))
+                let model = phase(Side::Model, 1, Some(&weights[..]), 2000);
+                difference(&mut *learner, &phase(Side::Data, 0, None, 2000), &model)
             };
-            let mut want = difference(None);
+            let mut want = from(None);
             want.measure_from(&origins.each_ref().map(|o| o.to_vec()));
-            let ours = difference(Some(origins.clone()));
+            let ours = from(Some(origins.clone()));
             assert!(ours == want, "{}, {n} rows and {others}", what(&rbm, &name));
         }
     }
@@ -221,7 +239,7 @@ fn a_learner_that_took_a_step_is_the_new_model() {
         let mut new = rbm.clone();
         new.step(0.01, &gradient);
         let data = Dataset::from_values(rbm.lower().visible(), random_rows(rbm.visible(), n, &mut r).view()).unwrap();
-        for (name, device) in devices() {
+        for (name, device) in levels() {
             let mut follower = learner(&*device, &rbm);
             follower.write(Part::Difference, gradient.weights.clone());
             let chart = Start::new(&rbm, ascent()).chart;
@@ -232,8 +250,9 @@ fn a_learner_that_took_a_step_is_the_new_model() {
             let fresh = learner(&*device, &new);
             let found = [follower, fresh].map(|mut learner| {
                 learner.backend_mut().put(0, data.states(), None);
+                learner.backend_mut().put(1, data.states(), Some(&[0]));
                 learner.backend_mut().gibbs(0, Sweeps { steps: 2, key: Key::root(1), first: 0, beta: None });
-                let sums = add(&mut *learner, &phase(Side::Data, 0, None, n));
+                let sums = difference(&mut *learner, &phase(Side::Data, 0, None, n), &phase(Side::Model, 1, None, n));
                 (learner.backend().model(), sums, learner.backend_mut().free_energy(data.states()))
             });
             assert!(found[0] == found[1], "{}", what(&rbm, &name));
@@ -418,12 +437,16 @@ fn single_precision_is_double_precision_rounded_and_the_same_bits_on_every_level
             let data32 = Dataset::from_values(narrow.lower().visible(), rows.mapv(|x| x as f32).view()).unwrap();
             let mut reference = learner(cpu(), &wide);
             reference.backend_mut().put(0, data.states(), None);
-            let (want, mut first) = (add(&mut *reference, &phase(Side::Data, 0, None, 130)), None);
+            // A model that does not count leaves the data.
+            let none = Phase { times: 0.0, ..phase(Side::Model, 0, None, 130) };
+            let (want, mut first) = (difference(&mut *reference, &phase(Side::Data, 0, None, 130), &none), None);
             for (name, device) in levels() {
                 let mut learner = learner(&*device, &narrow);
                 learner.backend_mut().put(0, data32.states(), None);
                 let draw = Some((Key::root(1), 0));
-                let stats = add(&mut *learner, &Phase { draw, ..phase(Side::Data, 0, None, 130) });
+                let data = Phase { draw, ..phase(Side::Data, 0, None, 130) };
+                let none = Phase { times: 0.0, ..phase(Side::Model, 0, None, 130) };
+                let stats = difference(&mut *learner, &data, &none);
                 learner.backend_mut().gibbs(0, Sweeps { steps: 2, key: Key::root(1), first: 0, beta: None });
                 for (a, b) in stats.cross.iter().zip(&want.cross) {
                     close(f64::from(*a), *b, 1e-6, &format!("{v} {h} {density} {name}"));

@@ -95,6 +95,7 @@ impl<T: Real> CpuLearner<T> {
 
     /// A phase of several shards.
     fn accumulate_shards(&mut self, phase: &Phase<T>, shards: usize) {
+        self.settle(phase.side);
         let CpuLearner { cpu, shards: Shards { one, sums }, difference, .. } = self;
         if one.cross.dim() != difference.cross.dim() {
             *one = difference.clone();
@@ -119,6 +120,12 @@ impl<T: Real> CpuLearner<T> {
         let total = std::mem::replace(one, Stats::empty());
         self.add(phase.side, phase.times / weight[0], &total);
         self.shards.one = total;
+    }
+
+    /// Computes what is deferred of the data's phase, before sums that are no small batch.
+    fn settle(&mut self, side: Side) {
+        let next = (side == Side::Model).then_some(0);
+        self.cpu.scratch.flush(self.cpu.level, next, &mut self.difference.cross);
     }
 
     /// Adds a phase to the difference.
@@ -167,6 +174,7 @@ impl<T: Real> Learner<T> for CpuLearner<T> {
     }
 
     fn take(&mut self, side: Side, given: &Stats<T>, means: &mut LayerMeans<T>) {
+        self.settle(side);
         self.add(side, 1.0, given);
         means.of(&self.difference);
     }

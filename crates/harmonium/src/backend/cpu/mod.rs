@@ -303,7 +303,10 @@ impl<T: Real> Chains<T> for Cpu<T> {
         let range = 0..self.rows(slot);
         let rows = Rows { slot, range, weights, draw: None, times: 1.0, mean: true, add: false, may_defer: false, origins: None };
         let weight = rows.weight();
+        // A learner's batch may be deferred there.
+        let deferred = std::mem::take(&mut self.scratch.small_batch);
         statistics::stats(self, &rows, &mut stats);
+        self.scratch.small_batch = deferred;
         LayerMeans { visible: stats.visible, hidden: stats.hidden, weight }
     }
 }
