@@ -192,7 +192,8 @@ pub trait Learner<T: Real>: Send + Sync {
     fn backend_mut(&mut self) -> &mut dyn Backend<T>;
 
     /// Adds a phase to the difference, and writes what the difference of both layers' means is so far: after the data's phase its own
-    /// means. After the model's, ⟨vhᵀ⟩ is measured from the origins: it becomes that of v − o_v and h − o_h.
+    /// means. After the model's, ⟨vhᵀ⟩ is measured from the origins: it becomes that of v − o_v and h − o_h. Each process has whole
+    /// shards of the rows, in the order of their numbers.
     fn accumulate(&mut self, phase: &Phase<T>, means: &mut LayerMeans<T>);
 
     /// Adds a phase whose means were computed elsewhere, as [`accumulate`](Learner::accumulate) does: for tiny models, whose
@@ -202,7 +203,8 @@ pub trait Learner<T: Real>: Send + Sync {
     /// Turns the difference C into the gradient C/(s_v s_hᵀ), less the weight decay.
     fn slope(&mut self, options: SlopeOptions) -> Slope<T>;
 
-    /// Takes a step, if there is one, in a chart that then holds, and returns W̃o_h and W̃ᵀo_v if the chart has origins.
+    /// Takes a step, if there is one, in a chart that then holds, and returns W̃o_h and W̃ᵀo_v if the chart has origins. The layers
+    /// follow by [`set_layers`](Learner::set_layers).
     fn step(&mut self, step: Option<Step>, chart: Chart) -> Option<Products>;
 
     /// Moves the origins of the chart and returns the products with them, as [`step`](Learner::step) does.

@@ -12,10 +12,20 @@ use crate::states::{Bits, States};
 use crate::stats::{LayerMeans, Stats};
 use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The formulas as a device.
-#[derive(Clone, Copy, Debug)]
-pub struct Reference;
+/// The formulas as a device, which counts what crosses to it and back.
+#[derive(Debug, Default)]
+pub struct Reference {
+    copies: Arc<AtomicU64>,
+}
+
+impl Reference {
+    /// How many matrices as large as the weights were copied to it or from it, since it was made.
+    pub fn copies(&self) -> u64 {
+        self.copies.load(Ordering::Relaxed)
+    }
+}
 
 impl Device for Reference {
     fn name(&self) -> &'static str {
@@ -25,11 +35,11 @@ impl Device for Reference {
 
 impl<T: Real> Makes<T> for Reference {
     fn make_backend(&self, model: LoweredModel<T>) -> Result<Box<dyn Backend<T>>> {
-        Ok(Box::new(Plain::new(model)))
+        Ok(Box::new(self.plain(model)))
     }
 
     fn make_learner(&self, start: Start<T>) -> Result<Box<dyn Learner<T>>> {
-        Ok(Box::new(PlainLearner::new(start)?))
+        Ok(Box::new(PlainLearner::new(self, start)?))
     }
 }
 
@@ -47,11 +57,19 @@ struct Plain<T> {
     model: LoweredModel<T>,
     base: Option<[Array2<T>; 2]>,
     slots: Vec<ChainRows<T>>,
+    copies: Arc<AtomicU64>,
+}
+
+impl Reference {
+    fn plain<T: Real>(&self, model: LoweredModel<T>) -> Plain<T> {
+        Plain { model, base: None, slots: Vec::new(), copies: self.copies.clone() }
+    }
 }
 
 impl<T: Real> Plain<T> {
-    fn new(model: LoweredModel<T>) -> Plain<T> {
-        Plain { model, base: None, slots: Vec::new() }
+    /// A matrix as large as the weights crosses.
+    fn count(&self) {
+        self.copies.fetch_add(1, Ordering::Relaxed);
     }
 
     fn slot(&mut self, slot: Slot) -> &mut ChainRows<T> {
@@ -67,9 +85,18 @@ impl<T: Real> Plain<T> {
         beta.map_or_else(|| self.model.clone(), |beta| self.model.tempered(&base(), beta[r]))
     }
 
-    /// What `each` makes of every row and its model.
-    fn rows(&self, of: &Array2<T>, beta: Option<&[T]>, each: impl Fn(&LoweredModel<T>, ArrayView2<T>, u64) -> Array2<T>) -> Array2<T> {
-        let rows: Vec<_> = (0..of.nrows()).map(|r| each(&self.at(beta, r), of.slice(s![r..=r, ..]), r as u64)).collect();
+    /// What `each` makes of rows with their model and the number of the first.
+    fn rows(
+        &self,
+        of: &Array2<T>,
+        beta: Option<&[T]>,
+        each: impl Fn(&LoweredModel<T>, ArrayView2<T>, u64) -> Array2<T>,
+    ) -> Array2<T> {
+        if beta.is_none() {
+            return each(&self.model, of.view(), 0);
+        }
+        let row = |r| each(&self.at(beta, r), of.slice(s![r..=r, ..]), r as u64);
+        let rows: Vec<_> = (0..of.nrows()).map(row).collect();
         let views: Vec<_> = rows.iter().map(|row| row.view()).collect();
         concatenate(Axis(0), &views).unwrap_or_else(|_| of.clone())
     }
@@ -97,6 +124,7 @@ impl<T: Real> Chains<T> for Plain<T> {
     }
 
     fn model(&self) -> LoweredModel<T> {
+        self.count();
         self.model.clone()
     }
 
@@ -145,6 +173,7 @@ fn sums<T: Real>(model: &LoweredModel<T>, rows: &Array2<T>, weights: Option<&[T]
 
 impl<T: Real> Backend<T> for Plain<T> {
     fn load(&mut self, model: &LoweredModel<T>) {
+        self.count();
         self.model = model.clone();
     }
 
@@ -181,12 +210,12 @@ struct PlainLearner<T> {
 }
 
 impl<T: Real> PlainLearner<T> {
-    fn new(start: Start<T>) -> Result<PlainLearner<T>> {
+    fn new(device: &Reference, start: Start<T>) -> Result<PlainLearner<T>> {
         let Start { model, weights, chart, optimizer, comm, .. } = start;
         let zeros = || Array2::zeros(weights.dim());
         Ok(PlainLearner {
             difference: Stats::zeros(&model),
-            plain: Plain::new(model),
+            plain: device.plain(model),
             chart,
             optimizer: optimize::new(&optimizer)?,
             moments: [zeros(), zeros()],
@@ -259,6 +288,7 @@ impl<T: Real> Learner<T> for PlainLearner<T> {
     }
 
     fn take(&mut self, side: Side, given: &Stats<T>, means: &mut LayerMeans<T>) {
+        self.plain.count();
         self.add(side, 1.0, given, means);
     }
 
@@ -318,6 +348,7 @@ impl<T: Real> Learner<T> for PlainLearner<T> {
     }
 
     fn read(&self, part: Part) -> Array2<T> {
+        self.plain.count();
         match part {
             Part::Weights => self.weights.clone(),
             Part::Difference => self.difference.cross.clone(),
@@ -327,6 +358,7 @@ impl<T: Real> Learner<T> for PlainLearner<T> {
     }
 
     fn write(&mut self, part: Part, matrix: Array2<T>) {
+        self.plain.count();
         match part {
             Part::Weights => self.weights = matrix,
             Part::Difference => self.difference.cross = matrix,

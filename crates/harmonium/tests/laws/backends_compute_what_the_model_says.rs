@@ -67,11 +67,11 @@ fn cases(law: &str) -> Vec<(u64, Rbm<f64>, usize)> {
 /// Every backend there is: the processor with each of its sets of instructions, and the reference.
 pub fn devices() -> Vec<(String, Box<dyn Device>)> {
     let cpu = |level: Level| (level.name().to_string(), Box::new(CpuDevice { level: Some(level) }) as Box<dyn Device>);
-    Level::available().into_iter().map(cpu).chain([("reference".into(), Box::new(Reference) as Box<dyn Device>)]).collect()
+    Level::available().into_iter().map(cpu).chain([("reference".into(), Box::new(Reference::default()) as Box<dyn Device>)]).collect()
 }
 
 /// Those of the processor.
-fn levels() -> Vec<(String, Box<dyn Device>)> {
+pub fn levels() -> Vec<(String, Box<dyn Device>)> {
     devices().into_iter().filter(|(_, device)| device.name() == "cpu").collect()
 }
 

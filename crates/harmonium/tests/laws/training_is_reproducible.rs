@@ -1,6 +1,7 @@
 //! The same seed gives the same bits: twice, on any number of threads, and however often it is interrupted.
 
 use crate::common::{Numbers, StopAfter, pairs, random_rbm, random_rows, small_rbm, some_kinds, wanted};
+use harmonium::backend::{DeviceRef, Reference, cpu};
 use harmonium::events::{Event, Flow, Observer, Reason};
 use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
@@ -105,7 +106,9 @@ fn limit(rbm: &mut Rbm<f64>, longest: f64) {
 #[test]
 fn an_update_is_step_limit_and_offsets_in_this_order() {
     let penalty = |max_norm| Penalty { max_norm, ..Penalty::default() };
-    for (visible, max_norm) in [("bernoulli", None), ("spin", Some(0.01)), ("gaussian", None), ("ternary", None)] {
+    let cases = [("bernoulli", None), ("spin", Some(0.01)), ("gaussian", None), ("ternary", None)];
+    let devices: [DeviceRef; 2] = [cpu(), Box::leak(Box::new(Reference::default()))];
+    for ((visible, max_norm), device) in cases.into_iter().flat_map(|case| devices.map(|device| (case, device))) {
         let teacher = random_rbm(&kind(visible), 4, &kind("bernoulli"), 3, false, 1.0, &mut Numbers::new(5));
         let values = Exact::new(&teacher).unwrap().sample(40, harmonium::rng::Key::root(2)).0;
         let data = Dataset::from_values(teacher.lower().visible(), values.view()).unwrap();
@@ -114,7 +117,7 @@ fn an_update_is_step_limit_and_offsets_in_this_order() {
         let config =
             TrainConfig { lr: 0.3, schedule: Schedule::Constant, variance_rate: 1.0, optimizer, ..config("exact", 10) };
         let config = TrainConfig { batch_size: 40, offset_rate: 0.2, penalty: penalty(max_norm), ..config };
-        let mut t = Trainer::new(config, rbm.clone(), data, None).unwrap();
+        let mut t = Trainer::on(device, config, rbm.clone(), data, None).unwrap();
         t.run(&mut ()).unwrap();
         let mut running = [rbm.visible(), rbm.hidden()].map(|layer| layer.offset().to_owned());
         for _ in 0..10 {
@@ -280,5 +283,22 @@ fn watching_a_run_does_not_change_it() {
         let (other, others, _) = run(120, 2);
         assert!(model == other && chains == others, "{method} {visible}");
         assert_eq!(run(7, 3).2, reported, "{method} {visible}");
+    }
+}
+
+/// The weights stay on the device: they cross for a snapshot, every 50 updates, with a moment and their average.
+#[test]
+fn nothing_as_large_as_the_weights_crosses_per_update() {
+    for method in ["cd", "pcd", "wpcd", "pt"] {
+        let crossed = |updates| {
+            let device: &'static Reference = Box::leak(Box::new(Reference::default()));
+            let data = rows(&kind("bernoulli"), 40, 6);
+            let rbm = initial_model(&kind("bernoulli"), &kind("bernoulli"), 4, &data, true, 1).unwrap();
+            let config = TrainConfig { report_every: 1000, chains: 12, average: Some(0.1), ..config(method, updates) };
+            Trainer::on(device, config, rbm, data, None).unwrap().run(&mut ()).unwrap();
+            device.copies()
+        };
+        let (short, long) = (crossed(50), crossed(150));
+        assert!(long >= short + 2 && long <= short + 2 * 4, "{method}: {short} and {long} matrices");
     }
 }

@@ -46,6 +46,8 @@ pub struct LayerStates<T> {
     pub(super) bit_planes: BitPlanes,
     pub(super) codes: Vec<u16>,
     pub(super) numbers: Vec<T>,
+    /// Whether there are more rows elsewhere, so that products are those of many.
+    pub(super) is_part: bool,
 }
 
 /// Cells that no sweep changes: which, one bit per site, and the rows that have their states.

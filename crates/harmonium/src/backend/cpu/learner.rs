@@ -29,6 +29,8 @@ pub struct CpuLearner<T> {
     moments: [Array2<T>; MOMENTS],
     average: Option<Array2<T>>,
     comm: Arc<dyn Comm>,
+    /// The process that has Σvhᵀ of the data, if not all do.
+    owner: Option<usize>,
     shards: Shards<T>,
 }
 
@@ -56,6 +58,7 @@ impl<T: Real> CpuLearner<T> {
             optimizer,
             moments,
             comm: start.comm,
+            owner: None,
         };
         learner.share();
         Ok(learner)
@@ -72,25 +75,27 @@ impl<T: Real> CpuLearner<T> {
         ScaledWeights::new(self.weights.view(), &self.chart.scales)
     }
 
-    /// A phase whose rows are a single shard, here or in another process.
-    fn accumulate_one(&mut self, phase: &Phase<T>) {
+    /// A phase whose rows are a single shard, of the process `owner`. The others get Σvhᵀ with the model's phase: the owner may
+    /// compute it of both phases at once.
+    fn accumulate_one(&mut self, phase: &Phase<T>, owner: usize) {
         let (model, range) = (phase.side == Side::Model, 0..self.cpu.rows(phase.slot));
-        let alone = self.comm.size() == 1;
-        if alone || !range.is_empty() {
-            let rows = Rows {
-                times: if model { -phase.times } else { phase.times },
-                mean: true,
-                add: model,
-                may_defer: alone && !model,
-                origins: self.points.as_ref().filter(|_| model),
-                ..Rows::sums(phase, range.clone())
-            };
+        if self.owner != Some(owner) {
+            self.settle(phase.side);
+        }
+        let times = if model { -phase.times } else { phase.times };
+        let mine = owner == self.comm.rank();
+        if mine {
+            let origins = self.points.as_ref().filter(|_| model);
+            let rows = Rows { times, mean: true, add: model, may_defer: !model, origins, ..Rows::sums(phase, range) };
             statistics::stats(&mut self.cpu, &rows, &mut self.difference);
         }
-        if !alone {
-            let Stats { visible, hidden, cross, .. } = &mut self.difference;
-            fixed::send(&*self.comm, !range.is_empty(), [visible, hidden, cross]);
-        }
+        let Stats { visible, hidden, cross, weight } = &mut self.difference;
+        let cross = if model { cross.as_slice_mut() } else { None };
+        let layers = [visible, hidden].map(|m| m.as_slice_mut().unwrap_or(&mut []));
+        let numbers = layers.into_iter().chain(cross).collect();
+        fixed::send(&*self.comm, mine, numbers);
+        fixed::send(&*self.comm, mine, vec![std::slice::from_mut(weight)]);
+        self.owner = (!model).then_some(owner);
     }
 
     /// A phase of several shards.
@@ -122,10 +127,15 @@ impl<T: Real> CpuLearner<T> {
         self.shards.one = total;
     }
 
-    /// Computes what is deferred of the data's phase, before sums that are no small batch.
+    /// Computes what is deferred of the data's phase, and gives it to all processes, before the model's is added; before data it is
+    /// dropped.
     fn settle(&mut self, side: Side) {
         let next = (side == Side::Model).then_some(0);
         self.cpu.scratch.flush(self.cpu.level, next, &mut self.difference.cross);
+        if let (Some(owner), Side::Model) = (self.owner.take(), side) {
+            let cross = self.difference.cross.as_slice_mut().into_iter().collect();
+            fixed::send(&*self.comm, owner == self.comm.rank(), cross);
+        }
     }
 
     /// Adds a phase to the difference.
@@ -164,11 +174,12 @@ impl<T: Real> Learner<T> for CpuLearner<T> {
 
     fn accumulate(&mut self, phase: &Phase<T>, means: &mut LayerMeans<T>) {
         self.cpu.prepare_for_sums(phase.slot);
-        let mut shards = [self.cpu.rows(phase.slot).div_ceil(phase.shard) as i64];
-        self.comm.all_sum(&mut shards);
-        match shards[0] {
-            ..=1 => self.accumulate_one(phase),
-            shards => self.accumulate_shards(phase, shards as usize),
+        let mine = self.cpu.rows(phase.slot).div_ceil(phase.shard) as i64;
+        let mut all = [mine, mine * self.comm.rank() as i64];
+        self.comm.all_sum(&mut all);
+        match all {
+            [..=1, owner] => self.accumulate_one(phase, owner as usize),
+            [shards, _] => self.accumulate_shards(phase, shards as usize),
         }
         means.of(&self.difference);
     }

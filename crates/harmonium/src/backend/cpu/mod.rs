@@ -104,6 +104,14 @@ struct ChainRows<T> {
     clamped: Option<Clamped<T>>,
 }
 
+impl<T> ChainRows<T> {
+    /// The first chain has this number; small batches have number 0.
+    fn number(&mut self, first: u64) {
+        self.first = first;
+        (self.visible.is_part, self.hidden.is_part) = (first > 0, first > 0);
+    }
+}
+
 /// Buffers that outlive a call, so that a step allocates none of them.
 #[derive(Default)]
 struct Scratch<T> {
@@ -261,7 +269,8 @@ impl<T: Real> Chains<T> for Cpu<T> {
         self.make(slot);
         let chains = &mut self.slots[slot];
         chains.visible.load(self.lowered.visible(), rows, which);
-        (chains.hidden_drawn, chains.clamped, chains.first) = (false, None, 0);
+        (chains.hidden_drawn, chains.clamped) = (false, None);
+        chains.number(0);
     }
 
     fn get(&self, slot: Slot) -> States<T> {
@@ -320,7 +329,7 @@ impl<T: Real> Backend<T> for Cpu<T> {
 
     fn number(&mut self, slot: Slot, first: u64) {
         self.make(slot);
-        self.slots[slot].first = first;
+        self.slots[slot].number(first);
     }
 
     fn clamp(&mut self, slot: Slot, known: Option<&Bits>) {
@@ -348,7 +357,7 @@ fn bit_values<T: Real>(side: &LoweredLayer<T>) -> [T; 2] {
 
 /// The rows as bits, if they are a small batch for one thread.
 fn small_batch<T: Real>(parallel: bool, rows: &LayerStates<T>) -> Option<&bit_planes::BitPlanes> {
-    rows.bits().filter(|_| !parallel && rows.len() <= small_batch::MOST_ROWS)
+    rows.bits().filter(|_| !parallel && !rows.is_part && rows.len() <= small_batch::MOST_ROWS)
 }
 
 /// Whether a product of this size is worth sharing among threads.
