@@ -37,6 +37,7 @@ pub mod run;
 pub mod sample;
 mod scaled_weights;
 pub mod settings;
+mod simd;
 mod start;
 mod states;
 mod stats;

@@ -2,6 +2,7 @@
 
 use crate::elementary::exp_flat_f64;
 use crate::real::Real;
+use crate::simd::dispatch;
 
 /// softplus(x) = log(1 + eˣ), without overflow.
 pub(crate) fn softplus<T: Real>(x: T) -> T {
@@ -24,9 +25,13 @@ pub fn log_sum_exp(x: impl Iterator<Item = f64> + Clone) -> f64 {
     max + x.map(|v| (v - max).exp()).sum::<f64>().ln()
 }
 
-/// exp(xₖ − shift) for a whole row.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn exp_row(x: &[f64], shift: f64, out: &mut [f64]) {
+dispatch! {
+    /// exp(xₖ − shift) for a whole row.
+    pub(crate) fn exp_row(x: &[f64], shift: f64, out: &mut [f64]) => exp_row_body;
+}
+
+#[inline(always)]
+fn exp_row_body(x: &[f64], shift: f64, out: &mut [f64]) {
     for (out, x) in out.iter_mut().zip(x) {
         *out = exp_flat_f64(x - shift);
     }
@@ -40,20 +45,28 @@ pub fn normal<T: Real>(u: [T; 2]) -> T {
     (T::of(-2.0) * u[0].ln_flat()).sqrt() * turns.sin_turns()
 }
 
-/// A draw from N((a + b)σ², σ²) for a whole row: `u` has two uniforms for each number, and `c` is −1/2σ².
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn draw_normal_row<T: Real>(a: &[T], b: &[T], c: &[T], u: &[T], out: &mut [T]) {
+dispatch! {
+    /// A draw from N((a + b)σ², σ²) for a whole row: `u` has two uniforms for each number, and `c` is −1/2σ².
+    pub(crate) fn draw_normal_row<T>(a: &[T], b: &[T], c: &[T], u: &[T], out: &mut [T]) => draw_normal_row_body;
+}
+
+#[inline(always)]
+fn draw_normal_row_body<T: Real>(a: &[T], b: &[T], c: &[T], u: &[T], out: &mut [T]) {
     for ((((a, b), c), u), out) in a.iter().zip(b).zip(c).zip(u.chunks_exact(2)).zip(out) {
         let variance = (T::of(-2.0) * *c).recip();
         *out = (*a + *b) * variance + normal([u[0], u[1]]) * variance.sqrt();
     }
 }
 
-/// Σᵢ softplus(scale·(aᵢ + bᵢ)), in f64: one exponential per term, one logarithm per 512 terms.
-///
-/// softplus(x) = max(x, 0) + log(1 + e^−|x|), and a product of 512 factors in [1, 2] stays below 2⁵¹².
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn sum_softplus<T: Real>(a: &[T], b: &[T], scale: T) -> f64 {
+dispatch! {
+    /// Σᵢ softplus(scale·(aᵢ + bᵢ)), in f64: one exponential per term, one logarithm per 512 terms.
+    ///
+    /// softplus(x) = max(x, 0) + log(1 + e^−|x|), and a product of 512 factors in [1, 2] stays below 2⁵¹².
+    pub(crate) fn sum_softplus<T>(a: &[T], b: &[T], scale: T) -> f64 => sum_softplus_body;
+}
+
+#[inline(always)]
+fn sum_softplus_body<T: Real>(a: &[T], b: &[T], scale: T) -> f64 {
     const LANES: usize = 8;
     let (mut linear, mut logs) = (0.0, 0.0);
     for (a, b) in a.chunks(64 * LANES).zip(b.chunks(64 * LANES)) {
@@ -83,18 +96,26 @@ pub(crate) fn inverse_logistic<T: Real>(x: T) -> T {
     T::one() + (-x).exp_flat()
 }
 
-/// outᵢ = low + (high − low)·σ(scale·(aᵢ + bᵢ)): the mean of a two-valued unit, for a whole row.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn logistic_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, out: &mut [T]) {
+dispatch! {
+    /// outᵢ = low + (high − low)·σ(scale·(aᵢ + bᵢ)): the mean of a two-valued unit, for a whole row.
+    pub(crate) fn logistic_row<T>(a: &[T], b: &[T], scale: T, low: T, high: T, out: &mut [T]) => logistic_row_body;
+}
+
+#[inline(always)]
+fn logistic_row_body<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, out: &mut [T]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
         *out = low + (high - low) / inverse_logistic(scale * (*a + *b));
     }
 }
 
-/// outᵢ = high where uᵢ < σ(scale·(aᵢ + bᵢ)), else low: a draw of a two-valued unit, for a whole row. Multiplying by 1/σ
-/// saves a division.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn draw_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, u: &[T], out: &mut [T]) {
+dispatch! {
+    /// outᵢ = high where uᵢ < σ(scale·(aᵢ + bᵢ)), else low: a draw of a two-valued unit, for a whole row. Multiplying by 1/σ
+    /// saves a division.
+    pub(crate) fn draw_row<T>(a: &[T], b: &[T], scale: T, low: T, high: T, u: &[T], out: &mut [T]) => draw_row_body;
+}
+
+#[inline(always)]
+fn draw_row_body<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, u: &[T], out: &mut [T]) {
     for (((a, b), u), out) in a.iter().zip(b).zip(u).zip(out) {
         *out = if *u * inverse_logistic(scale * (*a + *b)) < T::one() { high } else { low };
     }
@@ -103,15 +124,23 @@ pub(crate) fn draw_row<T: Real>(a: &[T], b: &[T], scale: T, low: T, high: T, u: 
 /// Partial sums: enough that no addition depends on the one before.
 const SUMS: usize = 16;
 
-/// Σ aᵢ bᵢ in f64, the same bits on every instruction set.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn dot<A: Real, B: Real>(a: &[A], b: &[B]) -> f64 {
+dispatch! {
+    /// Σ aᵢ bᵢ in f64, the same bits on every instruction set.
+    pub(crate) fn dot<A, B>(a: &[A], b: &[B]) -> f64 => dot_body;
+}
+
+#[inline(always)]
+fn dot_body<A: Real, B: Real>(a: &[A], b: &[B]) -> f64 {
     sum_of(a, b, |a, b| a.f64() * b.f64())
 }
 
-/// Σ aᵢ bᵢ in the numbers' own precision, the same bits on every instruction set.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn own_dot<T: Real>(a: &[T], b: &[T]) -> T {
+dispatch! {
+    /// Σ aᵢ bᵢ in the numbers' own precision, the same bits on every instruction set.
+    pub(crate) fn own_dot<T>(a: &[T], b: &[T]) -> T => own_dot_body;
+}
+
+#[inline(always)]
+fn own_dot_body<T: Real>(a: &[T], b: &[T]) -> T {
     sum_of(a, b, |a, b| a * b)
 }
 
@@ -136,17 +165,25 @@ fn in_pairs<T: Real>(s: &[T; SUMS]) -> T {
     (four(0) + four(2)) + (four(1) + four(3))
 }
 
-/// yᵢ += a·xᵢ in f64.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn add_scaled<T: Real>(a: f64, x: &[T], y: &mut [f64]) {
+dispatch! {
+    /// yᵢ += a·xᵢ in f64.
+    pub(crate) fn add_scaled<T>(a: f64, x: &[T], y: &mut [f64]) => add_scaled_body;
+}
+
+#[inline(always)]
+fn add_scaled_body<T: Real>(a: f64, x: &[T], y: &mut [f64]) {
     for (y, x) in y.iter_mut().zip(x) {
         *y += a * x.f64();
     }
 }
 
-/// yᵢ += a·xᵢ.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn add_times<T: Real>(a: T, x: &[T], y: &mut [T]) {
+dispatch! {
+    /// yᵢ += a·xᵢ.
+    pub(crate) fn add_times<T>(a: T, x: &[T], y: &mut [T]) => add_times_body;
+}
+
+#[inline(always)]
+fn add_times_body<T: Real>(a: T, x: &[T], y: &mut [T]) {
     let step = |x: &[T], y: &mut [T]| y.iter_mut().zip(x).for_each(|(y, x)| *y += a * *x);
     // Writes start at a cache line: a register that spans two lines takes twice as long.
     let first = y.as_ptr().align_offset(64).min(y.len()).min(x.len());
@@ -154,9 +191,13 @@ pub(crate) fn add_times<T: Real>(a: T, x: &[T], y: &mut [T]) {
     step(&x[first..], &mut y[first..]);
 }
 
-/// yᵢ += Σᵣ aᵣwᵣᵢ, with the result of [`add_times`] for one row of w after another; four rows at a time read and write y once.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn add_rows<T: Real>(a: &[T], w: &[T], y: &mut [T]) {
+dispatch! {
+    /// yᵢ += Σᵣ aᵣwᵣᵢ, with the result of [`add_times`] for one row of w after another; four rows at a time read and write y once.
+    pub(crate) fn add_rows<T>(a: &[T], w: &[T], y: &mut [T]) => add_rows_body;
+}
+
+#[inline(always)]
+fn add_rows_body<T: Real>(a: &[T], w: &[T], y: &mut [T]) {
     let n = y.len().max(1);
     let (fours, rest) = a.as_chunks::<4>();
     for (a, w) in fours.iter().zip(w.chunks_exact(4 * n)) {
@@ -170,17 +211,25 @@ pub(crate) fn add_rows<T: Real>(a: &[T], w: &[T], y: &mut [T]) {
     }
 }
 
-/// xᵢ −= a·yᵢ + b·zᵢ.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn subtract_two<T: Real>(x: &mut [T], a: T, y: &[T], b: T, z: &[T]) {
+dispatch! {
+    /// xᵢ −= a·yᵢ + b·zᵢ.
+    pub(crate) fn subtract_two<T>(x: &mut [T], a: T, y: &[T], b: T, z: &[T]) => subtract_two_body;
+}
+
+#[inline(always)]
+fn subtract_two_body<T: Real>(x: &mut [T], a: T, y: &[T], b: T, z: &[T]) {
     for ((x, y), z) in x.iter_mut().zip(y).zip(z) {
         *x -= a * *y + b * *z;
     }
 }
 
-/// cᵢ becomes cᵢ·a·sᵢ and vᵢ −= wᵢcᵢ; returns Σ wᵢcᵢ. One pass for all three.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn shrink_row<T: Real>(c: &mut [T], w: &[T], a: T, s: &[T], v: &mut [T]) -> T {
+dispatch! {
+    /// cᵢ becomes cᵢ·a·sᵢ and vᵢ −= wᵢcᵢ; returns Σ wᵢcᵢ. One pass for all three.
+    pub(crate) fn shrink_row<T>(c: &mut [T], w: &[T], a: T, s: &[T], v: &mut [T]) -> T => shrink_row_body;
+}
+
+#[inline(always)]
+fn shrink_row_body<T: Real>(c: &mut [T], w: &[T], a: T, s: &[T], v: &mut [T]) -> T {
     let mut sums = [T::zero(); SUMS];
     for (((c, w), s), v) in c.chunks_mut(SUMS).zip(w.chunks(SUMS)).zip(s.chunks(SUMS)).zip(v.chunks_mut(SUMS)) {
         // With a constant length the compiler unrolls the loop.
@@ -204,17 +253,25 @@ fn shrink_part<T: Real>(c: &mut [T], w: &[T], a: T, s: &[T], v: &mut [T], sums: 
     }
 }
 
-/// outᵢ = wᵢ·a·sᵢ, in f64 until the end.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn scale_row<T: Real>(w: &[T], a: f64, s: &[f64], out: &mut [T]) {
+dispatch! {
+    /// outᵢ = wᵢ·a·sᵢ, in f64 until the end.
+    pub(crate) fn scale_row<T>(w: &[T], a: f64, s: &[f64], out: &mut [T]) => scale_row_body;
+}
+
+#[inline(always)]
+fn scale_row_body<T: Real>(w: &[T], a: f64, s: &[f64], out: &mut [T]) {
     for ((w, s), out) in w.iter().zip(s).zip(out) {
         *out = T::of(w.f64() * a * s);
     }
 }
 
-/// Whether every number is finite.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(crate) fn all_finite<T: Real>(x: &[T]) -> bool {
+dispatch! {
+    /// Whether every number is finite.
+    pub(crate) fn all_finite<T>(x: &[T]) -> bool => all_finite_body;
+}
+
+#[inline(always)]
+fn all_finite_body<T: Real>(x: &[T]) -> bool {
     // 0·x is 0 for a finite number and NaN otherwise, and a sum with NaN is NaN. Without branches this compiles to SIMD code.
     let mut sums = [T::zero(); SUMS];
     let mut chunks = x.chunks_exact(SUMS);

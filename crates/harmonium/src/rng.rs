@@ -6,6 +6,7 @@
 //! state, so results do not depend on the number of threads, and resuming needs only the step number.
 
 use crate::real::Real;
+use crate::simd::dispatch;
 
 pub use crate::math::normal;
 
@@ -141,8 +142,12 @@ impl Key {
     }
 }
 
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-fn fill<T: Real>(key: Key, chain: u64, out: &mut [T]) {
+dispatch! {
+    fn fill<T>(key: Key, chain: u64, out: &mut [T]) => fill_body;
+}
+
+#[inline(always)]
+fn fill_body<T: Real>(key: Key, chain: u64, out: &mut [T]) {
     for (pair, out) in out.chunks_mut(2 * GROUP).enumerate() {
         let words = key.groups([(chain, 2 * pair as u32), (chain, 2 * pair as u32 + 1)]);
         for (out, words) in out.chunks_mut(GROUP).zip(&words) {
@@ -155,8 +160,12 @@ fn fill<T: Real>(key: Key, chain: u64, out: &mut [T]) {
     }
 }
 
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-fn first_uniforms(key: Key, first: u64, out: &mut [f64]) {
+dispatch! {
+    fn first_uniforms(key: Key, first: u64, out: &mut [f64]) => first_uniforms_body;
+}
+
+#[inline(always)]
+fn first_uniforms_body(key: Key, first: u64, out: &mut [f64]) {
     for (block, out) in out.chunks_mut(LANES).enumerate() {
         let chains: [u64; LANES] = std::array::from_fn(|lane| first + (block * LANES + lane) as u64);
         let counters = [[0; LANES], chains.map(|c| c as u32), chains.map(|c| (c >> 32) as u32), [0; LANES]];

@@ -4,6 +4,7 @@
 //! The inputs of a block are I = base + low, and low is the same in every block. So exp(low·(s − s₀)) is tabulated once,
 //! exp(w_s + base·(s − s₀)) is computed once per block, and a site costs a multiplication and an addition per state s ≠ s₀.
 
+use crate::simd::dispatch;
 use crate::units::Unit;
 use ndarray::{Array2, ArrayView2};
 
@@ -126,15 +127,23 @@ impl Factors {
     }
 }
 
-/// out ← out·(1 + factor·x).
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-fn times_one_plus(out: &mut [f64], factor: f64, x: &[f64]) {
+dispatch! {
+    /// out ← out·(1 + factor·x).
+    fn times_one_plus(out: &mut [f64], factor: f64, x: &[f64]) => times_one_plus_body;
+}
+
+#[inline(always)]
+fn times_one_plus_body(out: &mut [f64], factor: f64, x: &[f64]) {
     out.iter_mut().zip(x).for_each(|(out, x)| *out *= 1.0 + factor * x);
 }
 
-/// out ← out + factor·x.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-fn add_times(out: &mut [f64], factor: f64, x: &[f64]) {
+dispatch! {
+    /// out ← out + factor·x.
+    fn add_times(out: &mut [f64], factor: f64, x: &[f64]) => add_times_body;
+}
+
+#[inline(always)]
+fn add_times_body(out: &mut [f64], factor: f64, x: &[f64]) {
     out.iter_mut().zip(x).for_each(|(out, x)| *out += factor * x);
 }
 

@@ -2,6 +2,7 @@
 
 use super::{MOMENTS, Optimizer, OptimizerConfig};
 use crate::real::Real;
+use crate::simd::dispatch;
 
 /// Decay of the running mean of g².
 const SQUARE_DECAY: f64 = 0.999;
@@ -16,9 +17,13 @@ pub(super) fn make<T: Real>(config: &OptimizerConfig) -> Box<dyn Optimizer<T>> {
     Box::new(Adam { decay: config.momentum })
 }
 
-/// Updates the running means and turns g into the step.
-#[multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-fn step<T: Real>(g: &mut [T], mean: &mut [T], square: &mut [T], keep: [T; 2], correct: [T; 2]) {
+dispatch! {
+    /// Updates the running means and turns g into the step.
+    fn step<T>(g: &mut [T], mean: &mut [T], square: &mut [T], keep: [T; 2], correct: [T; 2]) => step_body;
+}
+
+#[inline(always)]
+fn step_body<T: Real>(g: &mut [T], mean: &mut [T], square: &mut [T], keep: [T; 2], correct: [T; 2]) {
     let [m, s] = keep;
     for ((g, mean), square) in g.iter_mut().zip(mean).zip(square) {
         *mean = m * *mean + (T::one() - m) * *g;

@@ -16,6 +16,7 @@ mod gaussian_layers_are_summed_in_closed_form;
 mod gibbs_sampling_leaves_the_model_invariant;
 mod gradients_are_derivatives;
 mod hard_models_have_the_stated_log_z;
+mod instructions_are_those_asked_for;
 mod learners_follow_their_gradient;
 mod learning_reaches_the_maximum_likelihood;
 mod measures_are_what_they_say;

@@ -4,7 +4,7 @@ use super::epilogue::{self, Draw, Odds};
 use super::factor::Operand;
 use super::layer_states::LayerStates;
 use super::panels::{self, Panels, Strip, WIDTH, panels_of};
-use super::simd::{Isa, Level};
+use crate::simd::{Isa, Level};
 use crate::rng::Key;
 use crate::units::Kind;
 use crate::{Rbm, Result, States};

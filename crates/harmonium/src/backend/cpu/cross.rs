@@ -2,7 +2,7 @@
 
 use super::factor::Operand;
 use super::panels::{Strip, WIDTH};
-use super::simd::{Level, dispatch, prefetch};
+use crate::simd::{Level, dispatch, prefetch};
 use super::small_batch::MOST_ROWS;
 use super::{Cpu, Scratch, bit_values, dense};
 use crate::real::Real;
@@ -101,7 +101,7 @@ const AHEAD: isize = dense::MOST as isize;
 dispatch! {
     /// out[i] = scale·x[i] + rows[i] + columns·sums, or += if it is to be added; measured from `from` if it is given. The first row
     /// of x and out is row `first`.
-    fn put<T>(
+    pub(super) fn put<T>(level, 
         first: usize, x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, from: Option<&Columns<T>>, out: ArrayViewMut2<T>,
     ) => put_body;
 }

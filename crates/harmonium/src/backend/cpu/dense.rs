@@ -5,7 +5,7 @@
 //! each number of the result is summed in the order of the strips.
 
 use super::panels::{Strip, WIDTH};
-use super::simd::{Isa, Level, dispatch};
+use crate::simd::{Isa, Level, dispatch};
 use super::transpose::transposed;
 use crate::real::Real;
 use crate::threads;
@@ -89,7 +89,7 @@ fn pick<T: Real, const N: usize>(first: usize, columns: usize, values: &[T], gro
 
 dispatch! {
     /// group[k · rows + i] = values[i][k].
-    fn pack<T>(rows: usize, columns: usize, values: &[T], group: &mut [T]) => pack_body;
+    pub(super) fn pack<T>(level, rows: usize, columns: usize, values: &[T], group: &mut [T]) => pack_body;
 }
 
 #[inline(always)]
@@ -161,7 +161,7 @@ pub fn each_group<T: Real>(
 dispatch! {
     /// sums = the products of a group of rows with some strips, or += if they are to be added: of at least as many rows and columns
     /// as `size` has.
-    fn tile<T>(
+    pub(super) fn tile<T>(level, 
         add: bool, size: [usize; 2], values: &[T], stride: usize, panel: &[Strip<T>], sums: &mut [Strip<T>; MOST],
     ) => tile_body;
 }

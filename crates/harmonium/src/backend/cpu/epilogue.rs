@@ -2,7 +2,7 @@
 //! a word, the sums that statistics need, log(1 + e^…).
 
 use super::panels::{Strip, WIDTH};
-use super::simd::dispatch;
+use crate::simd::dispatch;
 use crate::math::inverse_logistic;
 use crate::real::Real;
 use crate::rng::Key;
@@ -63,12 +63,12 @@ impl<T: Real> Odds<'_, T> {
 
 dispatch! {
     /// Bits drawn from the inputs.
-    fn draw<T>(x: &[Strip<T>], odds: Odds<T>, draw: Draw, out: &mut [u32]) => draw_body;
+    pub(super) fn draw<T>(level, x: &[Strip<T>], odds: Odds<T>, draw: Draw, out: &mut [u32]) => draw_body;
 }
 
 dispatch! {
     /// out[r] = Σ log(1 + e^z) + `low`·z over the first `width` bits' log odds z of row r; bits drawn from the same e^z.
-    fn log_norms<T>(
+    pub(super) fn log_norms<T>(level, 
         x: &[Strip<T>], odds: Odds<T>, low: T, width: usize, out: &mut [f64], draw: Option<(Draw, &mut [u32])>,
     ) => log_norms_body;
 }
@@ -76,7 +76,7 @@ dispatch! {
 dispatch! {
     /// Inputs of the first `width` columns, or of some more, become means, times the row's weight; `sums` takes their sum over
     /// rows. Bits are drawn from the same σ, if there is a place for them.
-    fn means<T>(
+    pub(super) fn means<T>(level, 
         x: &mut [Strip<T>], width: usize, field: &Strip<T>, weights: Option<&[T]>, sums: &mut Strip<T>,
         draw: Option<(Draw, &mut [u32])>,
     ) => means_body;

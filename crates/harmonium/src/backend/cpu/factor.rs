@@ -5,7 +5,7 @@ use super::index_lists::IndexLists;
 use super::layer_states::{Form, LayerStates};
 use super::lookup_tables::CodeWords;
 use super::panels::{Panel, Strip};
-use super::simd::Level;
+use crate::simd::Level;
 use super::{dense, index_lists, lookup_tables};
 use crate::real::Real;
 use std::ops::Range;

@@ -7,8 +7,8 @@
 use super::bit_planes::BitPlanes;
 use super::panels::{Strip, WIDTH, panels_of};
 #[cfg(target_arch = "x86_64")]
-use super::simd::Isa;
-use super::simd::{Level, dispatch};
+use crate::simd::Isa;
+use crate::simd::{Level, dispatch};
 use crate::real::Real;
 use crate::threads::{self, MANY};
 use std::ops::Range;
@@ -227,7 +227,7 @@ impl IndexLists {
 
 dispatch! {
     /// out[r] = Σ panel[k] over the list of row r, or += if it is to be added.
-    fn product<T>(add: bool, lists: &IndexLists, panel: &[Strip<T>], out: &mut [Strip<T>]) => body;
+    pub(super) fn product<T>(level, add: bool, lists: &IndexLists, panel: &[Strip<T>], out: &mut [Strip<T>]) => body;
 }
 
 #[inline(always)]

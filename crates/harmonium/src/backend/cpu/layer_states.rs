@@ -3,7 +3,7 @@
 use super::ROWS;
 use super::bit_planes::BitPlanes;
 use super::panels::{Strip, WIDTH};
-use super::simd::{Level, dispatch};
+use crate::simd::{Level, dispatch};
 use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::states::{Bits, States};
@@ -243,7 +243,7 @@ fn take<A: Copy>(known: &BitPlanes, from: &[A], to: &mut [A]) {
 }
 
 dispatch! {
-    fn count<T>(words: &[u32], weights: Option<&[T]>, sums: &mut Strip<T>) => count_body;
+    pub(super) fn count<T>(level, words: &[u32], weights: Option<&[T]>, sums: &mut Strip<T>) => count_body;
 }
 
 #[inline(always)]
@@ -263,7 +263,7 @@ const LONG: usize = 256;
 dispatch! {
     /// Σ_r w_r · x and Σ_r w_r · x² of the columns from `first` on of rows of `columns` numbers; 32 rows are summed by themselves
     /// first, which keeps rounding small.
-    fn moments<T>(
+    pub(super) fn moments<T>(level, 
         x: &[T], columns: usize, first: usize, weights: Option<&[T]>, sums: &mut [[T; LONG]; 2],
     ) => moments_body;
 }

@@ -9,7 +9,7 @@
 use super::bit_planes::BitPlanes;
 use super::panels::{Strip, WIDTH};
 use super::rounded::RUN;
-use super::simd::dispatch;
+use crate::simd::dispatch;
 use crate::real::Real;
 use std::ops::{AddAssign, Range};
 
@@ -68,11 +68,11 @@ pub fn short_product<T: Real>(
 }
 
 dispatch! {
-    fn run<T>(add: bool, codes: &[u64], rows: usize, panel: &[Strip<T>], out: &mut [Strip<T>]) => body;
+    pub(super) fn run<T>(level, add: bool, codes: &[u64], rows: usize, panel: &[Strip<T>], out: &mut [Strip<T>]) => body;
 }
 
 dispatch! {
-    fn run_short<T>(codes: &[u64], rows: usize, panel: &[Strip<i16>], step: T, out: &mut [Strip<T>]) => short_body;
+    pub(super) fn run_short<T>(level, codes: &[u64], rows: usize, panel: &[Strip<i16>], step: T, out: &mut [Strip<T>]) => short_body;
 }
 
 /// The sums of one group for N columns, 64 bytes of numbers or of integers.

@@ -2,7 +2,6 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `simd` | which instructions there are, and code compiled for each |
 //! | `panels`, `transpose` | matrices in panels of 32 columns; transposes of small blocks |
 //! | `bit_planes` | bits in planes of 32 columns |
 //! | `lookup_tables`, `index_lists`, `dense` | bits, sparse bits, numbers times a panel |
@@ -41,14 +40,13 @@ mod panels;
 #[cfg(test)]
 mod reference;
 mod rounded;
-pub mod simd;
 mod small_batch;
 mod statistics;
 mod sweep;
 mod transpose;
 
 pub use learner::CpuLearner;
-pub use simd::Level;
+pub use crate::simd::Level;
 
 use super::{Backend, Chains, Device, Learner, Makes, Slot, Start, Sweeps};
 use crate::error::Result;

@@ -2,7 +2,7 @@
 
 use super::epilogue::Draw;
 use super::panels::{Strip, WIDTH};
-use super::simd::dispatch;
+use crate::simd::dispatch;
 use crate::real::Real;
 use crate::rng::normal;
 use ndarray::{ArrayView2, ArrayViewMut2};
@@ -28,7 +28,7 @@ impl<T: Real> Spread<T> {
 
 dispatch! {
     /// Numbers drawn from the inputs, each from two words of its own: the bits that `Unit::sample` gives.
-    fn draw<T>(x: &[Strip<T>], spread: &Spread<T>, draw: Draw, out: ArrayViewMut2<T>) => draw_body;
+    pub(super) fn draw<T>(level, x: &[Strip<T>], spread: &Spread<T>, draw: Draw, out: ArrayViewMut2<T>) => draw_body;
 }
 
 #[inline(always)]

@@ -8,7 +8,7 @@ use super::bit_values;
 use super::epilogue::{Heat, Odds};
 use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of};
 use super::rounded::rounded;
-use super::simd::Level;
+use crate::simd::Level;
 use crate::lowered::{LoweredLayer, LoweredModel, Pass};
 use crate::math::add_times;
 use crate::real::Real;

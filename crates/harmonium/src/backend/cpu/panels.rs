@@ -4,7 +4,7 @@
 //! so no kernel has a special case for it.
 
 use super::rounded::nearest;
-use super::simd::{Isa, Level, dispatch};
+use crate::simd::{Isa, Level, dispatch};
 use super::transpose::transposed;
 use crate::real::Real;
 use crate::threads::{self, MANY};
@@ -137,7 +137,7 @@ pub fn set<'a, T: Real, B: Send>(
 
 dispatch! {
     /// panel[i][c] = scale · w[i·columns + c], up to the end of the row.
-    fn copy<T>(w: &[T], columns: usize, scale: T, panel: &mut [Strip<T>]) => copy_body;
+    pub(super) fn copy<T>(level, w: &[T], columns: usize, scale: T, panel: &mut [Strip<T>]) => copy_body;
 }
 
 #[inline(always)]
@@ -179,12 +179,12 @@ fn transpose<T: Real>(level: Level, w: &[T], scale: T, panel: &mut [Strip<T>]) {
 
 dispatch! {
     /// In blocks of four rows.
-    fn transpose_fours<T>(w: &[T], scale: T, panel: &mut [Strip<T>]) => transpose_body::<T, 4>;
+    pub(super) fn transpose_fours<T>(level, w: &[T], scale: T, panel: &mut [Strip<T>]) => transpose_body::<T, 4>;
 }
 
 dispatch! {
     /// In blocks of eight rows; not on the portable level.
-    fn transpose_eights<T>(w: &[T], scale: T, panel: &mut [Strip<T>]) => transpose_body::<T, 8>;
+    pub(super) fn transpose_eights<T>(level, w: &[T], scale: T, panel: &mut [Strip<T>]) => transpose_body::<T, 8>;
 }
 
 #[inline(always)]

@@ -6,7 +6,7 @@ use super::epilogue::{self, Draw};
 use super::factor::Operand;
 use super::layer_states::LayerStates;
 use super::panels::{Panels, Strip, WIDTH, panels_of, strips_of};
-use super::simd::Level;
+use crate::simd::Level;
 use super::sweep::inputs;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, small_batch, worth_threads};
 use crate::backend::Slot;

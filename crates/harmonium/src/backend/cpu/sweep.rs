@@ -5,7 +5,7 @@ use super::layer_states::{Form, LayerStates};
 use super::normals::{self, Spread};
 use super::packed::Direction;
 use super::panels::{Panel, Strip, WIDTH};
-use super::simd::Level;
+use crate::simd::Level;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, worth_threads};
 use crate::backend::{Slot, Sweeps};
 use crate::lowered::LoweredLayer;

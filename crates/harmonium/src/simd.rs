@@ -3,18 +3,25 @@
 //! Kernels are plain Rust over rows of 32 numbers, which the compiler turns into vector code for the enabled features. All levels
 //! give the same bits, because none reorders a sum, or fuses a multiplication with an addition where another does not.
 
+#![allow(unsafe_code)]
+
 use crate::error::{Error, Result};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A set of instructions. Made only by [`Level::available`], so this processor has every level there is a value of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level(Isa);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Isa {
+pub(crate) enum Isa {
     Portable,
     Avx2,
     Avx512,
 }
+
+/// A bit for every level that has run.
+static USED: AtomicU8 = AtomicU8::new(0);
 
 /// The environment variable that forces a level: `portable`, `avx2` or `avx512`.
 pub const VARIABLE: &str = "HARMONIUM_SIMD";
@@ -51,6 +58,26 @@ impl Level {
         })
     }
 
+    /// The level of everything that is not given one: the same as [`choose`](Level::choose), once for the whole process.
+    pub(crate) fn of_process() -> Level {
+        static LEVEL: LazyLock<Level> = LazyLock::new(|| Level::choose().unwrap_or(Level(Isa::Portable)));
+        *LEVEL
+    }
+
+    /// Notes that this level runs, in builds with assertions.
+    #[inline(always)]
+    pub(crate) fn used(self) {
+        #[cfg(debug_assertions)]
+        USED.fetch_or(1 << self.0 as u8, Ordering::Relaxed);
+    }
+
+    /// The levels that have run in this process; none in builds without assertions.
+    #[doc(hidden)]
+    pub fn all_used() -> Vec<Level> {
+        let used = USED.load(Ordering::Relaxed);
+        [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| used >> *isa as u8 & 1 == 1).map(Level).collect()
+    }
+
     /// Its name, as the environment variable takes it.
     pub fn name(self) -> &'static str {
         match self.0 {
@@ -60,14 +87,14 @@ impl Level {
         }
     }
 
-    pub(super) fn isa(self) -> Isa {
+    pub(crate) fn isa(self) -> Isa {
         self.0
     }
 }
 
 /// Fetches N numbers into the cache that will be written soon; `first` may be any address.
 #[inline(always)]
-pub(super) fn prefetch<T, const N: usize>(first: *const T) {
+pub(crate) fn prefetch<T, const N: usize>(first: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
@@ -80,20 +107,24 @@ pub(super) fn prefetch<T, const N: usize>(first: *const T) {
     let _ = first;
 }
 
-/// Declares a function that runs an `#[inline(always)]` body compiled for the level given first.
+/// Declares a function that runs an `#[inline(always)]` body compiled for a level: the one it is given, if its first parameter is
+/// `level`, or that of the process.
 macro_rules! dispatch {
-    ($(#[$doc:meta])* fn $name:ident<$T:ident>($($arg:ident: $ty:ty),* $(,)?) => $body:path;) => {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$($T:ident),+>)?(level, $($arg:ident: $ty:ty),* $(,)?)
+        $(-> $ret:ty)? => $body:path;) => {
         $(#[$doc])*
-        pub(super) fn $name<$T: Real>(level: $crate::backend::cpu::simd::Level, $($arg: $ty),*) {
+        #[allow(unsafe_code)]
+        $vis fn $name $(<$($T: Real),+>)?(level: $crate::simd::Level, $($arg: $ty),*) $(-> $ret)? {
+            level.used();
             #[cfg(target_arch = "x86_64")]
             {
-                use $crate::backend::cpu::simd::Isa;
+                use $crate::simd::Isa;
                 #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
-                fn avx2<$T: Real>($($arg: $ty),*) {
+                fn avx2 $(<$($T: Real),+>)?($($arg: $ty),*) $(-> $ret)? {
                     $body($($arg),*)
                 }
                 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,fma,bmi1,bmi2")]
-                fn avx512<$T: Real>($($arg: $ty),*) {
+                fn avx512 $(<$($T: Real),+>)?($($arg: $ty),*) $(-> $ret)? {
                     $body($($arg),*)
                 }
                 match level.isa() {
@@ -104,9 +135,16 @@ macro_rules! dispatch {
                     Isa::Portable => {}
                 }
             }
-            let _ = level;
             $body($($arg),*)
         }
     };
+    ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$($T:ident),+>)?($($arg:ident: $ty:ty),* $(,)?)
+        $(-> $ret:ty)? => $body:path;) => {
+        $(#[$doc])*
+        $vis fn $name $(<$($T: Real),+>)?($($arg: $ty),*) $(-> $ret)? {
+            $crate::simd::dispatch! { fn at_level $(<$($T),+>)?(level, $($arg: $ty),*) $(-> $ret)? => $body; }
+            at_level($crate::simd::Level::of_process(), $($arg),*)
+        }
+    };
 }
-pub(super) use dispatch;
+pub(crate) use dispatch;
