@@ -70,7 +70,7 @@ impl MissingCells {
         let rows: Vec<usize> = (0..known.rows()).filter(|r| known.ones(*r) < known.sites()).collect();
         let meter = Meter::new("missing cells");
         for (done, some) in rows.chunks(PIECE).enumerate() {
-            let x = block.columns.select(Axis(0), some);
+            let x = block.select(some).columns()?;
             let scores = ask.scores(x.view(), &known.select(some), block.first + some[0] as u64)?;
             for (r, score) in some.iter().zip(&scores.rows) {
                 energies[[*r, 0]] = -score.value;
@@ -108,11 +108,7 @@ impl Taken<'_> {
         if rows.len() == block.values.nrows() {
             return Mapped { block, result };
         }
-        let select = |of: &Array2<f64>| of.select(Axis(0), &rows);
-        let known = block.known.as_ref().map(|known| known.select(&rows));
-        let (values, columns) = (select(&block.values), select(&block.columns));
-        let block = Block { first: block.first, values, columns, known, raw: block.raw.as_ref().map(select) };
-        Mapped { block, result: select(&result) }
+        Mapped { block: block.select(&rows), result: result.select(Axis(0), &rows) }
     }
 }
 
@@ -130,7 +126,7 @@ impl DataPass {
             let rows = block.values.nrows();
             jacobians.extend(model.file.preprocess.log_jacobians(kind, rows, block.known.as_ref()));
             match &block.known {
-                None => sample.add(&block.columns, result),
+                None => sample.add(&block.columns()?, result),
                 Some(known) => {
                     missing.sum_over(&mut ask, &block, known, &mut result)?;
                     sample.add(&filled(model, &block, known, seed)?, result);
@@ -151,7 +147,7 @@ impl DataPass {
 fn filled(model: &Model, block: &Block, known: &Bits, seed: u64) -> harmonium::Result<Array2<f64>> {
     let side = model.lowered.visible();
     let mut rows = Dataset::new(side);
-    rows.push_known(side, block.columns.view(), Some(known));
+    rows.push_values(side, block.values.view(), Some(known));
     let key = Key::root(seed).of(Purpose::Missing).step(block.first);
     let rows = conditional::filled(&mut *cpu().backend(model.lowered.clone())?, 0, &rows, FILL, key);
     Ok(rows.states().columns(side.unit(), 0, rows.len()))

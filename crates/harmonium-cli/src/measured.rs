@@ -78,7 +78,7 @@ impl Sample {
     fn data(&self, model: &Model) -> Dataset<f64> {
         let side = model.lowered.visible();
         let mut data = Dataset::new(side);
-        data.push(side, self.columns(model).view());
+        data.push_values(side, side.decode(self.columns(model).view()).view(), None);
         data
     }
 

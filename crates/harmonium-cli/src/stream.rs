@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::output::say;
 use crate::progress::Meter;
 use harmonium::data::{Binarize, Block, PreparedRows, Preprocess};
-use harmonium::{Advice, Error, LoweredLayer, Result};
+use harmonium::{Advice, Error, Layout, Result};
 use ndarray::{Array2, ArrayView2};
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ impl<'a> Stream<'a> {
 
     /// The rows of `data` for the units of a layer; `hint` is what else to do about a value outside their domain.
     pub fn new(
-        side: &'a LoweredLayer<f64>,
+        side: &'a Layout,
         preprocess: &'a Preprocess,
         data: &str,
         options: &DataOptions,

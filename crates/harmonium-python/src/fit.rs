@@ -9,11 +9,11 @@ use harmonium::data::{Memory, Preprocess, ReadOptions, Source};
 use harmonium::events::{Event, Flow, Observer};
 use harmonium::file::{ColumnNotes, ModelFile};
 use harmonium::run::{
-    Conclusion, Drawn, Encoder, Front, Length, MEMORY, Note, Opened, Prepared, Reader, Remedy, Request, Run, Spec,
-    Stage, Tables, Verdict, complete_method, lookup, prepare, put,
+    Conclusion, Drawn, Front, Length, MEMORY, Note, Opened, Prepared, Reader, Remedy, Request, Run, Spec, Stage,
+    Tables, Verdict, complete_method, lookup, prepare, put,
 };
 use harmonium::train::{TrainConfig, adopted_model};
-use harmonium::{Dataset, Error, Result, Trainer, settings};
+use harmonium::{Dataset, Error, Layout, Result, Trainer, settings};
 use harmonium_report::{Words, render_run};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -280,7 +280,7 @@ pub struct BatchTrainer {
 
 struct Batches {
     trainer: Trainer<f32>,
-    encoder: Encoder,
+    layout: Layout,
     preprocess: Preprocess,
     notes: ColumnNotes,
     spec: Spec,
@@ -291,7 +291,7 @@ impl Batches {
     fn pack(&self, arrays: &Arrays, front: &dyn Front) -> Result<Dataset<f32>> {
         let reader = Reader { tables: arrays, front };
         let (options, seed) = (self.spec.data.options(), self.spec.train.seed);
-        let (mut rows, _) = reader.pack(&self.encoder, X, &options, &self.preprocess, seed)?;
+        let (mut rows, _) = reader.pack(&self.layout, X, &options, &self.preprocess, seed)?;
         arrays.weights.map_or(Ok(()), |w| rows.set_weights(w))?;
         Ok(rows)
     }
@@ -322,20 +322,20 @@ fn batches(arrays: &Arrays, asked: &Table, init: Option<&Model>, front: &dyn Fro
             spec.train.method = TrainConfig::default().method;
         }
         let Prepared { input, rbm, preprocess, notes, columns, .. } = prepared;
-        let encoder = Encoder::new(rbm.visible().kind(), columns)?;
+        let layout = Layout::new(rbm.visible().kind().clone(), columns);
         let trainer = Trainer::new(spec.train.clone(), rbm, input.train, None)?;
-        return Ok(Batches { trainer, encoder, preprocess, notes, spec });
+        return Ok(Batches { trainer, layout, preprocess, notes, spec });
     };
     let (rbm, mut preprocess) = (init.file.rbm.cast::<f32>(), init.file.preprocess.clone());
-    let encoder = Encoder::new(rbm.visible().kind(), rbm.visible().sites())?;
+    let layout = Layout::new(rbm.visible().kind().clone(), rbm.visible().sites());
     let reader = Reader { tables: arrays, front };
     preprocess.binarize = spec.data.binarize()?.or(preprocess.binarize);
-    let (rows, decided) = reader.pack(&encoder, X, &spec.data.options(), &preprocess, spec.train.seed)?;
+    let (rows, decided) = reader.pack(&layout, X, &spec.data.options(), &preprocess, spec.train.seed)?;
     preprocess.binarize = preprocess.binarize.or(decided);
     let first = adopted_model(&rbm, &rows, spec.train.centering)?;
     complete_method(&mut spec.train, asked, &first);
     let trainer = Trainer::new(spec.train.clone(), first, rows, None)?;
-    Ok(Batches { trainer, encoder, preprocess, notes: ColumnNotes::read(&init.file), spec })
+    Ok(Batches { trainer, layout, preprocess, notes: ColumnNotes::read(&init.file), spec })
 }
 
 #[pymethods]

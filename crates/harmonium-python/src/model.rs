@@ -172,7 +172,7 @@ pub fn columns(model: &Model, table: &ArrayTable) -> PyResult<Array2<f64>> {
         let mut rows = table.prepared(side, &file.preprocess, None, 0)?;
         while let Some(block) = rows.read()? {
             // Both have the columns of the layer, so they fit.
-            let _ = all.append(Axis(0), block.columns.view());
+            let _ = all.append(Axis(0), block.columns()?.view());
         }
         Ok(())
     };

@@ -121,7 +121,7 @@ impl<T: Real + Element> Learning<T> {
         let model = rbm.lower();
         // Any finite number goes, as in scikit-learn: rows are taken as they are, without the units' domain.
         let (side, mut source) = (model.visible(), table.source());
-        let mut rows = States::new(side.unit(), side.sites());
+        let mut rows = States::new(side);
         while let Some(block) = source.read(4096)? {
             rows.push(side, block.mapv(T::of).view());
         }

@@ -68,7 +68,7 @@ fn mapped(
             None => block.map(width, |x| f(lowered, lowered.up().means(x)))?,
             Some(known) => {
                 let made = ask.take().map_or_else(|| Conditional::new(&model.file.rbm, settings), Ok)?;
-                f(lowered, ask.insert(made).hidden_means(block.columns.view(), known, block.first)?)
+                f(lowered, ask.insert(made).hidden_means(block.columns()?.view(), known, block.first)?)
             }
         };
         out.slice_axis_mut(Axis(0), (done..done + part.nrows()).into()).assign(&part);
@@ -142,7 +142,7 @@ pub fn free_energies<'py>(
                     errors.extend(std::iter::repeat_n(0.0, rows));
                     return Ok(());
                 };
-                let scores = ask.scores(block.columns.view(), known, block.first)?;
+                let scores = ask.scores(block.columns()?.view(), known, block.first)?;
                 energies.extend(scores.rows.iter().map(|s| -s.value));
                 errors.extend(scores.rows.iter().map(|s| s.std_err));
                 Ok(())
@@ -168,7 +168,8 @@ pub fn pseudo_log_likelihoods<'py>(
         let mut all = Vec::new();
         each(model, &table, missing, seed, stop, |lowered, block| {
             let none = || harmonium::Error::Undefined("pseudo-likelihoods need finite or gaussian units".into());
-            let x = block.columns.view();
+            let x = block.columns()?;
+            let x = x.view();
             let part = match &block.known {
                 None => measure::pseudo_log_likelihood(lowered, x).ok_or_else(none)?,
                 Some(known) => conditional::pseudo_log_likelihoods(lowered, x, known, block.first)?,

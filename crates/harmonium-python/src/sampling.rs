@@ -112,10 +112,11 @@ fn clamped(model: &Model, table: &ArrayTable, seed: u64) -> PyResult<Clamped> {
     let lowered = model.file.rbm.lower();
     let read = || {
         let rows = table.prepared(lowered.visible(), &model.file.preprocess, None, seed)?;
-        rows.with_missing(true).read()
+        let Some(block) = rows.with_missing(true).read()? else { return Ok(None) };
+        let x = block.columns()?.row(0).to_vec();
+        Ok(block.raw.zip(block.known).map(|(raw, known)| (x, raw.row(0).to_vec(), known)))
     };
-    let block = read().map_err(|e| table.exception(e))?;
-    match block.and_then(|b| Some((b.columns.row(0).to_vec(), b.raw?.row(0).to_vec(), b.known?))) {
+    match read().map_err(|e| table.exception(e))? {
         Some((x, raw, known)) => {
             let bits = (0..known.sites()).map(|i| known.get(0, i)).collect();
             Ok(Clamped::cells(&lowered, &x, raw, bits))
@@ -172,7 +173,7 @@ impl Imputer<'_> {
     }
 
     fn some(&mut self, block: &Block, rows: &[usize]) -> harmonium::Result<Parts> {
-        let (x, sites) = (block.columns.select(Axis(0), rows), self.model.visible().sites());
+        let (x, sites) = (block.select(rows).columns()?, self.model.visible().sites());
         let mut known = Bits::new(sites);
         for &r in rows {
             known.push((0..sites).map(|i| block.known.as_ref().is_none_or(|k| k.get(r, i))));

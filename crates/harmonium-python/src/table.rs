@@ -2,7 +2,7 @@
 
 use crate::errors::exception;
 use harmonium::data::{Binarize, PreparedRows, Preprocess, Source};
-use harmonium::{Bits, Error, LoweredLayer, Result};
+use harmonium::{Bits, Error, Layout, Result};
 use ndarray::Array2;
 use numpy::{PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -50,7 +50,7 @@ impl ArrayTable {
     /// The rows as a layer sees them.
     pub fn prepared<'a>(
         &self,
-        side: &'a LoweredLayer<f64>,
+        side: &'a Layout,
         preprocess: &'a Preprocess,
         asked: Option<Binarize>,
         seed: u64,

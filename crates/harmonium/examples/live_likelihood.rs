@@ -14,7 +14,7 @@ use harmonium::events::{Event, Flow, Observer, Progress, Reason};
 use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::train::initial_model;
 use harmonium::units::{Kind, Options};
-use harmonium::{Dataset, Exact, Rbm, Result, TrainConfig, Trainer};
+use harmonium::{Dataset, Exact, Layout, Rbm, Result, TrainConfig, Trainer};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -102,15 +102,13 @@ fn read(source: &str, kind: &mut Kind) -> Result<Dataset<f32>> {
         let states = alphabet.len().to_string();
         *kind = Kind::new("potts", &Options::from([("states".to_string(), states)]))?;
     }
-    let plain: Rbm<f64> = Rbm::new(kind.clone(), source.columns(), kind.clone(), 1)?;
-    let narrow: Rbm<f32> = plain.cast();
-    let (lowered, narrow) = (plain.lower(), narrow.lower());
+    let layout = Layout::new(kind.clone(), source.columns());
     let binarize = (kind.to_string() == "bernoulli").then_some(Binarize::Threshold(0.5));
     let prepare = Preprocess::default();
-    let mut rows = data::PreparedRows::new(source, lowered.visible(), &prepare, binarize, 0)?;
+    let mut rows = data::PreparedRows::new(source, &layout, &prepare, binarize, 0)?;
     let mut blocks = Vec::new();
     while let Some(block) = rows.read()? {
-        blocks.push(block.columns.mapv(|x| x as f32));
+        blocks.push(block.values.mapv(|x| x as f32));
     }
     let views: Vec<_> = blocks.iter().map(|b| b.view()).collect();
     let mut all = ndarray::concatenate(ndarray::Axis(0), &views).unwrap_or_default();
@@ -120,9 +118,7 @@ fn read(source: &str, kind: &mut Kind) -> Result<Dataset<f32>> {
             column.mapv_inplace(|x| (x - mean) / spread);
         }
     }
-    let mut data = Dataset::new(narrow.visible());
-    data.push(narrow.visible(), all.view());
-    Ok(data)
+    Ok(Dataset::from_values(&layout, all.view())?)
 }
 
 fn path(folder: &str, file: &str) -> String {

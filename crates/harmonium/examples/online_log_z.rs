@@ -15,7 +15,7 @@ use harmonium::file::ModelFile;
 use harmonium::logz::{self, LogZOptions};
 use harmonium::train::initial_model;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Rbm, Result, TrainConfig, Trainer};
+use harmonium::{Dataset, Layout, Rbm, Result, TrainConfig, Trainer};
 
 /// Stops at the first measured likelihood from the update `next` on, and keeps the measurement.
 struct Stops {
@@ -44,14 +44,12 @@ fn processor_seconds() -> f64 {
 
 fn read(source: &str, kind: &Kind) -> Result<Dataset<f32>> {
     let source = data::open_with(source, &ReadOptions::default())?;
-    let plain: Rbm<f64> = Rbm::new(kind.clone(), source.columns(), kind.clone(), 1)?;
-    let narrow: Rbm<f32> = plain.cast();
-    let (lowered, narrow) = (plain.lower(), narrow.lower());
+    let layout = Layout::new(kind.clone(), source.columns());
     let prepare = Preprocess::default();
-    let mut rows = data::PreparedRows::new(source, lowered.visible(), &prepare, Some(Binarize::Threshold(0.5)), 0)?;
-    let mut data = Dataset::new(narrow.visible());
+    let mut rows = data::PreparedRows::new(source, &layout, &prepare, Some(Binarize::Threshold(0.5)), 0)?;
+    let mut data = Dataset::new(&layout);
     while let Some(block) = rows.read()? {
-        data.push(narrow.visible(), block.columns.mapv(|x| x as f32).view());
+        data.push_block(&layout, &block)?;
     }
     Ok(data)
 }

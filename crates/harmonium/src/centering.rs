@@ -9,8 +9,8 @@
 //! energy, and the plain biases change as centering implies.
 
 use crate::error::{Error, Result};
-use crate::lowered::LoweredModel;
 use crate::layer::{Layer, Layers};
+use crate::lowered::LoweredModel;
 use crate::model::{Gradient, Rbm};
 use crate::real::Real;
 use crate::scaled_weights::{Products, ScaledWeights, shrink};

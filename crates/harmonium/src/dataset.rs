@@ -2,7 +2,7 @@
 
 use crate::data::Block;
 use crate::error::{Error, Result, number};
-use crate::lowered::LoweredLayer;
+use crate::layout::Layout;
 use crate::real::Real;
 use crate::rng::{Key, Purpose, shuffled};
 use crate::states::{Bits, States};
@@ -51,31 +51,28 @@ impl Moments {
 
 impl<T: Real> Dataset<T> {
     /// No rows yet, for the units of a layer.
-    pub fn new(layer: &LoweredLayer<T>) -> Dataset<T> {
-        Dataset { states: States::new(layer.unit(), layer.sites()), weights: Vec::new(), uniform: true, known: None }
+    pub fn new(layer: &Layout) -> Dataset<T> {
+        Dataset { states: States::new(layer), weights: Vec::new(), uniform: true, known: None }
     }
 
     /// Rows of data values, each with weight 1; refuses values outside the domain of the units.
-    pub fn from_values(layer: &LoweredLayer<T>, values: ArrayView2<T>) -> Result<Dataset<T>> {
+    pub fn from_values(layer: &Layout, values: ArrayView2<T>) -> Result<Dataset<T>> {
+        layer.check(values, 1)?;
         let mut data = Dataset::new(layer);
-        data.push(layer, layer.encode(values, 1)?.view());
+        data.push_values(layer, values, None);
         Ok(data)
     }
 
-    /// Appends rows of columns (see [`LoweredLayer::encode`]) with weight 1.
-    pub fn push(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>) {
-        self.push_known(layer, columns, None);
-    }
-
-    /// The same with the known cells, one bit per site; none means all.
-    pub fn push_known(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>, known: Option<&Bits>) {
+    /// Appends rows of values, which [`Layout::check`] accepts, with weight 1 and their known cells, one bit per site; none means
+    /// all.
+    pub fn push_values(&mut self, layer: &Layout, values: ArrayView2<T>, known: Option<&Bits>) {
         let before = self.len();
-        self.states.push(layer, columns);
+        self.states.push_values(layer, values);
         self.complete(before, known);
     }
 
     /// Appends rows of bits, of units with two states, all cells known, with weight 1.
-    pub(crate) fn push_bits(&mut self, layer: &LoweredLayer<T>, rows: Bits) {
+    pub(crate) fn push_bits(&mut self, layer: &Layout, rows: Bits) {
         let before = self.len();
         self.states.push_bits(layer, rows);
         self.complete(before, None);
@@ -97,16 +94,16 @@ impl<T: Real> Dataset<T> {
     }
 
     /// Appends a block of prepared rows; refuses values that are not finite in this number type.
-    pub fn push_block(&mut self, layer: &LoweredLayer<T>, block: &Block) -> Result<()> {
-        let columns = block.columns.mapv(T::of);
-        if let Some(((r, _), x)) = columns.indexed_iter().find(|(_, x)| !x.is_finite()) {
+    pub fn push_block(&mut self, layer: &Layout, block: &Block) -> Result<()> {
+        let values = block.values.mapv(T::of);
+        if let Some(((r, _), x)) = values.indexed_iter().find(|(_, x)| !x.is_finite()) {
             let row = block.first + r as u64;
             return Err(Error::Undefined(format!(
                 "data row {row}: a value is {} in single precision, so it is too large",
                 x.f64()
             )));
         }
-        self.push_known(layer, columns.view(), block.known.as_ref());
+        self.push_values(layer, values.view(), block.known.as_ref());
         Ok(())
     }
 
@@ -172,14 +169,15 @@ impl<T: Real> Dataset<T> {
     }
 
     /// Weighted means of T(v) over the known cells.
-    pub fn moments(&self, layer: &LoweredLayer<T>) -> Moments {
-        let (unit, wide, width) = (layer.unit(), layer.kind().unit::<f64>(), layer.unit().width());
-        let mut sum = Array2::zeros(layer.eta().dim());
+    pub fn moments(&self, layer: &Layout) -> Moments {
+        let wide = layer.unit::<f64>();
+        let width = wide.width();
+        let mut sum = Array2::zeros(layer.statistics());
         let mut t = sum.clone();
         let (mut rows, mut known) = (0.0, vec![0.0; layer.sites()]);
         for first in (0..self.len()).step_by(1024) {
             let last = (first + 1024).min(self.len());
-            let columns = self.states.columns(unit, first, last).mapv(T::f64);
+            let columns = self.states.columns(layer.unit(), first, last).mapv(T::f64);
             for (r, row) in (first..last).zip(columns.rows()) {
                 let w = self.weights[r].f64();
                 wide.stats(&row.to_vec(), t.view_mut());

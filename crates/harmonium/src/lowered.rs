@@ -3,41 +3,37 @@
 //! It has no charts and no offsets, and is what samplers, estimators and log Z work with. Both layers are treated alike, so
 //! everything is written once, for a [`Pass`] from one layer to the other.
 
-use crate::error::{Error, Result};
+use crate::layout::Layout;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::stats::Stats;
 use crate::units::{Kind, Unit};
 use ndarray::{ArcArray2, Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis};
+use std::ops::Deref;
 
 /// One layer in natural parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoweredLayer<T> {
-    kind: Kind,
+    layout: Layout,
     eta: Array2<T>,
     two_values: Option<[T; 2]>,
 }
 
 impl<T: Real> LoweredLayer<T> {
     pub(crate) fn new(kind: Kind, eta: Array2<T>) -> LoweredLayer<T> {
-        let unit = kind.unit::<T>();
-        let value = |state| {
-            let mut x = [T::zero()];
-            unit.state(state, &mut x);
-            x[0]
-        };
-        let two_values = (unit.n_states() == Some(2) && unit.width() == 1).then(|| [0, 1].map(value));
-        LoweredLayer { kind, eta, two_values }
+        let sites = eta.ncols() / kind.unit::<T>().width();
+        let layout = Layout::new(kind, sites);
+        LoweredLayer { two_values: layout.two_values(), layout, eta }
     }
 
-    /// The kind of the units.
-    pub fn kind(&self) -> &Kind {
-        &self.kind
+    /// What its rows are.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The mathematics of the units.
     pub fn unit(&self) -> &dyn Unit<T> {
-        self.kind.unit::<T>()
+        self.layout.unit()
     }
 
     /// The two values of a unit that has one column and two states.
@@ -61,61 +57,19 @@ impl<T: Real> LoweredLayer<T> {
         &mut self.eta
     }
 
-    /// Number of columns.
-    pub fn columns(&self) -> usize {
-        self.eta.ncols()
-    }
-
-    /// Number of units.
-    pub fn sites(&self) -> usize {
-        self.columns() / self.unit().width()
-    }
-
     /// ⟨η, T(x)⟩ of one row of columns.
     pub fn log_weight(&self, x: &[T]) -> f64 {
         let mut t = Array2::zeros(self.eta.dim());
         self.unit().stats(x, t.view_mut());
         self.eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum()
     }
+}
 
-    /// Rows of data values (one per site) as rows of columns; refuses the first value outside the unit's domain.
-    /// `first` is the number of the first row, counted from 1, for the message.
-    pub fn encode(&self, rows: ArrayView2<T>, first: u64) -> Result<Array2<T>> {
-        if rows.ncols() != self.sites() {
-            return Err(Error::Columns { expected: self.sites(), found: rows.ncols() });
-        }
-        let unit = self.unit();
-        let mut columns = Array2::zeros((rows.nrows(), self.columns()));
-        // Rows of a new array are slices.
-        let outputs = columns.rows_mut().into_iter().filter_map(|out| out.into_slice());
-        for (r, (row, out)) in rows.rows().into_iter().zip(outputs).enumerate() {
-            let refused = match row.as_slice() {
-                Some(values) => unit.encode_row(values, out),
-                None => unit.encode_row(&row.to_vec(), out),
-            };
-            if let Some(c) = refused {
-                return Err(Error::Domain {
-                    row: first + r as u64,
-                    column: c + 1,
-                    value: row[c].f64(),
-                    domain: unit.domain(),
-                    kind: self.kind.to_string(),
-                });
-            }
-        }
-        Ok(columns)
-    }
+impl<T> Deref for LoweredLayer<T> {
+    type Target = Layout;
 
-    /// Rows of columns as rows of data values.
-    pub fn decode(&self, columns: ArrayView2<T>) -> Array2<T> {
-        let (unit, width) = (self.unit(), self.unit().width());
-        if width == 1 {
-            return columns.mapv(|x| unit.decode(&[x]));
-        }
-        Array2::from_shape_fn((columns.nrows(), self.sites()), |(r, site)| {
-            let x: Vec<T> = (site * width..(site + 1) * width).map(|c| columns[[r, c]]).collect();
-            unit.decode(&x)
-        })
+    fn deref(&self) -> &Layout {
+        &self.layout
     }
 }
 
@@ -197,7 +151,7 @@ impl<T: Real> LoweredModel<T> {
             constant -= self.visible.eta.column(c).iter().zip(t.column(c)).map(|(e, t)| e.f64() * t.f64()).sum::<f64>();
             hidden.eta.row_mut(0).scaled_add(x[c], &self.weights.row(c));
         }
-        let visible = LoweredLayer::new(self.visible.kind.clone(), self.visible.eta.select(Axis(1), &free));
+        let visible = LoweredLayer::new(self.visible.kind().clone(), self.visible.eta.select(Axis(1), &free));
         LoweredModel::new(visible, hidden, self.weights.select(Axis(0), &free), constant)
     }
 
@@ -226,7 +180,7 @@ impl<T: Real> LoweredModel<T> {
     /// The model in another number type, rounded to nearest.
     pub fn cast<S: Real>(&self) -> LoweredModel<S> {
         let to = |x: T| S::of(x.f64());
-        let layer = |s: &LoweredLayer<T>| LoweredLayer::new(s.kind.clone(), s.eta.mapv(to));
+        let layer = |s: &LoweredLayer<T>| LoweredLayer::new(s.kind().clone(), s.eta.mapv(to));
         LoweredModel::new(layer(&self.visible), layer(&self.hidden), self.weights.mapv(to), self.constant)
     }
 
@@ -252,7 +206,7 @@ impl<T: Real> LoweredModel<T> {
 }
 
 /// One direction through a model: from a given layer to the other layer.
-/// States are rows of columns, see [`LoweredLayer::encode`].
+/// States are rows of columns, see [`Layout::encode`].
 #[derive(Clone, Copy)]
 pub struct Pass<'a, T> {
     /// The given layer.

@@ -53,7 +53,6 @@ impl<T: Real> Gradient<T> {
     pub(crate) fn parts(&self) -> [&Array2<T>; 3] {
         [&self.visible, &self.hidden, &self.weights]
     }
-
 }
 
 impl<T: Real> Rbm<T> {

@@ -75,7 +75,11 @@ impl Level {
     #[doc(hidden)]
     pub fn all_used() -> Vec<Level> {
         let used = USED.load(Ordering::Relaxed);
-        [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| used >> *isa as u8 & 1 == 1).map(Level).collect()
+        [Isa::Portable, Isa::Avx2, Isa::Avx512]
+            .into_iter()
+            .filter(|isa| used >> *isa as u8 & 1 == 1)
+            .map(Level)
+            .collect()
     }
 
     /// Its name, as the environment variable takes it.

@@ -3,7 +3,7 @@
 //! Data stay packed from the reader to the chains; a few rows at a time are unpacked to columns for a product.
 
 use crate::error::{Error, Result};
-use crate::lowered::LoweredLayer;
+use crate::layout::Layout;
 use crate::real::Real;
 use crate::units::Unit;
 use ndarray::{Array2, ArrayView2, s};
@@ -123,8 +123,9 @@ pub enum States<T> {
 }
 
 impl<T: Real> States<T> {
-    /// No rows yet, in the smallest storage for states of `unit`.
-    pub fn new(unit: &dyn Unit<T>, sites: usize) -> States<T> {
+    /// No rows yet, in the smallest storage for the states of a layer.
+    pub fn new(layer: &Layout) -> States<T> {
+        let (unit, sites) = (layer.unit::<T>(), layer.sites());
         match unit.n_states() {
             Some(2) if unit.width() == 1 => States::Bits(Bits::new(sites)),
             Some(_) => States::Codes(Array2::zeros((0, sites))),
@@ -133,8 +134,8 @@ impl<T: Real> States<T> {
     }
 
     /// Rows of columns, packed.
-    pub fn of(layer: &LoweredLayer<T>, columns: ArrayView2<T>) -> States<T> {
-        let mut states = States::new(layer.unit(), layer.sites());
+    pub fn of(layer: &Layout, columns: ArrayView2<T>) -> States<T> {
+        let mut states = States::new(layer);
         states.push(layer, columns);
         states
     }
@@ -167,14 +168,14 @@ impl<T: Real> States<T> {
     }
 
     /// Appends rows of columns. If a value is not a state (a grey value), all rows are converted to numbers.
-    pub fn push(&mut self, layer: &LoweredLayer<T>, columns: ArrayView2<T>) {
-        let (unit, width) = (layer.unit(), layer.unit().width());
+    pub fn push(&mut self, layer: &Layout, columns: ArrayView2<T>) {
+        let (unit, width) = (layer.unit::<T>(), layer.unit::<T>().width());
         if !matches!(self, States::Real(_)) && !all_states(layer, columns) {
             *self = States::Real(self.values(layer));
         }
         match self {
             States::Bits(bits) => {
-                let high = layer.two_values().map_or(T::one(), |values| values[1]);
+                let high = layer.two_values::<T>().map_or(T::one(), |values| values[1]);
                 for row in columns.rows() {
                     bits.push(row.iter().map(|x| *x == high));
                 }
@@ -189,8 +190,31 @@ impl<T: Real> States<T> {
         }
     }
 
+    /// Appends rows of values, which are in the units' domain. If one is not a state (a grey value), all rows become numbers.
+    pub(crate) fn push_values(&mut self, layer: &Layout, values: ArrayView2<T>) {
+        let unit = layer.unit::<T>();
+        let cells = values.as_standard_layout();
+        let cells = cells.as_slice().unwrap_or(&[]);
+        let fits = match self {
+            States::Bits(bits) => bits.push_cells(cells, [unit.value(0), unit.value(1)]),
+            States::Codes(codes) => {
+                let new: Option<Vec<u16>> = cells.iter().map(|x| unit.code(*x).map(|code| code as u16)).collect();
+                let new = new.and_then(|new| Array2::from_shape_vec(values.raw_dim(), new).ok());
+                new.map(|new| append(codes, new)).is_some()
+            }
+            States::Real(all) => {
+                append(all, values.to_owned());
+                true
+            }
+        };
+        if !fits && !cells.is_empty() {
+            *self = States::Real(self.values(layer));
+            self.push_values(layer, values);
+        }
+    }
+
     /// Appends rows of bits, of units with two states.
-    pub(crate) fn push_bits(&mut self, layer: &LoweredLayer<T>, rows: Bits) {
+    pub(crate) fn push_bits(&mut self, layer: &Layout, rows: Bits) {
         match self {
             States::Bits(bits) => bits.append(&rows),
             _ => {
@@ -258,7 +282,7 @@ impl<T: Real> States<T> {
     }
 
     /// All rows as data values.
-    pub fn values(&self, layer: &LoweredLayer<T>) -> Array2<T> {
+    pub fn values(&self, layer: &Layout) -> Array2<T> {
         match self {
             States::Real(x) => x.clone(),
             _ => layer.decode(self.columns(layer.unit(), 0, self.rows()).view()),
@@ -266,16 +290,16 @@ impl<T: Real> States<T> {
     }
 
     /// Refuses rows that are not states of the layer: a wrong number of sites, or invalid codes.
-    pub fn check(&self, layer: &LoweredLayer<T>) -> Result<()> {
-        let n = layer.unit().n_states().unwrap_or(usize::MAX);
+    pub fn check(&self, layer: &Layout) -> Result<()> {
+        let n = layer.unit::<T>().n_states().unwrap_or(usize::MAX);
         let fits = match self {
-            States::Bits(_) => n == 2 && layer.unit().width() == 1,
+            States::Bits(_) => n == 2 && layer.unit::<T>().width() == 1,
             States::Codes(c) => n < usize::MAX && c.iter().all(|&c| usize::from(c) < n),
             // Sites of several columns are codes, never numbers.
             States::Real(x) => {
                 let mut column = [T::zero()];
                 let mut is_value = |x: &T| x.is_finite() && layer.unit().encode(*x, &mut column);
-                layer.unit().width() == 1 && x.iter().all(&mut is_value)
+                layer.unit::<T>().width() == 1 && x.iter().all(&mut is_value)
             }
         };
         if fits && self.sites() == layer.sites() {
@@ -296,11 +320,11 @@ fn unpack<T: Real>(words: &[u64], values: [T; 2], row: &mut [T]) {
 }
 
 /// Whether every site is in one of its states. Sites of several columns come from `encode`, which writes states only.
-fn all_states<T: Real>(layer: &LoweredLayer<T>, columns: ArrayView2<T>) -> bool {
-    match layer.two_values() {
+fn all_states<T: Real>(layer: &Layout, columns: ArrayView2<T>) -> bool {
+    match layer.two_values::<T>() {
         Some([low, high]) => columns.iter().all(|x| *x == low || *x == high),
         None => {
-            let (unit, mut state) = (layer.unit(), [T::zero()]);
+            let (unit, mut state) = (layer.unit::<T>(), [T::zero()]);
             let mut is_state = |x: &T| {
                 unit.state(unit.state_of(&[*x]), &mut state);
                 state[0] == *x

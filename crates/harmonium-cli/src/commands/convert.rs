@@ -118,7 +118,7 @@ fn means(model: &Model, mut stream: Stream) -> Result<(Array1<f64>, Array1<f64>)
     let (mut v, mut h) = (Array1::zeros(model.lowered.visible().columns()), Array1::zeros(columns));
     let mut rows = 0;
     while let Some(mapped) = stream.map(columns, |v| up.means(v))? {
-        v += &mapped.block.columns.sum_axis(Axis(0));
+        v += &mapped.block.columns()?.sum_axis(Axis(0));
         h += &mapped.result.sum_axis(Axis(0));
         rows += mapped.result.nrows();
     }

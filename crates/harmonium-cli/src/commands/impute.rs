@@ -149,8 +149,8 @@ impl Work<'_> {
             let to = (from + step).min(rows);
             let some: Vec<usize> = (from..to).collect();
             let part = known.select(&some);
-            let x = block.columns.slice_axis(Axis(0), (from..to).into());
-            let mut filled = self.ask.fill(x, &part, block.first + from as u64)?;
+            let x = block.select(&some).columns()?;
+            let mut filled = self.ask.fill(x.view(), &part, block.first + from as u64)?;
             self.count(&filled, &part);
             filled.choose(self.fill, self.model.lowered.visible().unit());
             self.check.add(block, &part, from, &filled.values);

@@ -47,7 +47,8 @@ impl LogZ {
                 let mut stream = Stream::open(&model, data, &self.options, global)?;
                 let mut sample = Sample::new(&model, global.seed());
                 while let Some(block) = stream.read()? {
-                    sample.add(&block.columns, model.lowered.up().free_energy(block.columns.view()));
+                    let x = block.columns()?;
+                    sample.add(&x, model.lowered.up().free_energy(x.view()));
                 }
                 Some(sample.for_log_z(&model))
             }

@@ -152,7 +152,7 @@ impl Sample {
                 let r = (wanted - first) as usize;
                 let raw = block.raw.as_ref().unwrap_or(&block.values).row(r).to_vec();
                 let bits: Vec<bool> = (0..raw.len()).map(|i| known.get(r, i)).collect();
-                found = Some((block.columns.row(r).to_vec(), raw, bits));
+                found = Some((block.select(&[r]).columns()?.row(0).to_vec(), raw, bits));
             }
         }
         if rows > 1 && self.clamp_row.is_none() {
@@ -198,7 +198,7 @@ impl Sample {
         let mut rows = Array2::zeros((0, model.lowered.visible().columns()));
         while rows.nrows() < wanted {
             let Some(block) = stream.read()? else { break };
-            rows.append(Axis(0), block.columns.view())?;
+            rows.append(Axis(0), block.columns()?.view())?;
         }
         Ok(rows)
     }

@@ -7,7 +7,7 @@ use harmonium::data::{self, Binarize, PreparedRows, Preprocess, ReadOptions};
 use harmonium::file::ModelFile;
 use harmonium::optimize::Schedule;
 use harmonium::units::{Kind, potts::Potts};
-use harmonium::{Dataset, Exact, Rbm, TrainConfig, Trainer, initial_model};
+use harmonium::{Dataset, Exact, Layout, Rbm, TrainConfig, Trainer, initial_model};
 use ndarray::{Array2, Axis};
 use std::path::{Path, PathBuf};
 
@@ -86,12 +86,11 @@ impl Set {
             preprocess.scale = Some(rows.std_axis(Axis(0), 0.0));
         }
         let (source, kind) = self.open(folder)?;
-        let plain: Rbm<f64> = Rbm::new(kind.clone(), source.columns(), kind.clone(), 1)?;
-        let (wide, narrow) = (plain.lower(), plain.cast::<f32>().lower());
-        let mut rows = PreparedRows::new(source, wide.visible(), &preprocess, binarize, 0)?;
-        let mut data = Dataset::new(narrow.visible());
+        let layout = Layout::new(kind.clone(), source.columns());
+        let mut rows = PreparedRows::new(source, &layout, &preprocess, binarize, 0)?;
+        let mut data = Dataset::new(&layout);
         while let Some(block) = rows.read()? {
-            data.push(narrow.visible(), block.columns.mapv(|x| x as f32).view());
+            data.push_block(&layout, &block)?;
         }
         Ok((data, kind))
     }

@@ -109,12 +109,13 @@ impl<T: Real> Plain<T> {
         let down = |m: &LoweredModel<T>, h: ArrayView2<T>, r| m.down().sample(h, key(Purpose::Visible), first + r);
         let drawn = self.rows(&hidden, sweeps.beta, down);
         let width = self.model.visible().unit().width();
-        chains.visible = match &chains.clamped {
-            None => drawn,
-            Some((known, values)) => Array2::from_shape_fn(drawn.dim(), |(r, c)| {
-                if known.get(r, c / width) { values[[r, c]] } else { drawn[[r, c]] }
-            }),
-        };
+        chains.visible =
+            match &chains.clamped {
+                None => drawn,
+                Some((known, values)) => Array2::from_shape_fn(drawn.dim(), |(r, c)| {
+                    if known.get(r, c / width) { values[[r, c]] } else { drawn[[r, c]] }
+                }),
+            };
     }
 }
 
@@ -245,9 +246,8 @@ impl<T: Real> PlainLearner<T> {
 
     /// W̃ of the weights and the chart.
     fn lower(&mut self) {
-        let lowered = Array2::from_shape_fn(self.weights.dim(), |(i, j)| {
-            T::of(self.weights[[i, j]].f64() / self.scale(i, j))
-        });
+        let lowered =
+            Array2::from_shape_fn(self.weights.dim(), |(i, j)| T::of(self.weights[[i, j]].f64() / self.scale(i, j)));
         *self.plain.model.parts_mut().2 = lowered.into();
     }
 }

@@ -90,7 +90,15 @@ pub struct ConditionalOptions {
 
 impl Default for ConditionalOptions {
     fn default() -> ConditionalOptions {
-        ConditionalOptions { method: Method::Auto, chains: 20, burn_in: 100, steps: 200, interval: None, seed: 0, device: cpu() }
+        ConditionalOptions {
+            method: Method::Auto,
+            chains: 20,
+            burn_in: 100,
+            steps: 200,
+            interval: None,
+            seed: 0,
+            device: cpu(),
+        }
     }
 }
 

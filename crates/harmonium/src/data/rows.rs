@@ -3,9 +3,9 @@
 use super::{Binarize, Binarizer, Preprocess, Source, takes_bits, takes_probabilities};
 use crate::advice::Advice;
 use crate::error::{Error, Result};
-use crate::lowered::LoweredLayer;
+use crate::layout::Layout;
 use crate::states::Bits;
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
 /// Numbers per block: 16 MiB, which is enough rows for many threads and little compared with the weights of so wide a model.
@@ -22,26 +22,43 @@ pub struct Block {
     pub first: u64,
     /// Prepared data values, one per site.
     pub values: Array2<f64>,
-    /// The same rows as columns, see [`LoweredLayer::encode`].
-    pub columns: Array2<f64>,
     /// Which cells are known, one bit per site, if some are not; unknown cells hold the first state.
     pub known: Option<Bits>,
     /// The unprepared rows, if cells may be unknown.
     pub raw: Option<Array2<f64>>,
+    layout: Layout,
 }
 
 impl Block {
+    /// The rows as columns, see [`Layout::encode`].
+    pub fn columns(&self) -> Result<Array2<f64>> {
+        self.layout.encode(self.values.view(), self.first)
+    }
+
+    /// Some of the rows, by their numbers from 0.
+    pub fn select(&self, rows: &[usize]) -> Block {
+        let select = |of: &Array2<f64>| of.select(Axis(0), rows);
+        let known = self.known.as_ref().map(|known| known.select(rows));
+        let (values, raw, layout) = (select(&self.values), self.raw.as_ref().map(select), self.layout.clone());
+        Block { first: self.first, values, known, raw, layout }
+    }
+
     /// Applies `f`, which maps rows to rows of `columns` numbers, on all threads. A result that is not finite is an error that
     /// names its row.
     pub fn map(&self, columns: usize, f: impl Fn(ArrayView2<f64>) -> Array2<f64> + Sync) -> Result<Array2<f64>> {
-        let mut result = Array2::zeros((self.columns.nrows(), columns));
-        if self.columns.nrows() <= CHUNK_ROWS {
-            result.assign(&f(self.columns.view()));
-            return self.finite(result);
+        let mut result = Array2::zeros((self.values.nrows(), columns));
+        let chunks = self.values.axis_chunks_iter(Axis(0), CHUNK_ROWS);
+        let mut work: Vec<_> = result.axis_chunks_iter_mut(Axis(0), CHUNK_ROWS).zip(chunks).collect();
+        let each = |(result, values): &mut (ArrayViewMut2<f64>, ArrayView2<f64>)| {
+            // The values were checked when the block was read.
+            let x = self.layout.encode(values.view(), self.first);
+            x.iter().for_each(|x| result.assign(&f(x.view())));
+        };
+        if work.len() > 1 {
+            work.par_iter_mut().for_each(each)
+        } else {
+            work.iter_mut().for_each(each)
         }
-        let chunks = self.columns.axis_chunks_iter(Axis(0), CHUNK_ROWS);
-        let work: Vec<_> = result.axis_chunks_iter_mut(Axis(0), CHUNK_ROWS).zip(chunks).collect();
-        work.into_par_iter().for_each(|(mut result, x)| result.assign(&f(x)));
         self.finite(result)
     }
 
@@ -60,7 +77,7 @@ impl Block {
 /// A source whose rows are prepared for the units of a layer.
 pub struct PreparedRows<'a> {
     source: Box<dyn Source>,
-    layer: &'a LoweredLayer<f64>,
+    layer: &'a Layout,
     preprocess: &'a Preprocess,
     binarizer: Binarizer,
     missing: bool,
@@ -72,7 +89,7 @@ impl<'a> PreparedRows<'a> {
     /// of `preprocess`; `seed` is for binarisation by sampling.
     pub fn new(
         source: Box<dyn Source>,
-        layer: &'a LoweredLayer<f64>,
+        layer: &'a Layout,
         preprocess: &'a Preprocess,
         binarize: Option<Binarize>,
         seed: u64,
@@ -81,11 +98,11 @@ impl<'a> PreparedRows<'a> {
             return Err(Error::Columns { expected: layer.sites(), found: source.columns() });
         }
         let wanted = binarize.filter(|rule| *rule != Binarize::None);
-        if wanted.is_some() && !takes_bits(layer.unit()) {
+        if wanted.is_some() && !takes_bits(layer.unit::<f64>()) {
             let problem = format!("needs units with the values 0 and 1, but the visible units are {}", layer.kind());
             return Err(Error::Config { key: "data.binarize", problem });
         }
-        let binarizer = Binarizer::new(binarize, preprocess.binarize, layer.unit(), seed);
+        let binarizer = Binarizer::new(binarize, preprocess.binarize, layer.unit::<f64>(), seed);
         Ok(PreparedRows { source, layer, preprocess, binarizer, missing: false, done: 0 })
     }
 
@@ -119,8 +136,8 @@ impl<'a> PreparedRows<'a> {
         self.preprocess.standardize(&mut values);
         let known = if self.missing { self.take_missing(&mut values) } else { None };
         self.binarizer.apply(&mut values, first);
-        let columns = self.layer.encode(values.view(), first).map_err(|e| self.advised(e))?;
-        Ok(Some(Block { first, values, columns, known, raw }))
+        self.layer.check(values.view(), first).map_err(|e| self.advised(e))?;
+        Ok(Some(Block { first, values, known, raw, layout: self.layer.clone() }))
     }
 
     /// The next block as bits, if its cells are the two states of the units, nothing changes them, and the source reads them
@@ -152,7 +169,7 @@ impl<'a> PreparedRows<'a> {
             Error::Domain { value: 0.0, .. } if self.layer.two_values() == Some([-1.0, 1.0]) => {
                 error.advise(&[Advice::BitsToSpins])
             }
-            Error::Domain { value, .. } if value.is_finite() && takes_probabilities(self.layer.unit()) => {
+            Error::Domain { value, .. } if value.is_finite() && takes_probabilities(self.layer.unit::<f64>()) => {
                 error.advise(&[Advice::Binarize])
             }
             _ => error,
@@ -164,12 +181,8 @@ impl<'a> PreparedRows<'a> {
         if !values.iter().any(|x| x.is_nan()) {
             return None;
         }
-        let unit = self.layer.unit();
-        let mut site = vec![0.0; unit.width()];
-        if unit.n_states().is_some() {
-            unit.state(0, &mut site);
-        }
-        let first_state = unit.decode(&site);
+        let unit = self.layer.unit::<f64>();
+        let first_state = if unit.n_states().is_some() { unit.value(0) } else { unit.decode(&[0.0]) };
         let mut known = Bits::new(values.ncols());
         for mut row in values.rows_mut() {
             known.push(row.iter().map(|x| !x.is_nan()));
@@ -213,7 +226,7 @@ mod tests {
         let preprocess = Preprocess { binarize: None, shift: numbers(1.0), scale: numbers(2.0) };
         let source = Box::new(Memory(vec![array![[5.0, 1.0]]]));
         let mut rows = PreparedRows::new(source, lowered.visible(), &preprocess, None, 0).unwrap();
-        assert_eq!(rows.read().unwrap().unwrap().columns, array![[2.0, 0.0]]);
+        assert_eq!(rows.read().unwrap().unwrap().values, array![[2.0, 0.0]]);
         assert!(rows.read().unwrap().is_none());
     }
 
@@ -228,7 +241,7 @@ mod tests {
             let source = Box::new(Memory(vec![array![[0.0, 1.0], [1.0, bad]], array![[0.3, 1.0]]]));
             let preprocess = Preprocess::default();
             let mut rows = PreparedRows::new(source, lowered.visible(), &preprocess, None, 0).unwrap();
-            assert_eq!(rows.read().unwrap().unwrap().columns, array![[0.0, 1.0]]);
+            assert_eq!(rows.read().unwrap().unwrap().values, array![[0.0, 1.0]]);
             assert_eq!(rows.decided_by_data(), Some(Binarize::Threshold(0.5)));
             let message = rows.read().err().unwrap().to_string();
             assert!(message.starts_with(&format!("data row 3, column 2: {text}")), "{message}");

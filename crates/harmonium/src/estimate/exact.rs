@@ -3,10 +3,10 @@
 
 use super::{BATCH, Context, Estimator, EstimatorOptions, Phases};
 use crate::advice::Advice;
+use crate::backend::Side;
 use crate::conditional::{self, cost};
 use crate::error::{Error, Result};
-use crate::exact::{Solved, MOST_STATES_LOG2, budget};
-use crate::backend::Side;
+use crate::exact::{MOST_STATES_LOG2, Solved, budget};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::real::Real;
 use crate::states::Bits;

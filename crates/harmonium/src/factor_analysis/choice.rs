@@ -3,7 +3,7 @@
 use super::covariance::Sums;
 use super::{Covariance, Effort, FactorAnalysis};
 use crate::dataset::Dataset;
-use crate::lowered::LoweredLayer;
+use crate::layout::Layout;
 use crate::real::Real;
 use ndarray::Array1;
 
@@ -23,7 +23,7 @@ pub fn most_factors(columns: usize, rows: f64) -> usize {
 
 /// The number of factors with the largest likelihood of held-out rows, or if there are none of parts of the rows that are left out
 /// in turn.
-pub fn default_factors<T: Real>(layer: &LoweredLayer<T>, data: &Dataset<T>, held_out: Option<&Dataset<T>>) -> usize {
+pub fn default_factors<T: Real>(layer: &Layout, data: &Dataset<T>, held_out: Option<&Dataset<T>>) -> usize {
     let complete = held_out.filter(|rows| rows.known().is_none() && !rows.is_empty());
     let parts = Sums::of(layer, data, if complete.is_some() { 1 } else { FOLDS.min(data.len().max(1)) });
     let mut folds = match complete {

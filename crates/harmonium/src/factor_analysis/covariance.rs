@@ -1,7 +1,7 @@
 //! Means and covariances of the columns of some rows, from sums that add and subtract.
 
 use crate::dataset::Dataset;
-use crate::lowered::LoweredLayer;
+use crate::layout::Layout;
 use crate::real::Real;
 use ndarray::{Array1, Array2, Axis};
 
@@ -32,7 +32,7 @@ pub(super) struct Sums {
 
 impl Covariance {
     /// Of all rows of continuous data without unknown cells.
-    pub fn of<T: Real>(layer: &LoweredLayer<T>, data: &Dataset<T>) -> Covariance {
+    pub fn of<T: Real>(layer: &Layout, data: &Dataset<T>) -> Covariance {
         Sums::of(layer, data, 1)[0].covariance()
     }
 
@@ -45,7 +45,7 @@ impl Covariance {
 
 impl Sums {
     /// The sums of `folds` parts of the rows: row r is in part r modulo `folds`.
-    pub fn of<T: Real>(layer: &LoweredLayer<T>, data: &Dataset<T>, folds: usize) -> Vec<Sums> {
+    pub fn of<T: Real>(layer: &Layout, data: &Dataset<T>, folds: usize) -> Vec<Sums> {
         let origin = data.moments(layer).means.row(0).to_owned();
         let n = origin.len();
         let empty =

@@ -332,7 +332,7 @@ impl Problem<'_> {
         };
         let layer = lowered.visible();
         let data = rows.map(|rows| {
-            let mut states = States::new(layer.unit(), layer.sites());
+            let mut states = States::new(layer);
             states.push(layer, rows.view());
             states
         });

@@ -32,7 +32,7 @@ const BEYOND: f64 = 1.0;
 pub fn missed<T: Real>(path: &mut Path<T>, schedule: &[f64], down: &[f64], sweeps: u64, key: Key) -> Option<f64> {
     let samples = settle(path, sweeps, key)?;
     let layer = path.backend.layers()[0];
-    let mut rows = States::new(layer.unit(), layer.sites());
+    let mut rows = States::new(layer);
     rows.push(layer, samples.view());
     path.backend.put(SEARCH, &rows, None);
     let back: Vec<f64> = schedule.iter().rev().copied().collect();
@@ -101,7 +101,7 @@ fn far_apart<T: Real>(layer: &LoweredLayer<T>, key: Key) -> Option<States<T>> {
         }
         columns.row_mut(r).assign(&Array1::from(row.clone()));
     }
-    let mut states = States::new(unit, layer.sites());
+    let mut states = States::new(layer);
     states.push(layer, columns.view());
     Some(states)
 }

@@ -6,8 +6,7 @@ use crate::advice::Advice;
 use crate::data::{Binarize, PreparedRows, Preprocess, ReadOptions, similarity_weights, takes_probabilities};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::lowered::{LoweredLayer, LoweredModel};
-use crate::model::Rbm;
+use crate::layout::Layout;
 use crate::units::{Kind, Options};
 use ndarray::Array1;
 use std::path::Path;
@@ -44,40 +43,18 @@ pub struct Reader<'a> {
     pub front: &'a dyn Front,
 }
 
-/// The visible layer in both precisions, of a model made only to encode rows.
-pub struct Encoder {
-    wide: LoweredModel<f64>,
-    narrow: LoweredModel<f32>,
-}
-
-impl Encoder {
-    /// For rows of `columns` units of a kind.
-    pub fn new(visible: &Kind, columns: usize) -> Result<Encoder> {
-        let hidden = Kind::new("bernoulli", &Options::new())?;
-        let rbm: Rbm<f64> = Rbm::new(visible.clone(), columns, hidden, 1)?;
-        Ok(Encoder { wide: rbm.lower(), narrow: rbm.cast::<f32>().lower() })
-    }
-}
-
-impl Encoder {
-    /// The visible layer in the precision of training.
-    pub fn visible(&self) -> &LoweredLayer<f32> {
-        self.narrow.visible()
-    }
-}
-
 impl Reader<'_> {
     /// Packs the rows of a run. A binarisation that the data cause is added to `preprocess`.
     pub fn read(&self, spec: &Spec, visible: &Kind, columns: usize, preprocess: &mut Preprocess) -> Result<Input> {
         let (data, seed) = (&spec.data, spec.train.seed);
-        let encoder = Encoder::new(visible, columns)?;
+        let layout = Layout::new(visible.clone(), columns);
         preprocess.binarize = data.binarize()?.or(preprocess.binarize);
-        let (mut train, decided) = self.pack(&encoder, &data.source, &data.options(), preprocess, seed)?;
+        let (mut train, decided) = self.pack(&layout, &data.source, &data.options(), preprocess, seed)?;
         preprocess.binarize = preprocess.binarize.or(decided);
         self.weigh(&mut train, &data.weights()?, false)?;
         let (train, valid) = match (&data.valid, data.valid_fraction) {
             (Some(valid), _) => {
-                let mut valid = self.pack(&encoder, valid, &data.options(), preprocess, seed)?.0;
+                let mut valid = self.pack(&layout, valid, &data.options(), preprocess, seed)?.0;
                 self.weigh(&mut valid, &data.weights()?, true)?;
                 (train, Some(valid))
             }
@@ -93,24 +70,24 @@ impl Reader<'_> {
     /// The rows of a table, packed, and the binarisation that they caused.
     pub fn pack(
         &self,
-        encoder: &Encoder,
+        layout: &Layout,
         name: &str,
         options: &ReadOptions,
         preprocess: &Preprocess,
         seed: u64,
     ) -> Result<(Dataset<f32>, Option<Binarize>)> {
-        let (wide, narrow, path) = (encoder.wide.visible(), encoder.narrow.visible(), Path::new(name));
+        let path = Path::new(name);
         let source = self.tables.open(name, options)?;
         if let Some(text) = source.note() {
             self.front.note(&Note::Reading { path: path.into(), text });
         }
-        let located = |e: Error| self.located(name, options, wide, e);
-        let rows = PreparedRows::new(source, wide, preprocess, preprocess.binarize, seed).map_err(located)?;
+        let located = |e: Error| self.located(name, options, layout, e);
+        let rows = PreparedRows::new(source, layout, preprocess, preprocess.binarize, seed).map_err(located)?;
         let mut rows = rows.with_missing(options.missing);
-        let (mut packed, mut noted) = (Dataset::new(narrow), false);
+        let (mut packed, mut noted) = (Dataset::new(layout), false);
         loop {
             if let Some(bits) = rows.read_bits() {
-                packed.push_bits(narrow, bits);
+                packed.push_bits(layout, bits);
                 self.front.progress(Stage::Rows, rows.done(), rows.rows());
                 continue;
             }
@@ -119,18 +96,18 @@ impl Reader<'_> {
                 noted = true;
                 self.front.note(&Note::Binarized { path: path.into(), rule });
             }
-            packed.push_block(narrow, &block).map_err(|e| e.in_file(path))?;
+            packed.push_block(layout, &block).map_err(|e| e.in_file(path))?;
             self.front.progress(Stage::Rows, rows.done(), rows.rows());
         }
         Ok((packed, rows.decided_by_data()))
     }
 
     /// Names the table in errors that know only a row or a number of columns; a value that does not fit gets advice.
-    fn located(&self, name: &str, options: &ReadOptions, side: &LoweredLayer<f64>, error: Error) -> Error {
+    fn located(&self, name: &str, options: &ReadOptions, side: &Layout, error: Error) -> Error {
         let advice = match error.plain() {
             Error::Domain { value, .. } if value.is_nan() => vec![Advice::MissingCells],
             Error::Domain { value, .. } if value.is_finite() => {
-                let binarize = takes_probabilities(side.unit()).then_some(Advice::Binarize);
+                let binarize = takes_probabilities(side.unit::<f64>()).then_some(Advice::Binarize);
                 self.kinds_that_fit(name, options, side).into_iter().chain(binarize).collect()
             }
             // The model was made for the training rows, so that these are others.
@@ -180,7 +157,7 @@ impl Reader<'_> {
     }
 
     /// The kinds of visible units that would take every value of a table.
-    fn kinds_that_fit(&self, name: &str, options: &ReadOptions, side: &LoweredLayer<f64>) -> Vec<Advice> {
+    fn kinds_that_fit(&self, name: &str, options: &ReadOptions, side: &Layout) -> Vec<Advice> {
         let Ok(found) = self.survey(name, options) else { return Vec::new() };
         let states = if found.largest < MOST_SUGGESTED_STATES { (found.largest as u64 + 1).max(2) } else { 2 };
         let with_states: Options = [("states".to_string(), states.to_string())].into();

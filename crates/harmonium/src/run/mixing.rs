@@ -87,7 +87,8 @@ impl Chains<'_> {
         let starts = self.starts(train, chains)?;
         let sweeps = (PRODUCTS / (chains * lowered.weights().len()) as f64) as usize;
         let sweeps = sweeps.clamp(FEWEST_SWEEPS, SWEEPS);
-        let (trace, end) = run(cpu().backend(lowered)?.as_mut(), &starts, sweeps, key.of(Purpose::Monitor).step(u64::MAX))?;
+        let (trace, end) =
+            run(cpu().backend(lowered)?.as_mut(), &starts, sweeps, key.of(Purpose::Monitor).step(u64::MAX))?;
         let samples = independent.unwrap_or(end);
         let counted = trace.slice_axis(Axis(0), (sweeps / 2..).into()).reversed_axes();
         let (r_hat, ess) = (r_hat(counted), ess_bulk(counted));

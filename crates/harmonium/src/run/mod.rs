@@ -32,7 +32,7 @@ pub use curves::{Collapse, Fall};
 pub use directory::{CHECKPOINT, CONFIG, Content, EVENTS, MODEL, REPORT, RunDir, SUMMARY};
 pub use fit::{Errors, RowsFit, Summed, possible};
 pub use front::{Difference, Files, Front, MEMORY, Note, Stage, Tables};
-pub use input::{Encoder, Input, Reader};
+pub use input::{Input, Reader};
 pub use judge::{APART, Cause, Evidence, Fit, GAP, Means, Outcome, Remedy, SURE, Verdict, WORTH, is_doubtful, judge};
 pub use mixing::{Mixing, RECORDED, some_rows};
 pub use prepare::{Prepared, complete_method, prepare};

@@ -3,7 +3,7 @@
 use super::defaults::{Chooser, EXACT_UPDATES};
 use super::directory::MODEL;
 use super::front::{Front, Note, Tables};
-use super::input::{self, Encoder, Input, Reader};
+use super::input::{self, Input, Reader};
 use super::spec::{ModelSpec, SIMILAR, Spec, lookup};
 use super::training::Length;
 use crate::data::{Alphabet, Preprocess, find_builtin};
@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::exact::{Exact, budget};
 use crate::factor_analysis::default_factors;
 use crate::file::{ColumnNotes, ModelFile};
+use crate::layout::Layout;
 use crate::lowered::LoweredModel;
 use crate::model::Rbm;
 use crate::start::Start;
@@ -166,8 +167,8 @@ fn complete_start(
     }
     model.start = wanted.unwrap_or(if possible && is_best { Start::Factors } else { Start::Independent });
     if model.start == Start::Factors && unit.quadratic() && lookup(asked, "model.n_hidden").is_none() {
-        let encoder = Encoder::new(visible, columns)?;
-        model.n_hidden = default_factors(encoder.visible(), &input.train, input.valid.as_ref());
+        let layout = Layout::new(visible.clone(), columns);
+        model.n_hidden = default_factors(&layout, &input.train, input.valid.as_ref());
     }
     Ok(())
 }

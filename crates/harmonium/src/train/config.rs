@@ -1,9 +1,9 @@
 //! The settings of a run, with defaults that learn at the first try.
 
+use super::Penalty;
 use crate::advice::Advice;
 use crate::error::{Error, Result};
 use crate::keep::Keep;
-use super::Penalty;
 use crate::optimize::{OptimizerConfig, Schedule};
 use crate::settings;
 use serde::{Deserialize, Serialize};

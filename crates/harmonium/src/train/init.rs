@@ -3,8 +3,8 @@
 use crate::backend::cpu;
 use crate::dataset::{Dataset, Moments};
 use crate::error::{Error, Result};
-use crate::lowered::LoweredLayer;
 use crate::layer::Layer;
+use crate::lowered::LoweredLayer;
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose, normal};

@@ -78,6 +78,21 @@ pub trait Unit<T: Real>: Send + Sync {
     /// The data value whose columns these are (Potts: the largest).
     fn decode(&self, columns: &[T]) -> T;
 
+    /// The number of the state that a value of a finite unit stands for; none if it is between two.
+    fn code(&self, value: T) -> Option<usize> {
+        let (mut x, mut state) = (vec![T::zero(); self.width()], vec![T::zero(); self.width()]);
+        let code = self.encode(value, &mut x).then(|| self.state_of(&x))?;
+        self.state(code, &mut state);
+        (x == state).then_some(code)
+    }
+
+    /// The value that stands for a state of a finite unit.
+    fn value(&self, state: usize) -> T {
+        let mut x = vec![T::zero(); self.width()];
+        self.state(state, &mut x);
+        self.decode(&x)
+    }
+
     /// The values `encode` accepts, in words.
     fn domain(&self) -> String;
 

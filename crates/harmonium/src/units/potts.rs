@@ -75,12 +75,16 @@ impl<T: Real> Unit<T> for Potts {
         (0..columns.len()).fold(0, |best, k| if columns[k] > columns[best] { k } else { best })
     }
     fn encode(&self, value: T, columns: &mut [T]) -> bool {
+        let code = Unit::code(self, value);
+        code.into_iter().for_each(|code| Unit::state(self, code, columns));
+        code.is_some()
+    }
+    fn code(&self, value: T) -> Option<usize> {
         let code = value.f64();
-        let valid = code >= 0.0 && code < self.states as f64 && code.fract() == 0.0;
-        if valid {
-            Unit::state(self, code as usize, columns);
-        }
-        valid
+        (code >= 0.0 && code < self.states as f64 && code.fract() == 0.0).then_some(code as usize)
+    }
+    fn value(&self, state: usize) -> T {
+        T::of(state as f64)
     }
     fn decode(&self, columns: &[T]) -> T {
         T::of(Unit::<T>::state_of(self, columns) as f64)

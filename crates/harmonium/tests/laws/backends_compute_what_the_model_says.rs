@@ -43,7 +43,7 @@ fn grey_values_move_the_rows_to_numbers() {
     let lowered = rbm.lower();
     let side = lowered.visible();
     let mut data = Dataset::from_values(side, rows.view()).unwrap();
-    data.push(side, ndarray::arr2(&[[0.0, 0.25, 1.0]]).view());
+    data.push_values(side, ndarray::arr2(&[[0.0, 0.25, 1.0]]).view(), None);
     assert!(matches!(data.states(), States::Real(_)));
     let all = data.states().values(side);
     assert_eq!(all.slice(ndarray::s![..150, ..]), rows);
@@ -67,7 +67,11 @@ fn cases(law: &str) -> Vec<(u64, Rbm<f64>, usize)> {
 /// Every backend there is: the processor with each of its sets of instructions, and the reference.
 pub fn devices() -> Vec<(String, Box<dyn Device>)> {
     let cpu = |level: Level| (level.name().to_string(), Box::new(CpuDevice { level: Some(level) }) as Box<dyn Device>);
-    Level::available().into_iter().map(cpu).chain([("reference".into(), Box::new(Reference::default()) as Box<dyn Device>)]).collect()
+    Level::available()
+        .into_iter()
+        .map(cpu)
+        .chain([("reference".into(), Box::new(Reference::default()) as Box<dyn Device>)])
+        .collect()
 }
 
 /// Those of the processor.
@@ -207,7 +211,8 @@ fn means_that_come_first_are_those_that_others_are_subtracted_from() {
 fn differences_may_be_measured_from_a_point_panel_by_panel() {
     for (seed, rbm, n) in cases("differences_may_be_measured_from_a_point_panel_by_panel") {
         let mut r = Numbers::new(seed);
-        let origins = [rbm.visible(), rbm.hidden()].map(|l| (0..l.columns()).map(|_| r.normal()).collect::<Array1<_>>());
+        let origins =
+            [rbm.visible(), rbm.hidden()].map(|l| (0..l.columns()).map(|_| r.normal()).collect::<Array1<_>>());
         for (others, (name, device)) in [n, 9, 30].into_iter().flat_map(|o| levels().into_iter().map(move |l| (o, l))) {
             let mut learner = learner(&*device, &rbm);
             for (slot, rows) in [n, others].into_iter().enumerate() {

@@ -108,7 +108,7 @@ fn clamped_sweeps_draw_the_free_cells_and_no_others() {
         let x = Array2::from_shape_fn((rows, x.ncols()), |(r, c)| x[[r % 6, c]]);
         let known = mask(rows, side.sites(), &mut Numbers::new(9));
         let mut data = Dataset::new(side);
-        data.push(side, x.view());
+        data.push_values(side, side.decode(x.view()).view(), None);
         let sweeps = Sweeps { steps: 1, key: Key::root(4), first: 3, beta: None };
         let run = |known: Option<&Bits>| {
             let mut backend = cpu().backend(lowered.clone()).unwrap();
@@ -139,7 +139,7 @@ fn grey_values_can_be_clamped() {
     let lowered = rbm.lower();
     let side = lowered.visible();
     let mut data = Dataset::new(side);
-    data.push(side, ndarray::arr2(&[[0.3, 1.0, 0.0], [0.0, 0.6, 1.0]]).view());
+    data.push_values(side, ndarray::arr2(&[[0.3, 1.0, 0.0], [0.0, 0.6, 1.0]]).view(), None);
     let mut known = Bits::new(3);
     known.push([true, false, true].into_iter());
     known.push([false, true, false].into_iter());

@@ -203,7 +203,7 @@ impl Observer for Reported {
 fn run_of_20(config: TrainConfig) -> Trainer<f32> {
     let teacher = random_rbm(&kind("bernoulli"), 20, &kind("bernoulli"), 8, false, 1.5, &mut Numbers::new(9));
     let rows = Exact::new(&teacher).unwrap().sample(2000, Key::root(2)).0;
-    let data = Dataset::from_values(teacher.cast().lower().visible(), rows.mapv(|x| x as f32).view()).unwrap();
+    let data = Dataset::from_values(teacher.cast::<f32>().lower().visible(), rows.mapv(|x| x as f32).view()).unwrap();
     let rbm = initial_model(&kind("bernoulli"), &kind("bernoulli"), 20, &data, true, config.seed).unwrap();
     Trainer::new(config, rbm, data, None).unwrap()
 }

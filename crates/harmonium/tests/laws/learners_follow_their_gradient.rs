@@ -12,7 +12,12 @@ use ndarray::{Array1, Array2};
 use std::sync::{Arc, Barrier, Mutex};
 
 /// What a learner did, in numbers.
-fn numbers(device: &dyn Device, rbm: &Rbm<f64>, optimizer: &OptimizerConfig, r: &mut Numbers) -> Vec<(&'static str, Vec<f64>)> {
+fn numbers(
+    device: &dyn Device,
+    rbm: &Rbm<f64>,
+    optimizer: &OptimizerConfig,
+    r: &mut Numbers,
+) -> Vec<(&'static str, Vec<f64>)> {
     let start = Start { average: true, ..Start::new(rbm, optimizer.clone()) };
     let chart = start.chart.clone();
     let mut learner = device.learner(start).unwrap();

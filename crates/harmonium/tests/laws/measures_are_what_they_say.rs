@@ -375,7 +375,7 @@ fn every_measure_gives_the_numbers_it_registers() {
             measured(&lowered, &random_rows(rbm.visible(), 9, &mut Numbers::new(90 + seed))),
         );
         let mut backend = cpu().backend(lowered.clone()).unwrap();
-        let mut states = States::new(lowered.visible().unit(), 3);
+        let mut states = States::new(lowered.visible());
         states.push(lowered.visible(), rows.x.view());
         for sweeps in [4, 100] {
             let chains = Chains::watched(&mut *backend, 0, &states, sweeps, Key::root(seed));

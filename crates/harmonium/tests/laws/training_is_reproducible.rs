@@ -7,7 +7,7 @@ use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::train::Penalty;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Exact, Gradient, Rbm, TrainConfig, Trainer, initial_model};
+use harmonium::{Dataset, Exact, Gradient, Layout, Rbm, TrainConfig, Trainer, initial_model};
 use ndarray::Axis;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn kind(name: &str) -> Kind {
 fn rows(visible: &Kind, n: usize, sites: usize) -> Dataset<f32> {
     let teacher = crate::common::random_rbm(visible, sites, &kind("bernoulli"), 3, false, 1.0, &mut Numbers::new(5));
     let values = harmonium::Exact::new(&teacher).unwrap().sample(n, harmonium::rng::Key::root(2)).0;
-    Dataset::from_values(teacher.cast().lower().visible(), values.mapv(|x| x as f32).view()).unwrap()
+    Dataset::from_values(teacher.cast::<f32>().lower().visible(), values.mapv(|x| x as f32).view()).unwrap()
 }
 
 fn config(method: &str, updates: u64) -> TrainConfig {
@@ -75,9 +75,9 @@ fn rows_learn_alike_whichever_kernel_takes_them() {
         return;
     }
     let bits = rows(&kind("bernoulli"), 500, 12);
-    let side = Rbm::<f32>::new(kind("bernoulli"), 12, kind("bernoulli"), 1).unwrap().lower();
     let mut numbers = bits.clone();
-    numbers.push(side.visible(), ndarray::Array2::from_elem((1, 12), 0.5).view());
+    let layout = Layout::new(kind("bernoulli"), 12);
+    numbers.push_values(&layout, ndarray::Array2::from_elem((1, 12), 0.5).view(), None);
     let mut weights = vec![1.0; 501];
     weights[500] = 0.0;
     numbers.set_weights(&weights).unwrap();
@@ -86,7 +86,7 @@ fn rows_learn_alike_whichever_kernel_takes_them() {
         let rbm = initial_model(&kind("bernoulli"), &kind("bernoulli"), 6, data, true, 1).unwrap();
         let mut t = Trainer::new(config, rbm, data.clone(), None).unwrap();
         t.run(&mut ()).unwrap();
-        let values = bits.states().values(side.visible()).mapv(f64::from);
+        let values = bits.states().values(&layout).mapv(f64::from);
         harmonium::Exact::new(&t.rbm().cast::<f64>()).unwrap().log_likelihood(values.view()).unwrap().mean().unwrap()
     };
     let (a, b) = (learned(&bits), learned(&numbers));

@@ -43,7 +43,7 @@ fn partly(lowered: &Rbm<f64>, values: &Array2<f64>, lies: &Array2<f64>) -> Datas
     let lowered = lowered.cast::<f32>().lower();
     let side = lowered.visible();
     let mut data = Dataset::new(side);
-    data.push_known(side, side.encode(given.view(), 1).unwrap().view(), Some(&known));
+    data.push_values(side, given.view(), Some(&known));
     data
 }
 
@@ -174,8 +174,8 @@ fn a_column_without_any_known_cell_is_refused() {
     let lowered = plain.lower();
     let mut known = Bits::new(3);
     (0..4).for_each(|_| known.push([true, false, true].into_iter()));
-    let mut data = Dataset::new(lowered.visible());
-    data.push_known(lowered.visible(), Array2::zeros((4, 3)).view(), Some(&known));
+    let mut data = Dataset::<f32>::new(lowered.visible());
+    data.push_values(lowered.visible(), Array2::zeros((4, 3)).view(), Some(&known));
     let refused = initial_model(&visible, &kind("bernoulli"), 2, &data, true, 1).unwrap_err().to_string();
     assert!(refused.contains("has no known cell in column 2"), "{refused}");
 }

@@ -4,8 +4,8 @@ use super::epilogue::{self, Draw, Odds};
 use super::factor::Operand;
 use super::layer_states::LayerStates;
 use super::panels::{self, Panels, Strip, WIDTH, panels_of};
-use crate::simd::{Isa, Level};
 use crate::rng::Key;
+use crate::simd::{Isa, Level};
 use crate::units::Kind;
 use crate::{Rbm, Result, States};
 

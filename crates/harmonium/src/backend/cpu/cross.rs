@@ -2,10 +2,10 @@
 
 use super::factor::Operand;
 use super::panels::{Strip, WIDTH};
-use crate::simd::{Level, dispatch, prefetch};
 use super::small_batch::MOST_ROWS;
 use super::{Cpu, Scratch, bit_values, dense};
 use crate::real::Real;
+use crate::simd::{Level, dispatch, prefetch};
 use ndarray::{Array2, ArrayViewMut2, Axis};
 
 /// How Σ w b cᵀ of bits becomes Σ w x hᵀ of values, panel by panel and while it is in the cache: with x = l + d·b and h = k + e·c,
@@ -101,7 +101,7 @@ const AHEAD: isize = dense::MOST as isize;
 dispatch! {
     /// out[i] = scale·x[i] + rows[i] + columns·sums, or += if it is to be added; measured from `from` if it is given. The first row
     /// of x and out is row `first`.
-    pub(super) fn put<T>(level, 
+    pub(super) fn put<T>(level,
         first: usize, x: &[Strip<T>], finish: &Finish<T>, sums: &Strip<T>, from: Option<&Columns<T>>, out: ArrayViewMut2<T>,
     ) => put_body;
 }

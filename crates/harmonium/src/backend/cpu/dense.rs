@@ -5,9 +5,9 @@
 //! each number of the result is summed in the order of the strips.
 
 use super::panels::{Strip, WIDTH};
-use crate::simd::{Isa, Level, dispatch};
 use super::transpose::transposed;
 use crate::real::Real;
+use crate::simd::{Isa, Level, dispatch};
 use crate::threads;
 use std::ops::Range;
 
@@ -161,7 +161,7 @@ pub fn each_group<T: Real>(
 dispatch! {
     /// sums = the products of a group of rows with some strips, or += if they are to be added: of at least as many rows and columns
     /// as `size` has.
-    pub(super) fn tile<T>(level, 
+    pub(super) fn tile<T>(level,
         add: bool, size: [usize; 2], values: &[T], stride: usize, panel: &[Strip<T>], sums: &mut [Strip<T>; MOST],
     ) => tile_body;
 }

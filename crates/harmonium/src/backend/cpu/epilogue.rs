@@ -2,10 +2,10 @@
 //! a word, the sums that statistics need, log(1 + e^…).
 
 use super::panels::{Strip, WIDTH};
-use crate::simd::dispatch;
 use crate::math::inverse_logistic;
 use crate::real::Real;
 use crate::rng::Key;
+use crate::simd::dispatch;
 
 /// Where the random numbers of a panel come from: row r has the numbers of chain `first` + r.
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ dispatch! {
 
 dispatch! {
     /// out[r] = Σ log(1 + e^z) + `low`·z over the first `width` bits' log odds z of row r; bits drawn from the same e^z.
-    pub(super) fn log_norms<T>(level, 
+    pub(super) fn log_norms<T>(level,
         x: &[Strip<T>], odds: Odds<T>, low: T, width: usize, out: &mut [f64], draw: Option<(Draw, &mut [u32])>,
     ) => log_norms_body;
 }
@@ -76,7 +76,7 @@ dispatch! {
 dispatch! {
     /// Inputs of the first `width` columns, or of some more, become means, times the row's weight; `sums` takes their sum over
     /// rows. Bits are drawn from the same σ, if there is a place for them.
-    pub(super) fn means<T>(level, 
+    pub(super) fn means<T>(level,
         x: &mut [Strip<T>], width: usize, field: &Strip<T>, weights: Option<&[T]>, sums: &mut Strip<T>,
         draw: Option<(Draw, &mut [u32])>,
     ) => means_body;

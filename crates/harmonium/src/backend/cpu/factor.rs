@@ -5,9 +5,9 @@ use super::index_lists::IndexLists;
 use super::layer_states::{Form, LayerStates};
 use super::lookup_tables::CodeWords;
 use super::panels::{Panel, Strip};
-use crate::simd::Level;
 use super::{dense, index_lists, lookup_tables};
 use crate::real::Real;
+use crate::simd::Level;
 use std::ops::Range;
 
 /// A factor: code words, index lists or numbers. Buffers not in use are kept for later.

@@ -6,10 +6,10 @@
 
 use super::bit_planes::BitPlanes;
 use super::panels::{Strip, WIDTH, panels_of};
+use crate::real::Real;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Isa;
 use crate::simd::{Level, dispatch};
-use crate::real::Real;
 use crate::threads::{self, MANY};
 use std::ops::Range;
 

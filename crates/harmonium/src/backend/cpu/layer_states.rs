@@ -3,9 +3,9 @@
 use super::ROWS;
 use super::bit_planes::BitPlanes;
 use super::panels::{Strip, WIDTH};
-use crate::simd::{Level, dispatch};
 use crate::lowered::LoweredLayer;
 use crate::real::Real;
+use crate::simd::{Level, dispatch};
 use crate::states::{Bits, States};
 use crate::threads;
 use ndarray::{Array2, ArrayViewMut2, Axis};
@@ -263,7 +263,7 @@ const LONG: usize = 256;
 dispatch! {
     /// Σ_r w_r · x and Σ_r w_r · x² of the columns from `first` on of rows of `columns` numbers; 32 rows are summed by themselves
     /// first, which keeps rounding small.
-    pub(super) fn moments<T>(level, 
+    pub(super) fn moments<T>(level,
         x: &[T], columns: usize, first: usize, weights: Option<&[T]>, sums: &mut [[T; LONG]; 2],
     ) => moments_body;
 }

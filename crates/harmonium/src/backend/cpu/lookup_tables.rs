@@ -9,8 +9,8 @@
 use super::bit_planes::BitPlanes;
 use super::panels::{Strip, WIDTH};
 use super::rounded::RUN;
-use crate::simd::dispatch;
 use crate::real::Real;
+use crate::simd::dispatch;
 use std::ops::{AddAssign, Range};
 
 /// Bits that are looked up together.

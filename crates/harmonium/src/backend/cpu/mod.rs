@@ -45,8 +45,8 @@ mod statistics;
 mod sweep;
 mod transpose;
 
-pub use learner::CpuLearner;
 pub use crate::simd::Level;
+pub use learner::CpuLearner;
 
 use super::{Backend, Chains, Device, Learner, Makes, Slot, Start, Sweeps};
 use crate::error::Result;
@@ -308,7 +308,17 @@ impl<T: Real> Chains<T> for Cpu<T> {
         self.prepare_for_sums(slot);
         let mut stats = Stats::zeros(&self.lowered);
         let range = 0..self.rows(slot);
-        let rows = Rows { slot, range, weights, draw: None, times: 1.0, mean: true, add: false, may_defer: false, origins: None };
+        let rows = Rows {
+            slot,
+            range,
+            weights,
+            draw: None,
+            times: 1.0,
+            mean: true,
+            add: false,
+            may_defer: false,
+            origins: None,
+        };
         let weight = rows.weight();
         // A learner's batch may be deferred there.
         let deferred = std::mem::take(&mut self.scratch.small_batch);

@@ -2,9 +2,9 @@
 
 use super::epilogue::Draw;
 use super::panels::{Strip, WIDTH};
-use crate::simd::dispatch;
 use crate::real::Real;
 use crate::rng::normal;
+use crate::simd::dispatch;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 /// η₁, σ² and σ of a panel's units.

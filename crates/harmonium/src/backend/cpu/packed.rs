@@ -8,11 +8,11 @@ use super::bit_values;
 use super::epilogue::{Heat, Odds};
 use super::panels::{self, Panel, Panels, Strip, WIDTH, panels_of};
 use super::rounded::rounded;
-use crate::simd::Level;
 use crate::lowered::{LoweredLayer, LoweredModel, Pass};
 use crate::math::add_times;
 use crate::real::Real;
 use crate::scaled_weights::{Block, Change, Chart, Products, ROWS, Stepping};
+use crate::simd::Level;
 use ndarray::{ArcArray2, Array1, Array2, ArrayView2};
 
 // Blocks of a stepping W are those of panels.

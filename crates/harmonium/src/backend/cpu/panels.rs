@@ -4,9 +4,9 @@
 //! so no kernel has a special case for it.
 
 use super::rounded::nearest;
-use crate::simd::{Isa, Level, dispatch};
 use super::transpose::transposed;
 use crate::real::Real;
+use crate::simd::{Isa, Level, dispatch};
 use crate::threads::{self, MANY};
 use ndarray::{ArrayViewMut2, Axis};
 

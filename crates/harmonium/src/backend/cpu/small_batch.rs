@@ -8,8 +8,8 @@
 
 use super::bit_planes::BitPlanes;
 use super::panels::{Panels, Strip, WIDTH};
-use crate::simd::{Level, dispatch};
 use crate::real::Real;
+use crate::simd::{Level, dispatch};
 use std::ops::Range;
 
 /// Rows that are looked up together.
@@ -100,7 +100,7 @@ pub fn products<T: Real>(level: Level, bits: &BitPlanes, panels: &Panels<T>, x: 
 
 dispatch! {
     /// Two panels, of which the second has `width` columns; the last may be alone.
-    pub(super) fn two<T>(level, 
+    pub(super) fn two<T>(level,
         bits: &BitPlanes, width: usize, panels: (&[Strip<T>], &[Strip<T>]), x: (&mut [Strip<T>], &mut [Strip<T>]),
     ) => two_body;
 }
@@ -156,7 +156,7 @@ fn two_of<T: Real, const N: usize>(
 dispatch! {
     /// Sum k of a table is that of the rows whose bits k has, of five rows; of the first `width` columns, or of some more. The
     /// rows are in two pieces.
-    pub(super) fn tabulate<T>(level, 
+    pub(super) fn tabulate<T>(level,
         scales: &[T; MOST_ROWS], width: usize, x: (&[Strip<T>], &[Strip<T>]), tables: &mut [Strip<T>],
     ) => tabulate_body;
 }
@@ -203,7 +203,7 @@ fn tabulate_of<T: Real, const N: usize>(
 
 dispatch! {
     /// Adds up what every column looks up, and puts or adds it to some columns of `out`, which has rows of `width` numbers.
-    pub(super) fn look_up<T>(level, 
+    pub(super) fn look_up<T>(level,
         add: bool, tables: &[Strip<T>], words: &[u32], width: usize, columns: Range<usize>, out: &mut [T],
     ) => look_up_body;
 }

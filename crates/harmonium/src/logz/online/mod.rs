@@ -360,7 +360,7 @@ impl<T: Real> LogZTracker<T> {
 /// Rows of several states, in one.
 fn gathered<T: Real>(lowered: &LoweredModel<T>, rows: &[(&States<T>, usize)]) -> States<T> {
     let layer = lowered.visible();
-    let mut all = States::new(layer.unit(), layer.sites());
+    let mut all = States::new(layer);
     for (states, r) in rows {
         all.push(layer, states.columns(layer.unit(), *r, r + 1).view());
     }
