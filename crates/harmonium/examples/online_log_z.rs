@@ -15,7 +15,7 @@ use harmonium::file::ModelFile;
 use harmonium::logz::{self, LogZOptions};
 use harmonium::train::initial_model;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Layout, Rbm, Result, TrainConfig, Trainer};
+use harmonium::{Dataset, Layout, Result, TrainConfig, Trainer};
 
 /// Stops at the first measured likelihood from the update `next` on, and keeps the measurement.
 struct Stops {
