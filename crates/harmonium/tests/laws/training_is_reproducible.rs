@@ -38,21 +38,25 @@ fn bytes(rbm: &Rbm<f32>) -> Vec<u8> {
     ModelFile::new(rbm).to_bytes()
 }
 
-/// Models large enough for every part of an update to be shared by threads: products, draws, and passes over the weights.
+/// Models large enough for every part of an update to be shared by threads: products, draws, and passes over the weights. And batches of
+/// several shards.
 #[test]
 fn large_models_on_any_number_of_threads() {
     for visible in some_kinds(&["bernoulli", "spin", "gaussian", "uneven", "potts (states 3)"]) {
         let sites = 600 / visible.unit::<f64>().width();
         let plain: Rbm<f32> = Rbm::new(visible.clone(), sites, kind("bernoulli"), 1).unwrap();
         let wide = Rbm::<f64>::new(visible.clone(), sites, kind("bernoulli"), 1).unwrap();
-        let values = random_rows(wide.visible(), 60, &mut Numbers::new(3)).mapv(|x| x as f32);
-        let data = Dataset::from_values(plain.lower().visible(), values.view()).unwrap();
-        for method in ["cd", "pcd", "pt"] {
+        let values = random_rows(wide.visible(), 1100, &mut Numbers::new(3)).mapv(|x| x as f32);
+        let all = Dataset::from_values(plain.lower().visible(), values.view()).unwrap();
+        let few = all.select(&(0..60).collect::<Vec<_>>());
+        for (method, data) in [("cd", &few), ("pcd", &few), ("pt", &few), ("pcd", &all)] {
             let run = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
-                    let config = TrainConfig { likelihood: false, report_every: 100, ..config(method, 4) };
-                    let rbm = initial_model(&visible, &kind("bernoulli"), 450, &data, true, 1).unwrap();
+                    let (rows, updates) = if data.len() > 60 { (1100, 2) } else { (40, 4) };
+                    let config = TrainConfig { likelihood: false, report_every: 100, ..config(method, updates) };
+                    let config = TrainConfig { batch_size: rows, chains: rows + 30, ..config };
+                    let rbm = initial_model(&visible, &kind("bernoulli"), 450, data, true, 1).unwrap();
                     let mut t = Trainer::new(config, rbm, data.clone(), None).unwrap();
                     t.run(&mut ()).unwrap();
                     bytes(&t.rbm())
