@@ -40,8 +40,11 @@ impl FixedSums {
             let mut largest = [self.largest];
             comm.all_max(&mut largest);
             self.largest = largest[0];
+            if !self.largest.is_finite() {
+                break;
+            }
             let right = exponent(self.largest, shards);
-            if right == self.exponent || !self.largest.is_finite() {
+            if right == self.exponent {
                 break;
             }
             self.exponent = right;
