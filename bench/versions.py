@@ -17,7 +17,7 @@ import tempfile
 from race import Competitor, race
 
 LARGE = {"n-visible": 784, "n-hidden": 500}
-SMALL = {"n-visible": 64, "n-hidden": 100, "batch": 10, "rows": 2000}
+SMALL = {"n-visible": 64, "n-hidden": 100, "rows": 2000}
 
 
 def training(batch, method, steps, **sizes):

@@ -6,7 +6,7 @@
 use crate::layout::Layout;
 use crate::real::Real;
 use crate::rng::Key;
-use crate::stats::Stats;
+use crate::stats::{LayerMeans, Stats};
 use crate::units::{Kind, Unit};
 use ndarray::{ArcArray2, Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis};
 use std::ops::Deref;
@@ -289,6 +289,14 @@ impl<T: Real> Pass<'_, T> {
             input.assign(&(&t_y.row(0) * w));
         }
         (sum_x, sum_y, weighted)
+    }
+}
+
+impl<T: Real> LayerMeans<T> {
+    /// Zeros of the shapes of these layers.
+    pub fn zeros(layers: [&LoweredLayer<T>; 2]) -> LayerMeans<T> {
+        let [visible, hidden] = layers.map(|layer| Array2::zeros(layer.eta().dim()));
+        LayerMeans { visible, hidden, weight: 0.0 }
     }
 }
 

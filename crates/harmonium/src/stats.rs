@@ -3,7 +3,6 @@
 //! They are sums, not averages, so that batches, shards and processes add up. A gradient divides each phase by its own weight, so
 //! the number of chains need not be the number of rows.
 
-use crate::lowered::LoweredLayer;
 use crate::math::subtract_two;
 use crate::real::Real;
 use crate::threads::{self, MANY};
@@ -21,12 +20,6 @@ pub struct LayerMeans<T> {
 }
 
 impl<T: Real> LayerMeans<T> {
-    /// Zeros of the shapes of these layers.
-    pub fn zeros(layers: [&LoweredLayer<T>; 2]) -> LayerMeans<T> {
-        let [visible, hidden] = layers.map(|layer| Array2::zeros(layer.eta().dim()));
-        LayerMeans { visible, hidden, weight: 0.0 }
-    }
-
     /// Takes the means of both layers from statistics that are means.
     pub(crate) fn of(&mut self, stats: &Stats<T>) {
         self.visible.assign(&stats.visible);
