@@ -89,6 +89,35 @@ fn what_the_fuzzer_found_stays_mended() {
     assert!(peak().is_none_or(|bytes| bytes < MOST_MEMORY), "{peak:?} bytes", peak = peak());
 }
 
+/// Each took seconds, or gigabytes, while the library believed what the file says of itself.
+#[cfg(all(feature = "parquet", feature = "hdf5"))]
+#[test]
+fn claims_within_the_headers_of_libraries_are_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (found, made) = (root().join("fuzz/crashes"), hand_made());
+    for (input, name, words) in [
+        (found.join("parquet/slow-footer"), "x.parquet", "its footer: a list is longer than the rest of it"),
+        (made.join("truth-footer.parquet"), "x.parquet", "its footer: a list is longer than the rest of it"),
+        (made.join("truth-page.parquet"), "x.parquet", "the header of a page: a list is longer than the rest of it"),
+        (made.join("deep-schema.parquet"), "x.parquet", "its footer: its columns are nested too deeply"),
+        (found.join("hdf5/four-gigabytes"), "x.h5", "a chunk of 4294967295 bytes is not in a file of 6336 bytes"),
+        (made.join("levels.h5"), "x.h5", "its entries point at one another"),
+    ] {
+        let path = folder.path().join(name);
+        fs::copy(&input, &path).unwrap();
+        let once = |_| {
+            let started = std::time::Instant::now();
+            let refusal = read(&path).unwrap_err().to_string();
+            assert!(refusal.contains(words), "{}: {refusal}", input.display());
+            started.elapsed().as_millis()
+        };
+        // The fastest of five: other work on the computer is none of the file's.
+        let fastest = (0..5).map(once).min().unwrap();
+        assert!(fastest < 200, "{} took {fastest} ms", input.display());
+    }
+    assert!(peak().is_none_or(|bytes| bytes < MOST_MEMORY), "{peak:?} bytes", peak = peak());
+}
+
 /// The first inputs that only the library can write.
 #[test]
 #[ignore = "writes into fuzz/corpus"]
