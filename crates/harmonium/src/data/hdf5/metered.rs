@@ -35,7 +35,8 @@ impl Meter {
     /// Counts bytes before they are read.
     fn spend(&self, bytes: u64) -> Result<(), FormatError> {
         let spent = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes));
-        let problem = || "its entries point at one another, or at the same place too often".into();
+        let problem =
+            || "looking up its entries takes too long: there are too many, or they point at one another".into();
         spent.map(|_| ()).map_err(|_| FormatError::Source(problem()))
     }
 }
