@@ -35,8 +35,7 @@ impl Meter {
     /// Counts bytes before they are read.
     fn spend(&self, bytes: u64) -> Result<(), FormatError> {
         let spent = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes));
-        let problem =
-            || "looking up its entries takes too long: there are too many, or they point at one another".into();
+        let problem = || "its entries are too many, or point at one another".into();
         spent.map(|_| ()).map_err(|_| FormatError::Source(problem()))
     }
 }

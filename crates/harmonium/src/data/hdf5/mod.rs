@@ -117,7 +117,9 @@ impl Search {
 type Outcome<T> = std::result::Result<T, hdf5_pure::Error>;
 
 fn refusal(path: &Path, error: &hdf5_pure::Error) -> Error {
-    Error::Data { path: path.into(), problem: format!("not readable as HDF5 ({})", shown(&error.to_string())) }
+    let text = error.to_string();
+    let text = text.trim_start_matches("HDF5 format error: ").trim_start_matches("byte source error: ");
+    Error::Data { path: path.into(), problem: format!("not readable as HDF5 ({})", shown(text)) }
 }
 
 /// The number type of a data set, if it is one of those of .npy files. h5py stores booleans as an enumeration.

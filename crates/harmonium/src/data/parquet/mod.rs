@@ -71,7 +71,9 @@ fn table(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
 }
 
 fn refusal(path: &Path, error: &ParquetError) -> Error {
-    Error::Data { path: path.into(), problem: format!("not readable as Parquet ({})", shown(&error.to_string())) }
+    let text = error.to_string();
+    let text = text.trim_start_matches("Parquet error: ");
+    Error::Data { path: path.into(), problem: format!("not readable as Parquet ({})", shown(text)) }
 }
 
 /// The number of rows, if the groups agree with the header.

@@ -189,7 +189,7 @@ impl Walk<'_> {
             return Err("its structures are nested too deeply");
         }
         if shape.is_some_and(|shape| !shape.has(kind)) {
-            return Err("a field has another type than the format says");
+            return Err("a field has the wrong type");
         }
         match (kind, shape) {
             (1 | 2, _) => Ok(()),
@@ -316,9 +316,9 @@ mod tests {
         assert_eq!(walk(&[0x15, 2, 0], FOOTER), Ok(()));
         // Skipped as three bytes of text, read as a number and a list of truth values without end.
         let other = walk(&[0x18, 3, 0xf9, 0xf1, 0xff, 0], FOOTER);
-        assert_eq!(other, Err("a field has another type than the format says"));
+        assert_eq!(other, Err("a field has the wrong type"));
         let list = walk(&[0x29, 0x15, 2, 0], FOOTER);
-        assert_eq!(list, Err("a field has another type than the format says"));
+        assert_eq!(list, Err("a field has the wrong type"));
     }
 
     #[test]
