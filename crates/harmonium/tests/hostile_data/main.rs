@@ -89,6 +89,43 @@ fn what_the_fuzzer_found_stays_mended() {
     assert!(peak().is_none_or(|bytes| bytes < MOST_MEMORY), "{peak:?} bytes", peak = peak());
 }
 
+#[cfg(all(feature = "parquet", feature = "hdf5"))]
+/// The time in milliseconds that this thread has worked, where the system counts it.
+fn worked() -> Option<u64> {
+    let statistics = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(statistics.split(' ').next()?.parse::<u64>().ok()? / 1_000_000)
+}
+
+/// Each took seconds or gigabytes while the library believed what the file says of itself.
+#[cfg(all(feature = "parquet", feature = "hdf5"))]
+#[test]
+fn claims_within_the_headers_of_libraries_are_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (found, made) = (root().join("fuzz/crashes"), hand_made());
+    for (input, name, words, most) in [
+        (found.join("parquet/slow-footer"), "x.parquet", "its footer: a list is longer than the rest of it", 100),
+        (made.join("truth-footer.parquet"), "x.parquet", "its footer: a list is longer than the rest of it", 100),
+        (
+            made.join("truth-page.parquet"),
+            "x.parquet",
+            "the header of a page: a list is longer than the rest of it",
+            100,
+        ),
+        (made.join("deep-schema.parquet"), "x.parquet", "its footer: its columns are nested too deeply", 100),
+        (found.join("hdf5/four-gigabytes"), "x.h5", "is not in a file of 6336 bytes", 100),
+        (made.join("levels.h5"), "x.h5", "its entries are too many, or point at one another", 1500),
+    ] {
+        let path = folder.path().join(name);
+        fs::copy(&input, &path).unwrap();
+        let before = worked();
+        let refusal = read(&path).unwrap_err().to_string();
+        let took = worked().zip(before).map(|(after, before)| after - before);
+        assert!(refusal.contains(words), "{}: {refusal}", input.display());
+        assert!(took.is_none_or(|ms| ms < most), "{} took {took:?} ms", input.display());
+    }
+    assert!(peak().is_none_or(|bytes| bytes < MOST_MEMORY), "{peak:?} bytes", peak = peak());
+}
+
 /// The first inputs that only the library can write.
 #[test]
 #[ignore = "writes into fuzz/corpus"]

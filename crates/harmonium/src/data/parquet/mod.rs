@@ -5,6 +5,7 @@
 //! which need none of the Arrow crates.
 
 mod pages;
+mod thrift;
 
 use super::bytes::{most_held, seekable};
 use super::guard::guarded;
@@ -48,7 +49,7 @@ fn table(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     }
     let (file, length) = seekable(path)?;
     let file = Arc::new(Bounded { file, length });
-    let meta = ParquetMetaDataReader::new().parse_and_finish(&*file).map_err(|e| refusal(path, &e))?;
+    let meta = file.footer().and_then(|f| ParquetMetaDataReader::decode_metadata(&f)).map_err(|e| refusal(path, &e))?;
     let fields = fields(&meta, options, &refuse)?;
     let rows =
         rows(&meta).ok_or_else(|| refuse("the row groups do not add up to the number of rows in the header".into()))?;
@@ -70,7 +71,9 @@ fn table(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
 }
 
 fn refusal(path: &Path, error: &ParquetError) -> Error {
-    Error::Data { path: path.into(), problem: format!("not readable as Parquet ({})", shown(&error.to_string())) }
+    let text = error.to_string();
+    let text = text.trim_start_matches("Parquet error: ");
+    Error::Data { path: path.into(), problem: format!("not readable as Parquet ({})", shown(text)) }
 }
 
 /// The number of rows, if the groups agree with the header.

@@ -3,6 +3,7 @@
 //! A page header begins with the type and the two sizes of its page, in Thrift's compact notation: 0x15 and a number, three times.
 //! The crate reserves the unpacked size before it unpacks, and the claimed number of entries of a dictionary before it reads them.
 
+use super::thrift::{FOOTER, PAGE, walk};
 use crate::data::bytes::most_held;
 use parquet::basic::Type as Physical;
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -21,6 +22,12 @@ const DICTIONARY: i64 = 2;
 const HEAD: u64 = 12;
 /// A field of type i32 that follows the one before.
 const NUMBER: u8 = 0x15;
+
+/// The length of the footer and `MAGIC`, at the end of a file.
+const TAIL: u64 = 8;
+const MAGIC: &[u8] = b"PAR1";
+/// Bytes in which a header of a page is expected to end, one after the other. Most have 20 to 100, the longest hold whole texts.
+const PREFIXES: [u64; 3] = [1 << 8, 1 << 16, 1 << 24];
 
 /// A file of known length.
 pub(super) struct Bounded {
@@ -46,6 +53,36 @@ impl ChunkReader for Bounded {
             return Err(bad("a part of the table extends beyond the end of the file"));
         }
         self.file.get_bytes(start, length)
+    }
+}
+
+impl Bounded {
+    /// The footer, which can be parsed in time and memory that suit its length.
+    pub fn footer(&self) -> Outcome<bytes::Bytes> {
+        let end = self.length.checked_sub(TAIL).ok_or_else(|| bad("it is too short"))?;
+        let tail = self.get_bytes(end, TAIL as usize)?;
+        let (Some((length, MAGIC)), true) = (tail.split_first_chunk(), tail.len() == TAIL as usize) else {
+            return Err(bad("it does not end with PAR1"));
+        };
+        let length = u32::from_le_bytes(*length);
+        let start = end.checked_sub(u64::from(length)).ok_or_else(|| bad("its footer is longer than the file"))?;
+        let footer = self.get_bytes(start, length as usize)?;
+        walk(&footer, FOOTER).map_err(|problem| bad(&format!("its footer: {problem}")))?;
+        Ok(footer)
+    }
+
+    /// Refuses the header of a page that would take long to parse.
+    fn check_head(&self, start: u64) -> Outcome<()> {
+        let mut walked = Err("it is too long");
+        for most in PREFIXES {
+            let mut head = Vec::new();
+            self.file.get_read(start)?.take(most).read_to_end(&mut head)?;
+            walked = walk(&head, PAGE);
+            if walked.is_ok() || (head.len() as u64) < most {
+                break;
+            }
+        }
+        walked.map_err(|problem| bad(&format!("the header of a page: {problem}")))
     }
 }
 
@@ -79,6 +116,7 @@ impl ChunkReader for Chunk {
             let mut head = Vec::new();
             self.file.get_read(start)?.take(HEAD).read_to_end(&mut head)?;
             self.count(&head)?;
+            self.file.check_head(start)?;
         }
         self.file.get_read(start)
     }

@@ -3,6 +3,8 @@
 //! `FILE.h5:GROUP/NAME` chooses the data set; without a name it is the only one of numbers with two or more dimensions, of which
 //! the first counts the rows. Numbers are read unchanged, as from .npy.
 
+mod metered;
+
 use super::bytes::{most_held, most_unpacked, seekable};
 use super::flat::{self, Extent};
 use super::guard::guarded;
@@ -12,6 +14,7 @@ use super::rows::BLOCK_CELLS;
 use super::{ReadOptions, Source, shown};
 use crate::error::{Error, Result};
 use hdf5_pure::{Dataset, Datatype, DatatypeByteOrder, File, FixedPointLayout, FloatingPointLayout, Group};
+use metered::{Meter, Metered};
 use ndarray::Array2;
 use std::path::{Path, PathBuf};
 
@@ -60,44 +63,63 @@ struct Set {
     shape: Vec<u64>,
     dtype: Dtype,
     set: Dataset,
+    meter: Meter,
 }
 
 /// All data sets of numbers in a file.
 fn data_sets(path: &Path, options: &ReadOptions) -> Result<Vec<Set>> {
     options.refuse_for(path, "HDF5 files")?;
-    seekable(path)?;
-    let file = File::open_streaming(path).map_err(|e| refusal(path, &e))?;
-    let (mut sets, mut visited) = (Vec::new(), 0);
-    collect_sets(&file.root(), "", 0, &mut visited, &mut sets).map_err(|e| refusal(path, &e))?;
-    sets.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(sets)
+    let (file, length) = seekable(path)?;
+    let mut search = Search { meter: Meter::new(length), visited: 0, sets: Vec::new() };
+    search.file(file).map_err(|e| refusal(path, &e))?;
+    search.sets.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(search.sets)
 }
 
-/// Collects the data sets of a group and of the groups in it.
-fn collect_sets(group: &Group, prefix: &str, depth: usize, visited: &mut usize, sets: &mut Vec<Set>) -> Outcome<()> {
-    for name in group.datasets()? {
-        *visited += 1;
-        if *visited > MOST_SETS {
-            return Ok(());
-        }
-        let set = group.dataset(&name)?;
-        // A data set that cannot be read is not one of the tables.
-        let (Ok(shape), Some(dtype)) = (set.shape(), set.datatype().ok().as_ref().and_then(numbers)) else { continue };
-        sets.push(Set { name: format!("{prefix}{name}"), shape, dtype, set });
+/// The data sets of numbers found so far.
+struct Search {
+    meter: Meter,
+    visited: usize,
+    sets: Vec<Set>,
+}
+
+impl Search {
+    fn file(&mut self, file: std::fs::File) -> Outcome<()> {
+        let source = Metered::new(file, self.meter.clone()).map_err(hdf5_pure::Error::Format)?;
+        self.group(&File::from_source(source)?.root(), "", 0)
     }
-    for name in group.groups()? {
-        *visited += 1;
-        if depth < DEEPEST && *visited <= MOST_SETS {
-            collect_sets(&group.group(&name)?, &format!("{prefix}{name}/"), depth + 1, visited, sets)?;
+
+    /// Collects the data sets of a group and of the groups in it.
+    fn group(&mut self, group: &Group, prefix: &str, depth: usize) -> Outcome<()> {
+        for name in group.datasets()? {
+            self.visited += 1;
+            if self.visited > MOST_SETS {
+                return Ok(());
+            }
+            let set = group.dataset(&name)?;
+            // A data set that cannot be read is not one of the tables.
+            let (Ok(shape), Some(dtype)) = (set.shape(), set.datatype().ok().as_ref().and_then(numbers)) else {
+                continue;
+            };
+            let (name, meter) = (format!("{prefix}{name}"), self.meter.clone());
+            self.sets.push(Set { name, shape, dtype, set, meter });
         }
+        for name in group.groups()? {
+            self.visited += 1;
+            if depth < DEEPEST && self.visited <= MOST_SETS {
+                self.group(&group.group(&name)?, &format!("{prefix}{name}/"), depth + 1)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 type Outcome<T> = std::result::Result<T, hdf5_pure::Error>;
 
 fn refusal(path: &Path, error: &hdf5_pure::Error) -> Error {
-    Error::Data { path: path.into(), problem: format!("not readable as HDF5 ({})", shown(&error.to_string())) }
+    let text = error.to_string();
+    let text = text.trim_start_matches("HDF5 format error: ").trim_start_matches("byte source error: ");
+    Error::Data { path: path.into(), problem: format!("not readable as HDF5 ({})", shown(text)) }
 }
 
 /// The number type of a data set, if it is one of those of .npy files. h5py stores booleans as an enumeration.
@@ -143,18 +165,29 @@ impl Set {
                 extent.bytes
             )));
         }
-        let chunk = self.set.chunk_shape().map_err(|e| refusal(path, &e))?;
-        if let Some(chunk) = chunk.filter(|chunk| !self.holds(chunk, most_held(length))) {
+        self.check_chunks(path, length, &refuse)?;
+        let (set, image) = (self.set.clone(), flat::image(&self.shape));
+        let (path, meter) = (path.into(), self.meter.clone());
+        Ok(Box::new(Hdf5Table { path, set, meter, dtype: self.dtype, extent, image, done: 0 }))
+    }
+
+    /// Refuses chunks that are not in a file of `length` bytes, or take more memory than it may.
+    fn check_chunks(&self, path: &Path, length: u64, refuse: &dyn Fn(String) -> Error) -> Result<()> {
+        let Some(chunk) = self.set.chunk_shape().map_err(|e| refusal(path, &e))? else { return Ok(()) };
+        if !self.holds(&chunk, most_held(length)) {
             let (chunk, shape) = (flat::tuple(&chunk), flat::tuple(&self.shape));
             let problem = format!("chunks of shape {chunk} in a table of shape {shape}");
             return Err(refuse(format!("{problem} are too large or too many for a file of {length} bytes")));
         }
-        let (set, image) = (self.set.clone(), flat::image(&self.shape));
-        Ok(Box::new(Hdf5Table { path: path.into(), set, dtype: self.dtype, extent, image, done: 0 }))
+        self.meter.allow_chunks();
+        // The library reserves the size of a chunk before it looks for the end of the file.
+        let chunks = self.set.chunks().map_err(|e| refusal(path, &e))?;
+        match chunks.iter().find(|c| c.address.checked_add(c.storage_size).is_none_or(|end| end > length)) {
+            Some(c) => Err(refuse(format!("a chunk of {} bytes is not in a file of {length} bytes", c.storage_size))),
+            None => Ok(()),
+        }
     }
-}
 
-impl Set {
     /// Whether a chunk, which is decompressed as a whole, and the list of all chunks fit into `most` bytes.
     fn holds(&self, chunk: &[u64], most: u64) -> bool {
         let product = |mut numbers: Box<dyn Iterator<Item = u64> + '_>, first: u64| {
@@ -169,6 +202,7 @@ impl Set {
 struct Hdf5Table {
     path: PathBuf,
     set: Dataset,
+    meter: Meter,
     dtype: Dtype,
     extent: Extent,
     image: Option<(usize, usize)>,
@@ -194,6 +228,7 @@ impl Source for Hdf5Table {
         if n == 0 {
             return Ok(None);
         }
+        self.meter.allow_chunks();
         let read = || self.set.read_raw_rows(self.done, n).map_err(|e| refusal(&self.path, &e));
         let raw = guarded(&self.path, NAME, read)?;
         self.done += n;
