@@ -89,13 +89,19 @@ impl<T: Real> CpuLearner<T> {
             let rows = Rows { times, mean: true, add: model, may_defer: !model, origins, ..Rows::sums(phase, range) };
             statistics::stats(&mut self.cpu, &rows, &mut self.difference);
         }
+        if self.comm.size() > 1 {
+            self.share_phase(mine, model);
+        }
+        self.owner = (!model).then_some(owner);
+    }
+
+    /// Gives the means of a phase to all processes; Σvhᵀ with the model's.
+    fn share_phase(&mut self, mine: bool, model: bool) {
         let Stats { visible, hidden, cross, weight } = &mut self.difference;
         let cross = if model { cross.as_slice_mut() } else { None };
         let layers = [visible, hidden].map(|m| m.as_slice_mut().unwrap_or(&mut []));
-        let numbers = layers.into_iter().chain(cross).collect();
-        fixed::send(&*self.comm, mine, numbers);
+        fixed::send(&*self.comm, mine, layers.into_iter().chain(cross).collect());
         fixed::send(&*self.comm, mine, vec![std::slice::from_mut(weight)]);
-        self.owner = (!model).then_some(owner);
     }
 
     /// A phase of several shards.
