@@ -4,9 +4,9 @@ use crate::ReportData;
 use crate::axis::Axis;
 use crate::figure::Figure;
 use crate::plot::Layout;
+use crate::sentences::idle_in_words;
 use crate::text::count;
 use crate::values::{column_range, histogram, rows_between};
-use crate::words::idle_in_words;
 use ndarray::{Array2, ArrayView1, Axis as Dimension};
 
 /// Number of bars of the histogram.

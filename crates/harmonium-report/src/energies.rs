@@ -4,9 +4,9 @@ use crate::ReportData;
 use crate::axis::{Axis, range};
 use crate::figure::Figure;
 use crate::plot::{Key, Layout};
+use crate::text::with_error;
 use crate::text::{fixed, number};
 use crate::values::histogram;
-use crate::words::with_error;
 use ndarray::ArrayView2;
 
 /// Bins of the histogram.

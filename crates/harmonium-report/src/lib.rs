@@ -13,6 +13,7 @@ mod compare;
 mod curve_list;
 mod curves;
 mod energies;
+mod facts;
 mod figure;
 mod images;
 mod logo;
@@ -24,16 +25,19 @@ mod plot;
 mod principal;
 mod raster;
 mod run;
+mod sentences;
 mod text;
 mod values;
 mod weights;
 mod words;
 
 pub use compare::{Compared, Comparison, compare};
+pub use facts::{UNKNOWN, explanation, facts, likelihood_in_words};
 pub use mixing::ChainTraces;
 pub use page::PLUS_MINUS_MEANS;
 pub use run::render_run;
-pub use words::{AdviceWords, UNKNOWN, Words, explanation, facts, headline, likelihood_in_words, with_error};
+pub use text::with_error;
+pub use words::{AdviceWords, Words, headline};
 
 use figure::{Figure, Section};
 use harmonium::Rbm;

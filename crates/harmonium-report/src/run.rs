@@ -1,6 +1,7 @@
 //! The report of a concluded run: collects rows, samples and reconstructions for the figures.
 
-use crate::words::{AdviceWords, Words, facts, units_in_words};
+use crate::facts::{facts, units_in_words};
+use crate::words::{AdviceWords, Words};
 use crate::{ChainTraces, Rendered, ReportData, render};
 use harmonium::run::{Conclusion, RECORDED, some_rows};
 use harmonium::{Dataset, Rbm};

@@ -95,6 +95,32 @@ pub fn count(n: usize, one: &str) -> String {
     format!("{} {one}{}", fixed(n as f64, 0), if n == 1 { "" } else { "s" })
 }
 
+/// "8.00 better", "0.15 worse"; none if two decimals show no difference.
+pub fn difference(gain: f64) -> Option<String> {
+    let size = fixed(gain.abs(), 2);
+    let word = if gain > 0.0 { "better" } else { "worse" };
+    (size != "0.00").then(|| format!("{size} {word}"))
+}
+
+/// A number to as many digits as its error allows; exact ones have two decimals.
+pub fn with_error(x: f64, error: f64) -> String {
+    if !shows(error) {
+        return if x.abs() < 0.1 { short(x) } else { fixed(x, 2) };
+    }
+    let decimals = decimals(error);
+    format!("{} ± {}", fixed(x, decimals), fixed(error, decimals))
+}
+
+/// Whether an error is a number that four decimals show.
+pub fn shows(error: f64) -> bool {
+    error > 5e-5 && error.is_finite()
+}
+
+/// Decimals that show two digits of an error.
+pub fn decimals(error: f64) -> usize {
+    (1.0 - error.log10().floor()).clamp(0.0, 4.0) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! config.toml: the settings of a run as text, complete, with a comment for every key.
 
+use super::length::Length;
 use super::spec::{Spec, lookup, put};
-use super::training::Length;
 use crate::error::{Error, Result};
 use crate::open;
 use crate::settings;

@@ -3,8 +3,8 @@
 //! One rule for all data; `studies/learning` has the held-out likelihoods behind its numbers.
 
 use super::front::{Front, Note};
+use super::length::Length;
 use super::spec::{Spec, lookup};
-use super::training::Length;
 use crate::dataset::Dataset;
 use crate::events::MOST_COUNT;
 use crate::keep::Keep;

@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `spec` | what is asked for; the keys of config.toml |
 //! | `prepare`, `input` | the data read, the defaults that depend on it, the first model |
-//! | `training` | the run itself: opened, resumed, trained, finished |
+//! | `request`, `length` | what a front end asks for, and the run that it opens: new, resumed or extended |
+//! | `training`, `drawn` | the run itself: trained, judged, written |
 //! | `directory`, `config_file`, `log` | a run on disk |
 //! | `fit`, `mixing`, `curves`, `judge`, `conclude` | what became of it, as data |
 //! | `front` | what a front end provides |
@@ -15,26 +16,32 @@ pub mod config_file;
 mod curves;
 mod defaults;
 mod directory;
+mod drawn;
 #[cfg(test)]
 mod faults;
 mod fit;
 mod front;
 mod input;
 mod judge;
+mod length;
 mod log;
 mod mixing;
 mod prepare;
+mod request;
 mod spec;
 mod training;
 
 pub use conclude::{Conclusion, Facts, Recorded};
 pub use curves::{Collapse, Fall};
 pub use directory::{CHECKPOINT, CONFIG, Content, EVENTS, MODEL, REPORT, RunDir, SUMMARY};
+pub use drawn::Drawn;
 pub use fit::{Errors, RowsFit, Summed, possible};
 pub use front::{Difference, Files, Front, MEMORY, Note, Stage, Tables};
 pub use input::{Input, Reader};
 pub use judge::{APART, Cause, Evidence, Fit, GAP, Means, Outcome, Remedy, SURE, Verdict, WORTH, is_doubtful, judge};
+pub use length::Length;
 pub use mixing::{Mixing, RECORDED, some_rows};
 pub use prepare::{Prepared, complete_method, prepare};
+pub use request::{Opened, Request};
 pub use spec::{DataSpec, Found, ModelSpec, RowWeights, SIMILAR, Spec, lookup, put};
-pub use training::{Drawn, Length, Opened, Request, Run};
+pub use training::Run;

@@ -1,7 +1,8 @@
 //! A checkpoint: the whole state of a run in one file, which only a run with the same configuration can take up.
 
 use super::MOST_FAILURES;
-use super::state::{Best, Chains, State};
+use super::best::Best;
+use super::state::{Chains, State};
 use crate::error::Result;
 use crate::events::MOST_COUNT;
 use crate::file::tensors::{self, TensorWriter, invalid as lie, numbers};

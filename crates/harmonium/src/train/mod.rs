@@ -5,11 +5,13 @@
 //! the seed and the update's number, so a resumed run ends with the same bits.
 
 mod average;
+mod best;
 mod checkpoint;
 mod config;
 mod factor_start;
 mod init;
 mod ladder_start;
+mod measurement;
 mod monitor;
 mod needs;
 mod never_below;
@@ -27,33 +29,29 @@ pub use penalty::Penalty;
 pub use update::SHARD;
 
 use crate::advice::Advice;
-use crate::backend::{Backend, DeviceRef, Learner, Start, cpu};
+use crate::backend::{DeviceRef, Learner, Start, cpu};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::estimate::{self, Estimator};
-use crate::events::{Event, Flow, KeptBy, Observer, Progress, Reason};
-use crate::exact::Exact;
-use crate::keep::Keep;
+use crate::events::{Event, Flow, Observer, Reason};
 use crate::layer::Layers;
-use crate::logz::Estimate;
-use crate::logz::online::{LogZTracker, Seen};
+use crate::logz::online::LogZTracker;
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose, shuffled};
 use crate::states::States;
 use average::{AVERAGE_EVERY, Average};
-use monitor::{LookedAt, Monitor};
+use best::Best;
+use monitor::Monitor;
 use ndarray::Array1;
-use state::{Best, State};
+use state::State;
 use std::path::PathBuf;
 use std::time::Instant;
 use update::{Trouble, Work};
 
 /// Updates between snapshots of the state.
 pub const SNAPSHOT_EVERY: u64 = 50;
-/// Largest standard error of an estimated likelihood that is reported, in nats.
-const LARGEST_ERROR: f64 = 3.0;
 /// Failed updates that are mended before a run gives up.
 pub const MOST_FAILURES: u32 = 8;
 
@@ -309,68 +307,6 @@ impl<T: Real> Trainer<T> {
         }
     }
 
-    /// Estimates the likelihood also where it could be exact, so that a study can compare both.
-    pub fn estimate_likelihood(&mut self) -> Result<()> {
-        self.monitor.never_exact();
-        let (rbm, rows) = (self.last_model(), self.config.rows_between_likelihoods());
-        self.tracker = Some(LogZTracker::new(self.device, &rbm, rows, self.key)?);
-        Ok(())
-    }
-
-    fn measure(&mut self) -> Result<Progress> {
-        let per_epoch = self.config.updates_per_epoch(self.data.len());
-        let chains = self.chains();
-        if let Some(average) = &mut self.average {
-            average.show(self.learner.as_ref());
-        }
-        let looked = self.monitor.look(shown(&mut self.average, self.learner.as_mut()), self.update)?;
-        let log_z = match self.monitor.is_exact_at(self.update).then(|| Exact::new(&self.rbm())) {
-            Some(Ok(exact)) => Some((exact.log_z(), None)),
-            Some(Err(Error::NotNormalisable(_))) => None,
-            Some(Err(error)) => return Err(error),
-            None => self.follow(&looked)?.map(|z| (z.value, Some(z.std_err))),
-        };
-        let backend = shown(&mut self.average, self.learner.as_mut());
-        let mut progress = self.monitor.measure(&looked, backend, self.update, chains.as_ref(), log_z);
-        progress.update = self.update;
-        progress.epoch = self.update as f64 / per_epoch as f64;
-        progress.learning_rate = self.learning_rate();
-        progress.gradient_norm = self.gradient_norm;
-        Ok(progress)
-    }
-
-    /// log Z of the model as it is, if it is estimated along the run and not too often.
-    fn follow(&mut self, looked: &LookedAt) -> Result<Option<Estimate>> {
-        let every = self.config.likelihood_every();
-        if !self.update.is_multiple_of(every) && self.update < self.config.updates {
-            return Ok(None);
-        }
-        let persistent = self.chains();
-        if self.tracker.is_none() {
-            return Ok(None);
-        }
-        let rbm = self.rbm();
-        let Some(tracker) = &mut self.tracker else { return Ok(None) };
-        let seen = Seen { rows: self.monitor.complete(looked), persistent: persistent.as_ref() };
-        let last = self.update >= self.config.updates;
-        Ok(tracker.follow(&rbm, &seen, self.update, last)?.filter(|e| e.std_err <= LARGEST_ERROR))
-    }
-
-    /// Remembers the model if the held-out rows have never been more likely. Without a likelihood nothing is judged: other
-    /// measures rank models differently.
-    fn judge(&mut self, progress: &Progress) {
-        let Some(valid) = &progress.valid else { return };
-        let Some(score) = valid.log_likelihood else { return };
-        self.last = Some((score, valid.log_likelihood_std_err));
-        let std_err = valid.log_likelihood_std_err;
-        if self.best.as_ref().is_none_or(|b| at_least(score, std_err) > at_least(b.score, b.std_err)) {
-            self.best = Some(Best { score, std_err, update: self.update, rbm: self.rbm() });
-            self.waited = 0;
-        } else {
-            self.waited += 1;
-        }
-    }
-
     fn reason_to_end(&self) -> Option<Reason> {
         if self.update >= self.config.updates {
             Some(Reason::Done)
@@ -394,28 +330,6 @@ impl<T: Real> Trainer<T> {
         self.config.early_stop.is_some_and(|patience| self.waited >= patience)
     }
 
-    /// Makes the best model the result if that is asked for; returns the update it is from, and by what it was chosen.
-    fn keep_best(&mut self, reason: Reason) -> (u64, Option<KeptBy>) {
-        let wanted = match self.config.early_stop {
-            Some(_) => reason != Reason::Interrupted,
-            None => self.config.keep == Keep::Best && reason != Reason::Interrupted && self.has_fallen(),
-        };
-        match self.best.clone() {
-            Some(best) if wanted => {
-                self.set_model(&best.rbm);
-                (best.update, Some(KeptBy { valid_log_likelihood: best.score, std_err: best.std_err }))
-            }
-            _ => (self.update, None),
-        }
-    }
-
-    /// Whether the held-out rows are less likely than they were under the best model, by more than the error of one estimate: errors along a
-    /// run have the same sign, so that differences are known better than values.
-    fn has_fallen(&self) -> bool {
-        let (Some(best), Some((score, error))) = (&self.best, self.last) else { return false };
-        best.score - score > best.std_err.unwrap_or(0.0).hypot(error.unwrap_or(0.0))
-    }
-
     /// Goes back to the last snapshot with half the learning rate.
     fn recover(&mut self, trouble: Trouble) -> Result<Event> {
         let reason = match trouble {
@@ -437,19 +351,6 @@ impl<T: Real> Trainer<T> {
             (snapshot.failures, snapshot.rate_factor) = (failures, rate_factor);
         }
         Ok(Event::Recovered { update, back_to: self.update, reason, rate_factor })
-    }
-}
-
-/// What a likelihood is worth when the best is looked for: less by its error, so that a lucky estimate does not win.
-fn at_least(score: f64, std_err: Option<f64>) -> f64 {
-    score - std_err.unwrap_or(0.0)
-}
-
-/// The backend of the model that is measured.
-fn shown<'a, T: Real>(average: &'a mut Option<Average<T>>, own: &'a mut dyn Learner<T>) -> &'a mut dyn Backend<T> {
-    match average {
-        Some(average) => average.backend.as_mut(),
-        None => own.backend_mut(),
     }
 }
 

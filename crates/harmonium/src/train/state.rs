@@ -1,5 +1,6 @@
 //! What the next update needs: kept every few updates, written as a checkpoint, restored after trouble or by `resume`.
 
+use super::best::Best;
 use super::{SNAPSHOT_EVERY, Trainer, checkpoint};
 use crate::atomic;
 use crate::backend::Part;
@@ -41,16 +42,6 @@ pub(super) struct Chains<T> {
     pub hidden: Option<States<T>>,
     /// What else the estimator goes by.
     pub numbers: Vec<f64>,
-}
-
-/// The best model so far by the held-out rows.
-#[derive(Clone)]
-pub(super) struct Best<T> {
-    /// Mean log likelihood of the held-out rows, and its standard error if it is an estimate.
-    pub score: f64,
-    pub std_err: Option<f64>,
-    pub update: u64,
-    pub rbm: Rbm<T>,
 }
 
 impl<T: Real> Trainer<T> {

@@ -15,24 +15,27 @@
 //! of the same basins must agree. The difference counts as error. Mass in basins that hold no chain is added, and chains are
 //! moved there. An estimate below what has been seen ([`bound`]) is not reported.
 
+mod anchor;
 mod bound;
+mod line;
 mod modes;
+mod state;
 
 pub(crate) use bound::Seen;
+pub(crate) use state::Online;
 
-use super::bennett::bennett;
 use super::weights::{Estimate, log_mean_exp};
-use crate::averages::{mean, variance};
-use crate::backend::{Backend, DeviceRef, Slot, Sweeps};
-use crate::error::{Error, Result};
-use crate::lowered::{LoweredLayer, LoweredModel};
+use crate::backend::{Backend, DeviceRef, Slot};
+use crate::error::Result;
+use crate::lowered::LoweredModel;
 use crate::math::{log_sum_exp, softplus};
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::sample::path::{Path, Pilots};
-use crate::sample::resampling::{effective, systematic};
+use crate::sample::resampling::systematic;
 use crate::states::States;
+use anchor::{ENOUGH, TEMPERATURES, affordable_temperatures, anchor_rows, anchored};
+use line::{HOPELESS, SPREAD, STEP_ROWS, STEPS};
 
 /// Islands, and chains per island.
 const ISLANDS: usize = 8;
@@ -41,30 +44,9 @@ const ALL: usize = ISLANDS * CHAINS;
 const SLOT: Slot = 0;
 /// Fraction of a run's work that may be spent.
 const PART: f64 = 0.08;
-/// Cost of a step along a line, in products of a row with the weights: three for each chain, and the passes that change the
-/// model.
-const STEP_ROWS: f64 = (3 * ALL + 700) as f64;
 /// What a product of an update is worth beside one of the tracker if rows are one-hot: most products of an update are with such
 /// rows, which are cheap, and most of the tracker's are not. Measured: 31 sites of 21 states, 14 hidden units.
 const ONE_HOT: f64 = 0.7;
-/// Fewest and most steps along a line.
-const STEPS: (f64, f64) = (5.0, 1000.0);
-/// Target variance of the log weights of a line, and the largest acceptable one.
-const SPREAD: f64 = 0.25;
-const HOPELESS: f64 = 2.0;
-/// Fewest and most temperatures of an anchor, and its chains.
-const TEMPERATURES: (usize, usize) = (50, 800);
-const ANNEALED: usize = 32;
-/// Temperatures for which a tracker that is lost does not wait any longer.
-const ENOUGH: usize = 80;
-/// Pilot chains of an anchor: paths are short, and the modes are searched anyway.
-const PILOTS: Pilots = Pilots { chains: ANNEALED, steps: 20, rounds: 1, cautious: false };
-/// Target gap between the mean log weights of both directions of an anchor, in nats.
-const ANCHOR_GAP: f64 = 4.0;
-/// The fraction of the gap that counts as error: with a large gap few paths decide, and all may have missed the same mode.
-const DOUBT: f64 = 0.4;
-/// Sweeps of chains before they are annealed back, so that copies separate.
-const SETTLE: u64 = 10;
 /// Error in nats from which on the chains are replaced.
 const LARGE: f64 = 0.3;
 /// Error of an anchor from which on its chains are not used, because they cover too few modes.
@@ -83,46 +65,6 @@ const LEAST_ERROR: f64 = 0.1;
 const DIFFERENCE: f64 = 0.5;
 /// Independent samples that the chains are worth when they are counted.
 const WORTH: f64 = 16.0;
-
-/// The state of the tracker, which is stored in a checkpoint.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Online<T> {
-    /// The model that the chains sample.
-    pub rbm: Rbm<T>,
-    /// Visible rows, island after island.
-    pub chains: States<T>,
-    /// log Z of every island.
-    pub log_z: Vec<f64>,
-    /// Standard error common to all islands: that of the last anchor.
-    pub shared: f64,
-    /// Work saved up, in products of a row with the weights.
-    pub credit: f64,
-    /// Variance of log weights of a line, times its steps.
-    pub pace: f64,
-    /// Temperatures of the next anchor.
-    pub temperatures: usize,
-    /// Whether the chains lag too far behind the model.
-    pub lost: bool,
-    /// Rows from which modes were found the last time.
-    pub near: States<T>,
-}
-
-impl<T: Real> Online<T> {
-    /// Refuses an inconsistent state.
-    pub fn check(&self, layer: &LoweredLayer<T>) -> Result<()> {
-        self.chains.check(layer)?;
-        self.near.check(layer)?;
-        let sizes = self.chains.rows() == ALL
-            && (1..=REMEMBERED).contains(&self.near.rows())
-            && self.log_z.len() == ISLANDS
-            && (TEMPERATURES.0..=TEMPERATURES.1).contains(&self.temperatures);
-        if sizes && self.credit.is_finite() && [self.shared, self.pace].iter().all(|x| *x >= 0.0) {
-            Ok(())
-        } else {
-            Err(Error::Undefined("the checkpoint's chains for log Z do not fit".into()))
-        }
-    }
-}
 
 /// Tracks log Z of a model during training.
 pub(crate) struct LogZTracker<T: Real> {
@@ -284,77 +226,6 @@ impl<T: Real> LogZTracker<T> {
         let found = log_mean_exp(&self.state.log_z);
         Estimate { std_err: found.std_err.hypot(self.state.shared), ..found }
     }
-
-    /// Anneals from independent units, and replaces the chains if that has the smaller error. The number of temperatures of the
-    /// next anchor follows from the gap between both directions.
-    fn anchor(&mut self, rbm: &Rbm<T>, persistent: Option<&States<T>>, temperatures: usize, key: Key) -> Result<()> {
-        let (state, found) = anchored(self.device, rbm, persistent, temperatures, key)?;
-        let (credit, pace) = (self.state.credit - anchor_rows(temperatures), self.state.pace);
-        let temperatures = state.temperatures;
-        // Annealing errs by missing mass: what it has lost does not replace what the chains have.
-        let own = self.estimate();
-        if self.state.lost || (found.std_err < own.std_err && found.value >= own.value - own.std_err) {
-            let near = self.state.near.clone();
-            self.state = Online { pace, near, ..state };
-        }
-        (self.state.credit, self.state.temperatures) = (credit, temperatures);
-        Ok(())
-    }
-
-    /// Anneals along the straight line to a model.
-    fn walk(&mut self, rbm: &Rbm<T>, steps: u64, key: Key) {
-        let (from, to) = (self.state.rbm.lower(), rbm.lower());
-        let mut between = from.clone();
-        self.backend.load(&from);
-        self.backend.put(SLOT, &self.state.chains, None);
-        let mut old = self.log_marginals(None);
-        let (mut weights, mut all) = (vec![0.0; ALL], vec![0.0; ALL]);
-        for step in 1..=steps {
-            let part = T::of(step as f64 / steps as f64);
-            between.set_between(&from, &to, part);
-            self.backend.load(&between);
-            let new = self.log_marginals(Some((key, step)));
-            for (k, (new, old)) in new.iter().zip(&old).enumerate() {
-                weights[k] += new - old;
-                all[k] += new - old;
-            }
-            self.resample(&mut weights, 0.5, key.of(Purpose::Resample).step(step));
-            self.backend.gibbs(SLOT, Sweeps { steps: 1, key, first: step, beta: None });
-            old = self.log_marginals(None);
-        }
-        self.resample(&mut weights, 1.0, key.of(Purpose::Resample).step(steps + 1));
-        (self.state.rbm, self.state.chains) = (rbm.clone(), self.backend.get(SLOT));
-        self.state.credit -= STEP_ROWS * steps as f64;
-        self.state.pace = variance(&all) * steps as f64;
-        self.state.lost = variance(&all) > HOPELESS;
-    }
-
-    /// On islands whose effective sample size is below the fraction `part`, copies chains in proportion to their weights, and
-    /// resets the weights.
-    fn resample(&mut self, weights: &mut [f64], part: f64, key: Key) {
-        let mut rows: Vec<usize> = (0..ALL).collect();
-        for (i, weights) in weights.chunks_mut(CHAINS).enumerate() {
-            let sum = log_sum_exp(weights.iter().copied());
-            if effective(weights) >= part * CHAINS as f64 && part < 1.0 {
-                continue;
-            }
-            self.state.log_z[i] += sum - (CHAINS as f64).ln();
-            let sources = systematic(weights, CHAINS, key.uniforms::<f64>(i as u64, 0)[0]);
-            rows[i * CHAINS..].iter_mut().zip(sources).for_each(|(row, s)| *row = i * CHAINS + s);
-            weights.fill(0.0);
-        }
-        if rows.iter().enumerate().any(|(k, row)| k != *row) {
-            let (visible, hidden) = (self.backend.get(SLOT), self.backend.hidden(SLOT));
-            self.backend.put(SLOT, &visible.select(&rows), None);
-            if let Some(hidden) = hidden {
-                self.backend.put_hidden(SLOT, &hidden.select(&rows));
-            }
-        }
-    }
-
-    fn log_marginals(&mut self, draw: Option<(Key, u64)>) -> Vec<f64> {
-        self.backend.log_marginals(SLOT, &[None], draw).into_iter().collect()
-    }
 }
 
 /// Rows of several states, in one.
@@ -365,91 +236,6 @@ fn gathered<T: Real>(lowered: &LoweredModel<T>, rows: &[(&States<T>, usize)]) ->
         all.push(layer, states.columns(layer.unit(), *r, r + 1).view());
     }
     all
-}
-
-/// Cost of an anchor in products of a row with the weights: for each chain and temperature one per direction and half for the
-/// rest, for both directions, pilots included.
-fn anchor_rows(temperatures: usize) -> f64 {
-    2.5 * (ANNEALED * (2 * temperatures + 3 * PILOTS.steps)) as f64
-}
-
-/// Temperatures of an anchor that `credit` pays for: those wanted, or fewer, but not fewer than enough.
-fn affordable_temperatures(credit: f64, wanted: usize) -> Option<usize> {
-    let most = (credit - anchor_rows(0)) / (anchor_rows(1) - anchor_rows(0));
-    let most = if most > 0.0 { most as usize } else { 0 };
-    (most >= wanted.min(ENOUGH)).then(|| wanted.min(most))
-}
-
-/// Chains annealed to a model, and its log Z.
-fn anchored<T: Real>(
-    device: DeviceRef,
-    rbm: &Rbm<T>,
-    persistent: Option<&States<T>>,
-    temperatures: usize,
-    key: Key,
-) -> Result<(Online<T>, Estimate)> {
-    let on_sweeps = |_| ();
-    let mut path = Path::new(device.backend(rbm.lower())?, 2, PILOTS, key, &on_sweeps);
-    let found = match persistent.filter(|p| p.rows() > 0) {
-        None => there_and_back(&mut path, ANNEALED, temperatures, key),
-        Some(rows) => {
-            let one = there_and_back(&mut path, ANNEALED / 2, temperatures, key);
-            let key = key.of(Purpose::Near);
-            path.lean(rows, PILOTS, key);
-            larger(one, there_and_back(&mut path, ANNEALED / 2, temperatures, key))
-        }
-    };
-    // Copies of one chain are put on different islands.
-    let spread: Vec<usize> = (0..ALL).map(|k| k % CHAINS * ISLANDS + k / CHAINS).collect();
-    let wanted = (temperatures as f64 * found.gap / ANCHOR_GAP) as usize;
-    let state = Online {
-        rbm: rbm.clone(),
-        chains: found.chains.select(&spread),
-        log_z: vec![found.log_z.value; ISLANDS],
-        shared: found.log_z.std_err,
-        credit: 0.0,
-        pace: 0.0,
-        temperatures: wanted.clamp(TEMPERATURES.0, TEMPERATURES.1),
-        lost: false,
-        near: found.chains.select(&[0]),
-    };
-    Ok((state, found.log_z))
-}
-
-/// The result of annealing in both directions.
-struct Found<T> {
-    log_z: Estimate,
-    /// Samples of the model, copies of a few.
-    chains: States<T>,
-    /// Gap between the mean log weights of both directions.
-    gap: f64,
-}
-
-/// Anneals `n` chains to the model, and as many back from where these ended.
-fn there_and_back<T: Real>(path: &mut Path<T>, n: usize, temperatures: usize, key: Key) -> Found<T> {
-    let mut betas = path.schedule(temperatures);
-    path.start(SLOT, n, key.of(Purpose::Forward));
-    let up = path.anneal(SLOT, &betas, key.of(Purpose::Forward), |_, _, _| ());
-    // The ends of the paths, weighted by e^w, are samples of the model.
-    let ends = path.backend.get(SLOT);
-    let pick = |n: usize, k: u64| systematic(&up, n, key.of(Purpose::Resample).uniforms::<f64>(k, 0)[0]);
-    path.backend.put(SLOT, &ends, Some(&pick(n, 1)));
-    path.backend.gibbs(SLOT, Sweeps { steps: SETTLE, key: key.of(Purpose::Chains), first: 0, beta: None });
-    betas.reverse();
-    let down = path.anneal(SLOT, &betas, key.of(Purpose::Backward), |_, _, _| ());
-    let down: Vec<f64> = down.iter().map(|w| -w).collect();
-    let (both, gap) = (bennett(&up, &down), (mean(&down) - mean(&up)).max(0.0));
-    let std_err = both.std_err.hypot(DOUBT * gap);
-    let log_z = Estimate { value: path.log_z0() + both.value, std_err, ..both };
-    Found { log_z, chains: ends.select(&pick(ALL, 0)), gap }
-}
-
-/// The larger estimate, because annealing errs by missing mass. Its error is at most that of the other plus the difference.
-fn larger<T>(a: Found<T>, b: Found<T>) -> Found<T> {
-    let (low, mut high) = if a.log_z.value < b.log_z.value { (a.log_z, b) } else { (b.log_z, a) };
-    let by_other = low.std_err + high.log_z.value - low.value;
-    high.log_z.std_err = high.log_z.std_err.min(by_other);
-    high
 }
 
 #[cfg(test)]
