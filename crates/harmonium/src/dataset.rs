@@ -32,7 +32,7 @@ pub struct Moments {
 
 impl Moments {
     /// Natural parameters of independent units with these means.
-    pub fn fitted(&self, kind: &Kind) -> Array2<f64> {
+    pub(crate) fn fitted(&self, kind: &Kind) -> Array2<f64> {
         kind.fitted(self.means.view(), self.rows)
     }
 
@@ -157,7 +157,7 @@ impl<T: Real> Dataset<T> {
     }
 
     /// Whether every row has weight 1.
-    pub fn uniform(&self) -> bool {
+    pub(crate) fn uniform(&self) -> bool {
         self.uniform
     }
 

@@ -285,7 +285,7 @@ pub fn system_reason(error: &io::Error) -> String {
 }
 
 /// The one of `known` that `name` is probably meant to be: at most one edit per three letters away.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let far = name.chars().count().div_ceil(3);
     let distances = known.into_iter().map(|word| (edits(name, word), word));
     distances.filter(|(distance, _)| *distance <= far).min_by_key(|(distance, _)| *distance).map(|(_, word)| word)

@@ -68,7 +68,7 @@ pub const MOST_COUNT: u64 = 1 << 40;
 
 impl Event {
     /// Whether a run can have it: what stands in a log may have been written by anyone.
-    pub fn is_possible(&self) -> bool {
+    pub(crate) fn is_possible(&self) -> bool {
         let counts = |all: &[u64]| all.iter().all(|n| *n <= MOST_COUNT);
         let sizes = |all: &[usize]| all.iter().all(|n| *n as u64 <= MOST_COUNT);
         match self {

@@ -141,7 +141,7 @@ impl<T: Real> LoweredModel<T> {
 
     /// The model of the visible sites that are not `known`, with the others clamped to a row of columns. The clamped sites become
     /// fields of the hidden layer and a constant, so that log Z of the result is log Σ exp(−E) over everything that is not clamped.
-    pub fn clamped(&self, x: &[T], known: impl Fn(usize) -> bool) -> LoweredModel<T> {
+    pub(crate) fn clamped(&self, x: &[T], known: impl Fn(usize) -> bool) -> LoweredModel<T> {
         let width = self.visible.unit().width();
         let (clamped, free): (Vec<usize>, Vec<usize>) = (0..self.visible.columns()).partition(|c| known(c / width));
         let mut t = Array2::zeros(self.visible.eta.dim());
@@ -178,7 +178,7 @@ impl<T: Real> LoweredModel<T> {
     }
 
     /// The model in another number type, rounded to nearest.
-    pub fn cast<S: Real>(&self) -> LoweredModel<S> {
+    pub(crate) fn cast<S: Real>(&self) -> LoweredModel<S> {
         let to = |x: T| S::of(x.f64());
         let layer = |s: &LoweredLayer<T>| LoweredLayer::new(s.kind().clone(), s.eta.mapv(to));
         LoweredModel::new(layer(&self.visible), layer(&self.hidden), self.weights.mapv(to), self.constant)

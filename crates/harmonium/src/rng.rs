@@ -138,7 +138,7 @@ impl Key {
     }
 
     /// Uniforms in (0, 1) for all sites of one chain, one word each.
-    pub fn fill<T: Real>(self, chain: u64, out: &mut [T]) {
+    pub(crate) fn fill<T: Real>(self, chain: u64, out: &mut [T]) {
         fill(self, chain, out);
     }
 }

@@ -34,11 +34,11 @@ pub struct Setting {
     pub usual: &'static str,
     /// The settings with which it has an effect: one of them must be one of the values, or be set if none is listed. Empty
     /// means that it always has an effect.
-    pub only_with: &'static [OnlyWith],
+    pub(crate) only_with: &'static [OnlyWith],
 }
 
 /// A setting by its key, and values of it.
-pub type OnlyWith = (&'static str, &'static [&'static str]);
+pub(crate) type OnlyWith = (&'static str, &'static [&'static str]);
 
 /// The groups of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Group {
 }
 
 /// Names with a description each.
-pub type Choices = Vec<(&'static str, &'static str)>;
+pub(crate) type Choices = Vec<(&'static str, &'static str)>;
 
 /// What a setting may be.
 #[derive(Clone, Copy)]
@@ -179,7 +179,7 @@ impl Setting {
     }
 
     /// Refuses a name that is not one of its choices.
-    pub fn check_choice(&self, name: &str) -> Result<()> {
+    pub(crate) fn check_choice(&self, name: &str) -> Result<()> {
         let Takes::Choice(list) = self.takes else { return Ok(()) };
         let known: Vec<&str> = list().iter().map(|c| c.0).collect();
         if known.contains(&name) {

@@ -117,7 +117,7 @@ macro_rules! dispatch {
     ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$($T:ident),+>)?(level, $($arg:ident: $ty:ty),* $(,)?)
         $(-> $ret:ty)? => $body:path;) => {
         $(#[$doc])*
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, clippy::too_many_arguments)] // the level is one more
         $vis fn $name $(<$($T: Real),+>)?(level: $crate::simd::Level, $($arg: $ty),*) $(-> $ret)? {
             level.used();
             #[cfg(target_arch = "x86_64")]

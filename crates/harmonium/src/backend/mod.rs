@@ -17,7 +17,7 @@ pub mod fixed;
 mod reference;
 
 pub use comm::{Comm, Solo};
-pub use cpu::{Cpu, CpuDevice};
+pub use cpu::CpuDevice;
 pub use reference::Reference;
 
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! p(v_A | v_B): the distribution of the unknown visible cells of a row, given the known ones.
 //!
-//! With v_B clamped, a model becomes a model of the other cells: [`LoweredModel::clamped`]. So whatever is exact for models is
+//! With v_B clamped, a model becomes a model of the other cells: `LoweredModel::clamped`. So whatever is exact for models is
 //! exact here. Where enumeration would take too long, chains run with v_B clamped.
 //!
 //! | file | idea |
@@ -194,7 +194,7 @@ impl Conditional {
     }
 
     /// The cost of summing over the unknown cells of all rows, in terms (see [`budget`]); none if that is not possible.
-    pub fn cost(&self, known: &Bits) -> Option<f64> {
+    pub(crate) fn cost(&self, known: &Bits) -> Option<f64> {
         (0..known.rows()).map(|r| cost(self.lowered.layers(), known, r)).sum()
     }
 

@@ -11,7 +11,7 @@ const NUCLEOTIDES: f64 = 0.9;
 
 /// Letters in the order of their codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Alphabet {
+pub(crate) struct Alphabet {
     letters: String,
 }
 
@@ -33,7 +33,7 @@ impl Alphabet {
     }
 
     /// Guesses the alphabet of an alignment in which byte b occurs `counts[b]` times.
-    pub fn guess(counts: &[u64; 256]) -> Alphabet {
+    pub(crate) fn guess(counts: &[u64; 256]) -> Alphabet {
         let sum = |letters: &[u8]| letters.iter().map(|b| counts[usize::from(*b)]).sum::<u64>();
         let all: u64 = (b'A'..=b'Z').map(|b| counts[usize::from(b)]).sum();
         let nucleotides = sum(b"ACGTUN") as f64 >= NUCLEOTIDES * all as f64;
@@ -49,7 +49,7 @@ impl Alphabet {
     }
 
     /// The letters in the order of their codes.
-    pub fn letters(&self) -> &str {
+    pub(crate) fn letters(&self) -> &str {
         &self.letters
     }
 

@@ -18,7 +18,7 @@ pub struct RowCounts {
 
 impl RowCounts {
     /// Rows after which counting stops: more would take over 64 MB.
-    pub const MOST_ROWS: u64 = 1_000_000;
+    pub(crate) const MOST_ROWS: u64 = 1_000_000;
 
     /// For data values of `unit`.
     pub fn new(unit: &dyn Unit<f64>) -> RowCounts {

@@ -29,19 +29,20 @@ mod similarity;
 mod text;
 mod write;
 
-pub use alphabet::Alphabet;
+pub(crate) use alphabet::Alphabet;
 pub use binarize::Binarize;
 use binarize::Binarizer;
 pub(crate) use binarize::{takes_bits, takes_probabilities};
-pub use builtin::{BUILTINS, Builtin, find as find_builtin};
+pub(crate) use builtin::find as find_builtin;
+pub use builtin::{BUILTINS, Builtin};
 pub use entropy::RowCounts;
 pub use memory::Memory;
 pub use options::ReadOptions;
 pub use prepare::Preprocess;
 pub use rows::{Block, PreparedRows};
-pub use similarity::similarity_weights;
+pub(crate) use similarity::similarity_weights;
 pub use text::column_list;
-pub use write::{Blocks, TableHead, WRITERS, Writer, write_table};
+pub use write::{TableHead, WRITERS, Writer, write_table};
 
 use crate::advice::Advice;
 use crate::error::{Error, Result, shown};

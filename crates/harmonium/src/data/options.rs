@@ -13,7 +13,7 @@ pub struct ReadOptions {
     pub columns: Option<String>,
     /// A column that is not data: `first`, `last`, a number counted from 1, or a name from the header.
     pub label_column: Option<String>,
-    /// The alphabet of sequences: a name or its letters, see [`Alphabet`](super::Alphabet); by default it is guessed.
+    /// The alphabet of sequences: a name or its letters; by default it is guessed.
     pub alphabet: Option<String>,
     /// Whether missing cells of a text table are read as NaN; otherwise they are errors.
     pub missing: bool,

@@ -68,7 +68,7 @@ impl Preprocess {
     }
 
     /// The mean over rows with unknown cells; `known` is the fraction of rows in which each column is known.
-    pub fn mean_log_jacobian(&self, visible: &Kind, known: &[f64]) -> f64 {
+    pub(crate) fn mean_log_jacobian(&self, visible: &Kind, known: &[f64]) -> f64 {
         match &self.scale {
             Some(scale) if visible.unit::<f64>().n_states().is_none() => {
                 -scale.iter().zip(known).map(|(s, known)| known * s.ln()).sum::<f64>()

@@ -142,7 +142,7 @@ impl<'a> PreparedRows<'a> {
 
     /// The next block as bits, if its cells are the two states of the units, nothing changes them, and the source reads them
     /// so; otherwise `None`, and `read` gives the block.
-    pub fn read_bits(&mut self) -> Option<Bits> {
+    pub(crate) fn read_bits(&mut self) -> Option<Bits> {
         let values = self.layer.two_values().filter(|values| self.binarizer.keeps(*values))?;
         if self.preprocess.shift.is_some() || self.preprocess.scale.is_some() {
             return None;

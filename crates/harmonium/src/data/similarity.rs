@@ -17,7 +17,7 @@ const BLOCK: usize = 64;
 const ROUNDING: f64 = 1e-9;
 
 /// The weight of every row of codes; `identity` is θ in (0, 1]. `progress` is called with the pairs compared so far and in all.
-pub fn similarity_weights(
+pub(crate) fn similarity_weights(
     codes: ArrayView2<u16>,
     identity: f64,
     progress: &(dyn Fn(u64, u64) + Sync),

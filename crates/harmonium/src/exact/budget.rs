@@ -17,26 +17,26 @@ impl Budget {
 }
 
 /// Training uses the exact gradient: below a millisecond per update. Chains of models this small often do not mix.
-pub const GRADIENT: Budget = Budget(5e4);
+pub(crate) const GRADIENT: Budget = Budget(5e4);
 /// The same against a Gaussian layer, whose sums are closed forms: half a millisecond for 16 hidden units and any number of columns.
-pub const GRADIENT_GAUSSIAN: Budget = Budget(3e5);
+pub(crate) const GRADIENT_GAUSSIAN: Budget = Budget(3e5);
 /// The exact gradient sums over the unknown cells of one row: a tenth of a second for a batch of 100.
-pub const GRADIENT_ROW: Budget = Budget(2e5);
+pub(crate) const GRADIENT_ROW: Budget = Budget(2e5);
 /// The likelihood measured during training is exact, as is the sum over the unknown cells of all measured rows: some
 /// thousandths of a second per measurement. Dearer models are exact at fewer measurements, as the work of the updates allows.
-pub const MONITOR: Budget = Budget(1e7);
+pub(crate) const MONITOR: Budget = Budget(1e7);
 /// The unknown cells of one row are summed over, in imputation and in scores: about 50 ms per row.
-pub const ROW: Budget = Budget(2e7);
+pub(crate) const ROW: Budget = Budget(2e7);
 /// The density in the report's picture of the plane is normalised: about a second.
 pub const REPORT_DENSITY: Budget = Budget(3e8);
 /// The samples in the report are independent draws: a few seconds.
-pub const REPORT_SAMPLES: Budget = Budget(1e9);
+pub(crate) const REPORT_SAMPLES: Budget = Budget(1e9);
 /// The sampler `auto` draws independent samples: some seconds.
-pub const SAMPLE: Budget = Budget(2e9);
+pub(crate) const SAMPLE: Budget = Budget(2e9);
 /// After training, the unknown cells of all rows are summed over: some ten seconds.
-pub const ALL_ROWS: Budget = Budget(2e9);
+pub(crate) const ALL_ROWS: Budget = Budget(2e9);
 /// The log Z method `auto` enumerates: below a minute.
-pub const LOG_Z: Budget = Budget(2e10);
+pub(crate) const LOG_Z: Budget = Budget(2e10);
 
 /// log₂ of the most states that are ever enumerated: about half an hour for 784 × 30.
 pub const MOST_STATES_LOG2: u32 = 30;

@@ -16,7 +16,7 @@ const EFFORT: Effort = Effort { tolerance: 1e-4, iterations: 200 };
 
 /// Factors at most: with as many as columns less one nothing is left to explain, and rows span one dimension less than their
 /// number; half of those leave rows to learn the noise from.
-pub fn most_factors(columns: usize, rows: f64) -> usize {
+pub(crate) fn most_factors(columns: usize, rows: f64) -> usize {
     let rows = ((rows - 1.0) / 2.0).max(1.0) as usize;
     (columns - 1).min(rows).max(1)
 }

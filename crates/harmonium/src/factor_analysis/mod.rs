@@ -9,7 +9,8 @@ mod choice;
 mod covariance;
 mod eigen;
 
-pub use choice::{default_factors, most_factors};
+pub use choice::default_factors;
+pub(crate) use choice::most_factors;
 pub use covariance::Covariance;
 
 use eigen::eigen;
@@ -25,9 +26,9 @@ const LARGEST_RATIO: f64 = 1e6;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
     /// Gain of an iteration, in nats per row, below which it has converged.
-    pub tolerance: f64,
+    pub(crate) tolerance: f64,
     /// Iterations at most.
-    pub iterations: usize,
+    pub(crate) iterations: usize,
 }
 
 impl Effort {
@@ -43,7 +44,7 @@ pub struct FactorAnalysis {
     /// Ψ, the variance of every column that the factors leave.
     pub noise: Array1<f64>,
     /// U: factors × columns.
-    pub directions: Array2<f64>,
+    pub(crate) directions: Array2<f64>,
     /// e.
     pub ratios: Array1<f64>,
 }
@@ -78,7 +79,7 @@ impl FactorAnalysis {
     }
 
     /// The best factors for a given noise.
-    pub fn at_noise(data: &Covariance, noise: Array1<f64>, factors: usize) -> FactorAnalysis {
+    pub(crate) fn at_noise(data: &Covariance, noise: Array1<f64>, factors: usize) -> FactorAnalysis {
         let (values, vectors) = eigen(&data.scaled(&noise));
         let used = values.iter().take(factors).take_while(|e| **e > 1.0).count();
         let ratios = values[..used].iter().map(|e| e.min(LARGEST_RATIO)).collect();

@@ -10,6 +10,7 @@ pub mod atomic {
     pub use crate::atomic::write;
 }
 
-pub use model::{ModelFile, Precision, Tensor};
-pub use notes::{ColumnNotes, image_size};
+pub use model::{ModelFile, Precision};
+pub use notes::ColumnNotes;
+pub(crate) use notes::image_size;
 pub use tensors::{MOST_BYTES, MOST_HEADER};

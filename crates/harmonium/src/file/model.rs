@@ -32,7 +32,7 @@ pub enum Precision {
 }
 
 /// Shape and numbers.
-pub type Tensor = (Vec<usize>, Vec<f64>);
+pub(crate) type Tensor = (Vec<usize>, Vec<f64>);
 
 /// The content of a model file. The model is in f64 in memory and in `precision` in the file.
 #[derive(Clone, Debug, PartialEq)]

@@ -57,7 +57,7 @@ impl ColumnNotes {
 }
 
 /// `28x28` as (28, 28).
-pub fn image_size(text: &str) -> Option<(usize, usize)> {
+pub(crate) fn image_size(text: &str) -> Option<(usize, usize)> {
     let (h, w) = text.split_once(['x', 'X', '×'])?;
     Some((h.parse().ok()?, w.parse().ok()?)).filter(|(h, w)| *h > 0 && *w > 0)
 }

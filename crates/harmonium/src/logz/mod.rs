@@ -63,7 +63,7 @@ pub struct LogZOptions<'a> {
     pub temperatures: Option<usize>,
     /// Target width of the interval, in nats.
     pub tolerance: f64,
-    /// Rows of columns (see [`LoweredLayer::encode`](crate::LoweredLayer::encode)) like the training data. Half of the samples
+    /// Rows of columns (see [`Layout::encode`](crate::Layout::encode)) like the training data. Half of the samples
     /// start from them, and must lead to the same number as the others.
     pub data: Option<&'a Array2<f64>>,
     /// Work after which no further round starts, in weights visited.

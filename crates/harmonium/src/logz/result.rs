@@ -35,7 +35,7 @@ pub struct LogZ {
     pub evidence: Vec<Evidence>,
     /// The parts of a sum over modes, the largest first.
     pub parts: Vec<Part>,
-    /// Work done in weights visited, if it was counted: as [`budget`](LogZOptions::budget) it repeats the estimate to the bit.
+    /// Work done in weights visited, if it was counted: as [`budget`](super::LogZOptions::budget) it repeats the estimate to the bit.
     pub work: Option<f64>,
 }
 

@@ -58,7 +58,7 @@ pub struct Chains {
 
 impl Chains {
     /// The current states of chains, without a trace.
-    pub fn still<T: Real>(lowered: &LoweredModel<T>, states: &States<T>) -> Chains {
+    pub(crate) fn still<T: Real>(lowered: &LoweredModel<T>, states: &States<T>) -> Chains {
         let x = states.columns(lowered.visible().unit(), 0, states.rows()).mapv(T::f64);
         Chains { x, states_per_chain: 1, trace: Array2::zeros((0, states.rows())) }
     }

@@ -18,7 +18,7 @@ pub enum Schedule {
 
 impl Schedule {
     /// Every schedule by name.
-    pub const LIST: [(&'static str, Schedule); 4] = [
+    pub(crate) const LIST: [(&'static str, Schedule); 4] = [
         ("constant", Schedule::Constant),
         ("step", Schedule::Step),
         ("cosine", Schedule::Cosine),
@@ -26,7 +26,7 @@ impl Schedule {
     ];
 
     /// The factor of the learning rate.
-    pub fn factor(self, t: f64) -> f64 {
+    pub(crate) fn factor(self, t: f64) -> f64 {
         match self {
             Schedule::Constant => 1.0,
             Schedule::Step if t < 0.5 => 1.0,

@@ -101,7 +101,7 @@ impl<'a> Facts<'a> {
     /// Runs chains and judges the run. A likelihood that takes longer than a moment is left for [`Conclusion::complete`], so
     /// that a first report can be written before. Both depend only on the run directory and the data, so that they can be
     /// repeated to the byte, unless the time for log Z runs out.
-    pub fn conclude(mut self, front: &dyn Front) -> Result<Conclusion<'a>> {
+    pub(crate) fn conclude(mut self, front: &dyn Front) -> Result<Conclusion<'a>> {
         let seed = self.spec.train.seed;
         for rows in [&mut self.train, &mut self.valid].into_iter().flatten() {
             if let Cow::Owned(full) = filled(&self.rbm, rows, seed)? {
@@ -254,7 +254,7 @@ impl<'a> Conclusion<'a> {
     }
 
     /// The errors of the mean log likelihood of rows.
-    pub fn errors(&self, fit: &RowsFit) -> Errors {
+    pub(crate) fn errors(&self, fit: &RowsFit) -> Errors {
         self.log_z.as_ref().map_or(Errors::default(), |z| fit.errors(z))
     }
 
@@ -315,7 +315,7 @@ pub struct Recorded {
     pub spec: Spec,
     table: Table,
     /// The text of config.toml.
-    pub config: String,
+    pub(crate) config: String,
     /// Its events.
     pub events: Vec<Event>,
 }
@@ -357,7 +357,7 @@ impl Recorded {
     }
 
     /// How long the run took, as it recorded at its end.
-    pub fn seconds(&self) -> Option<f64> {
+    pub(crate) fn seconds(&self) -> Option<f64> {
         self.dir.seconds()
     }
 

@@ -120,7 +120,7 @@ pub fn flatten(table: &Table) -> Vec<(String, Value)> {
 }
 
 /// Whether the value at `key` is `value`; 1 and 1.0 are the same number.
-pub fn agrees(table: &Table, key: &str, value: &Value) -> bool {
+pub(crate) fn agrees(table: &Table, key: &str, value: &Value) -> bool {
     let number = |v: &Value| v.as_float().or_else(|| v.as_integer().map(|i| i as f64));
     match lookup(table, key) {
         Some(found) => found == value || number(found).is_some_and(|x| number(value) == Some(x)),

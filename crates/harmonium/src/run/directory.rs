@@ -28,7 +28,7 @@ const MOST_SUMMARY: u64 = 1 << 24;
 
 /// What a directory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub(crate) enum Content {
     /// No run.
     Nothing,
     /// A run without its model.
@@ -59,7 +59,7 @@ fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Error
 
 impl RunDir {
     /// Opens a directory for a run and locks it; makes it if it does not exist.
-    pub fn open(path: &Path) -> Result<(RunDir, Content)> {
+    pub(crate) fn open(path: &Path) -> Result<(RunDir, Content)> {
         let new = !path.exists();
         if !new && !path.is_dir() {
             return Err(refused(path, "is not a directory"));
@@ -98,7 +98,7 @@ impl RunDir {
     }
 
     /// How long training took, as the run recorded at its end.
-    pub fn seconds(&self) -> Option<f64> {
+    pub(crate) fn seconds(&self) -> Option<f64> {
         self.summary()["seconds"].as_f64()
     }
 
@@ -108,17 +108,17 @@ impl RunDir {
     }
 
     /// Lets other processes write to the directory.
-    pub fn unlock(&mut self) {
+    pub(crate) fn unlock(&mut self) {
         self._lock = None;
     }
 
     /// Marks that the directory holds something to keep.
-    pub fn keep(&mut self) {
+    pub(crate) fn keep(&mut self) {
         self.kept = true;
     }
 
     /// Removes what a run without any result has written, and the directory if it was made for it.
-    pub fn undo(&mut self) -> Result<()> {
+    pub(crate) fn undo(&mut self) -> Result<()> {
         self.kept = false;
         self.clear()
     }
@@ -134,7 +134,7 @@ impl RunDir {
     }
 
     /// Removes the files of an earlier run, the model first.
-    pub fn clear(&self) -> Result<()> {
+    pub(crate) fn clear(&self) -> Result<()> {
         for name in [MODEL, SUMMARY, REPORT, CHECKPOINT, EVENTS, CONFIG] {
             let path = self.file(name);
             if path.exists() {
@@ -145,7 +145,7 @@ impl RunDir {
     }
 
     /// Makes a finished run unfinished, so that it can go on: its model stays under the number of its updates.
-    pub fn reopen(&self, updates: u64) -> Result<()> {
+    pub(crate) fn reopen(&self, updates: u64) -> Result<()> {
         let (model, kept) = (self.file(MODEL), self.file(&format!("model-{updates}.safetensors")));
         disk::rename(&model, &kept).map_err(io(&model, "rename"))
     }
@@ -157,7 +157,7 @@ impl RunDir {
     }
 
     /// The model at the last checkpoint, and the updates it has seen.
-    pub fn checkpoint_model(&self) -> Result<(ModelFile, u64)> {
+    pub(crate) fn checkpoint_model(&self) -> Result<(ModelFile, u64)> {
         match self.checkpoint()? {
             Some(bytes) => model_of_checkpoint(&bytes).map_err(|e| e.in_file(&self.file(CHECKPOINT))),
             None => Err(refused(&self.path, "has no model yet").advise(&[Advice::Resume])),

@@ -43,11 +43,11 @@ pub struct RowsFit {
     /// Whether the rows refute log Z: their mean probability would be larger than 1.
     pub refuted: bool,
     /// Standard error from summing over missing cells, without that of log Z; 0 if there are none or the sums are exact.
-    pub std_err: f64,
+    pub(crate) std_err: f64,
     /// How missing cells were summed over, if there are any.
     pub missing: Option<Summed>,
     /// Standard error of that mean over the rows; log Z has its own.
-    pub rows_std_err: f64,
+    pub(crate) rows_std_err: f64,
     /// Mean log pseudo-likelihood, if no cell is missing.
     pub pseudo_log_likelihood: Option<f64>,
     /// Its standard error.

@@ -30,7 +30,7 @@ pub struct Input {
 
 impl Input {
     /// Whether there are held-out rows.
-    pub fn has_valid(&self) -> bool {
+    pub(crate) fn has_valid(&self) -> bool {
         self.valid.as_ref().is_some_and(|v| !v.is_empty())
     }
 }
@@ -122,7 +122,7 @@ impl Reader<'_> {
     }
 
     /// Surveys a whole table: mean and variance of every column by Welford's update, and the largest number.
-    pub fn survey(&self, name: &str, options: &ReadOptions) -> Result<Survey> {
+    pub(crate) fn survey(&self, name: &str, options: &ReadOptions) -> Result<Survey> {
         let mut table = self.tables.open(name, options)?;
         let mut mean = Array1::<f64>::zeros(table.columns());
         let mut square = mean.clone();
@@ -217,7 +217,7 @@ impl Reader<'_> {
     }
 
     /// (x − mean)/deviation for every column; only where numbers have units.
-    pub fn standardization(&self, spec: &Spec, visible: &Kind) -> Result<Preprocess> {
+    pub(crate) fn standardization(&self, spec: &Spec, visible: &Kind) -> Result<Preprocess> {
         if !spec.data.standardize {
             return Ok(Preprocess::default());
         }

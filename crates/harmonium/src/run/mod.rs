@@ -33,7 +33,7 @@ mod training;
 
 pub use conclude::{Conclusion, Facts, Recorded};
 pub use curves::{Collapse, Fall};
-pub use directory::{CHECKPOINT, CONFIG, Content, EVENTS, MODEL, REPORT, RunDir, SUMMARY};
+pub use directory::{CHECKPOINT, CONFIG, EVENTS, MODEL, REPORT, RunDir, SUMMARY};
 pub use drawn::Drawn;
 pub use fit::{Errors, RowsFit, Summed, possible};
 pub use front::{Difference, Files, Front, MEMORY, Note, Stage, Tables};
@@ -43,5 +43,5 @@ pub use length::Length;
 pub use mixing::{Mixing, RECORDED, some_rows};
 pub use prepare::{Prepared, complete_method, prepare};
 pub use request::{Opened, Request};
-pub use spec::{DataSpec, Found, ModelSpec, RowWeights, SIMILAR, Spec, lookup, put};
+pub use spec::{DataSpec, Found, ModelSpec, RowWeights, Spec, lookup, put};
 pub use training::Run;

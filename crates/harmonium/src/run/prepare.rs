@@ -44,7 +44,7 @@ pub struct Prepared {
     /// Columns of the data.
     pub columns: usize,
     /// Digest of the rows, their weights and the first model.
-    pub digest: String,
+    pub(crate) digest: String,
 }
 
 /// Reads the data and completes the settings; `asked` holds those that were asked for.

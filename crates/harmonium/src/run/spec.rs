@@ -16,10 +16,10 @@ use toml::{Table, Value};
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Updates between checkpoints; the result does not depend on it.
-    pub checkpoint_every: u64,
+    pub(crate) checkpoint_every: u64,
     /// Made by the demo, which may replace it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub demo: bool,
+    pub(crate) demo: bool,
     /// Where rows come from and what is done to them.
     pub data: DataSpec,
     /// The model.
@@ -47,7 +47,7 @@ pub struct DataSpec {
     pub binarize: String,
     pub standardize: bool,
     pub missing: bool,
-    pub image: Option<String>,
+    pub(crate) image: Option<String>,
 }
 
 /// The model.
@@ -56,14 +56,14 @@ pub struct DataSpec {
 #[allow(missing_docs)] // as above
 pub struct ModelSpec {
     pub visible: String,
-    pub coupling: Option<String>,
+    pub(crate) coupling: Option<String>,
     pub states: Option<u64>,
     pub hidden: String,
-    pub hidden_coupling: Option<String>,
-    pub hidden_states: Option<u64>,
+    pub(crate) hidden_coupling: Option<String>,
+    pub(crate) hidden_states: Option<u64>,
     pub n_hidden: usize,
-    pub start: Start,
-    pub init: Option<String>,
+    pub(crate) start: Start,
+    pub(crate) init: Option<String>,
 }
 
 /// Facts of a run that its settings do not contain.
@@ -71,9 +71,9 @@ pub struct ModelSpec {
 #[serde(deny_unknown_fields)]
 pub struct Found {
     /// Version of the program that started the run.
-    pub version: String,
+    pub(crate) version: String,
     /// The backend that computed it.
-    pub kernel: String,
+    pub(crate) kernel: String,
     /// Training rows.
     pub rows: u64,
     /// Held-out rows.
@@ -81,13 +81,13 @@ pub struct Found {
     /// Columns of the data.
     pub columns: u64,
     /// Digest of the rows, their weights and the first model.
-    pub digest: String,
+    pub(crate) digest: String,
     /// Digest of the rows and their weights; runs before 0.2 have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
     /// Keys of settings that nobody asked for and the program chose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub chosen: Vec<String>,
+    pub(crate) chosen: Vec<String>,
 }
 
 impl Default for Spec {
@@ -182,13 +182,13 @@ impl DataSpec {
     }
 
     /// The letters of the codes, if they are set.
-    pub fn letters(&self) -> Result<Option<Alphabet>> {
+    pub(crate) fn letters(&self) -> Result<Option<Alphabet>> {
         let alphabet = self.alphabet.as_deref().map(Alphabet::new).transpose();
         alphabet.map_err(|problem| Error::Config { key: "data.alphabet", problem })
     }
 
     /// Height and width of the rows, if they are set.
-    pub fn image(&self) -> Result<Option<(usize, usize)>> {
+    pub(crate) fn image(&self) -> Result<Option<(usize, usize)>> {
         let Some(text) = &self.image else { return Ok(None) };
         let problem = || format!("'{text}' is not HEIGHTxWIDTH, such as 28x28");
         image_size(text).map(Some).ok_or_else(|| Error::Config { key: "data.image", problem: problem() })
@@ -218,11 +218,11 @@ pub enum RowWeights {
 }
 
 /// Identity from which sequences count as related, unless asked otherwise.
-pub const SIMILAR: f64 = 0.8;
+pub(crate) const SIMILAR: f64 = 0.8;
 
 impl RowWeights {
     /// From a file's name, `similarity`, `similarity:F` or `none`.
-    pub fn parse(text: &str) -> std::result::Result<RowWeights, String> {
+    pub(crate) fn parse(text: &str) -> std::result::Result<RowWeights, String> {
         let identity = match text.split_once(':') {
             None if text == "similarity" => SIMILAR,
             Some(("similarity", number)) => number.parse().unwrap_or(f64::NAN),
@@ -238,7 +238,7 @@ impl RowWeights {
 
 impl ModelSpec {
     /// The visible and the hidden kind.
-    pub fn kinds(&self) -> Result<(Kind, Kind)> {
+    pub(crate) fn kinds(&self) -> Result<(Kind, Kind)> {
         let visible = Units {
             keys: ["model.visible", "model.coupling", "model.states"],
             name: &self.visible,
@@ -256,7 +256,7 @@ impl ModelSpec {
     }
 
     /// Sets the kinds and their options.
-    pub fn set_kinds(&mut self, visible: &Kind, hidden: &Kind) {
+    pub(crate) fn set_kinds(&mut self, visible: &Kind, hidden: &Kind) {
         let get = |kind: &Kind, name: &str| kind.options().remove(name);
         let states = |kind: &Kind| get(kind, "states").and_then(|q| q.parse().ok());
         (self.visible, self.hidden) = (visible.name().into(), hidden.name().into());

@@ -195,18 +195,13 @@ impl Run {
     }
 
     /// The settings, completed.
-    pub fn spec(&self) -> &Spec {
+    pub(crate) fn spec(&self) -> &Spec {
         &self.spec
     }
 
     /// The trainer.
     pub fn trainer(&self) -> &Trainer<f32> {
         &self.trainer
-    }
-
-    /// What was done to the data.
-    pub fn preprocess(&self) -> &Preprocess {
-        &self.preprocess
     }
 }
 

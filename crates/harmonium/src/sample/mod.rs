@@ -287,7 +287,7 @@ impl<'a> Sampling<'a> {
         Self::of(rbm.lower(), settings, progress)
     }
 
-    /// The same for a lowered model, such as that of the unknown cells of a row ([`LoweredModel::clamped`]).
+    /// The same for a lowered model, such as that of the unknown cells of a row.
     pub fn of(lowered: LoweredModel<f64>, settings: SampleOptions<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
         settings.check()?;
         settings.check_size(&lowered)?;

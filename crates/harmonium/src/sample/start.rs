@@ -19,7 +19,7 @@ pub enum Start<'a> {
     /// Hidden units are drawn with all states equally likely, h ∼ Bernoulli(½), then the visible ones given them (Corro, *Lab
     /// Exercise 2*). Continuous units are drawn from their own parameters.
     Hidden,
-    /// Chain k starts from row k of these rows of columns (see [`LoweredLayer::encode`]), cyclically.
+    /// Chain k starts from row k of these rows of columns (see [`Layout::encode`](crate::Layout::encode)), cyclically.
     Rows(&'a Array2<f64>),
 }
 

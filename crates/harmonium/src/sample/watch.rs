@@ -30,7 +30,7 @@ pub struct TracedQuantity {
     /// Its name: `free energy`, or `mode k` for the projection of the states on the k-th main direction of the weights.
     pub name: String,
     /// Chains × recorded states.
-    pub trace: Array2<f64>,
+    pub(crate) trace: Array2<f64>,
     /// Sweeps between two recorded states.
     pub every: u64,
     /// Mean over all chains.

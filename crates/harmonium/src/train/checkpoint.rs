@@ -213,7 +213,7 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
 }
 
 /// The model in the bytes of a checkpoint, averaged if the run averages, and the updates it has seen.
-pub fn model_of_checkpoint(bytes: &[u8]) -> Result<(ModelFile, u64)> {
+pub(crate) fn model_of_checkpoint(bytes: &[u8]) -> Result<(ModelFile, u64)> {
     let (metadata, tensors) = tensors::read(bytes)?;
     for (key, want) in [("format", FORMAT), ("version", VERSION)] {
         if metadata.get(key).map(String::as_str) != Some(want) {

@@ -68,13 +68,13 @@ const ROWS_PER_UNIT: usize = 100;
 
 /// Hidden units unless asked otherwise: enough for images, and not many more than narrow or short data can teach. Tables of
 /// numbers are short of rows more often than images are, and with 16 hidden units their likelihood is exact.
-pub fn default_hidden(columns: usize, rows: usize, continuous: bool) -> usize {
+pub(crate) fn default_hidden(columns: usize, rows: usize, continuous: bool) -> usize {
     let wanted = if continuous { columns } else { columns.saturating_mul(4).max(rows / ROWS_PER_UNIT) };
     wanted.clamp(16, DEFAULT_HIDDEN)
 }
 
 /// Hidden units of data with many columns.
-pub const DEFAULT_HIDDEN: usize = 256;
+pub(crate) const DEFAULT_HIDDEN: usize = 256;
 
 fn is_zero(n: &u64) -> bool {
     *n == 0

@@ -18,7 +18,7 @@ const MOST_COLUMNS: usize = 256;
 
 /// Why the rows cannot be analysed: it takes continuous columns, not too many, with all cells known. (With unknown cells it would
 /// take an average over them in every iteration.)
-pub fn no_factors<T: Real>(visible: &Kind, data: &Dataset<T>) -> Option<String> {
+pub(crate) fn no_factors<T: Real>(visible: &Kind, data: &Dataset<T>) -> Option<String> {
     let columns = data.states().sites();
     if !visible.unit::<T>().quadratic() {
         Some(format!("the visible units are {visible}, not continuous"))

@@ -81,7 +81,7 @@ pub fn adopted_model<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>, centred: bool) ->
 }
 
 /// The range that visible log-variances are kept in, if there are any.
-pub fn log_variance_limits<T: Real>(visible: &Layer<T>, data: &Dataset<T>) -> Option<(Array1<T>, Array1<T>)> {
+pub(crate) fn log_variance_limits<T: Real>(visible: &Layer<T>, data: &Dataset<T>) -> Option<(Array1<T>, Array1<T>)> {
     visible.field("log_variance")?;
     let unit = visible.kind().unit::<T>();
     let Moments { means, rows, .. } = data.moments(&visible.lowered());

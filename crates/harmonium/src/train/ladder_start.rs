@@ -71,7 +71,7 @@ fn allocate(units: usize, signal: &[f64], ladders: &[Ladder]) -> Vec<usize> {
 }
 
 /// A model whose hidden units are ladders along the factors of the columns.
-pub fn ladder_model<T: Real>(
+pub(crate) fn ladder_model<T: Real>(
     visible: &Kind,
     hidden: &Kind,
     n_hidden: usize,

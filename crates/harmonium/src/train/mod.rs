@@ -20,11 +20,15 @@ mod penalty;
 mod state;
 mod update;
 
-pub use checkpoint::{MOST_CHECKPOINT, model_of_checkpoint};
-pub use config::{DEFAULT_HIDDEN, TrainConfig, default_hidden};
-pub use factor_start::{factor_model, gaussian_model, no_factors};
-pub use init::{adopted_model, independent_log_likelihood, initial_model, log_variance_limits};
-pub use ladder_start::ladder_model;
+pub use checkpoint::MOST_CHECKPOINT;
+pub(crate) use checkpoint::model_of_checkpoint;
+pub use config::TrainConfig;
+pub(crate) use config::{DEFAULT_HIDDEN, default_hidden};
+pub(crate) use factor_start::no_factors;
+pub use factor_start::{factor_model, gaussian_model};
+pub(crate) use init::log_variance_limits;
+pub use init::{adopted_model, independent_log_likelihood, initial_model};
+pub(crate) use ladder_start::ladder_model;
 pub use penalty::Penalty;
 pub use update::SHARD;
 
@@ -64,8 +68,6 @@ pub struct Trainer<T: Real> {
     /// The layers as they learn; the learner has the weights.
     layers: Layers<T>,
     learner: Box<dyn Learner<T>>,
-    /// Rows of a shard.
-    shard: usize,
     /// The average of the parameters, if it is the result.
     average: Option<Average<T>>,
     /// The first model, where the run must not end below it.
@@ -142,7 +144,6 @@ impl<T: Real> Trainer<T> {
             device,
             layers,
             learner,
-            shard: SHARD,
             average,
             first: None,
             estimator,
@@ -168,7 +169,7 @@ impl<T: Real> Trainer<T> {
     }
 
     /// Reports log likelihoods in the units that the rows had before `preprocess`.
-    pub fn report_in_units_of(&mut self, preprocess: &Preprocess) {
+    pub(crate) fn report_in_units_of(&mut self, preprocess: &Preprocess) {
         self.monitor.report_in_units_of(preprocess, self.learner.backend().layers()[0]);
     }
 
@@ -182,28 +183,18 @@ impl<T: Real> Trainer<T> {
         self.average.as_ref().map_or_else(|| self.last_model(), |average| average.rbm(self.learner.as_ref()))
     }
 
-    /// Its layers: kinds and parameters.
-    pub fn layers(&self) -> &Layers<T> {
-        self.average.as_ref().map_or(&self.layers, |average| &average.layers)
-    }
-
-    /// Sets how many rows are a shard: sums of shards add up to the same bits however shards are spread.
-    pub fn set_shard(&mut self, rows: usize) {
-        self.shard = rows.max(1);
-    }
-
     /// Updates done.
     pub fn update(&self) -> u64 {
         self.update
     }
 
     /// Seconds spent on the run up to now, those before its last checkpoint included.
-    pub fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.clock.1 + self.clock.0.elapsed().as_secs_f64()
     }
 
     /// The settings.
-    pub fn config(&self) -> &TrainConfig {
+    pub(crate) fn config(&self) -> &TrainConfig {
         &self.config
     }
 
@@ -213,7 +204,7 @@ impl<T: Real> Trainer<T> {
     }
 
     /// The name of the backend, which a configuration records.
-    pub fn backend_name(&self) -> &'static str {
+    pub(crate) fn backend_name(&self) -> &'static str {
         self.device.name()
     }
 

@@ -16,7 +16,7 @@ const TRACKING: f64 = 0.12;
 
 impl<T: Real> Trainer<T> {
     /// The number of updates that fit in `seconds`, with the measurements between them. Nothing changes but the clock.
-    pub fn updates_within(&mut self, seconds: f64) -> Result<u64> {
+    pub(crate) fn updates_within(&mut self, seconds: f64) -> Result<u64> {
         let before = self.state();
         let start = Instant::now();
         let spent = || start.elapsed().as_secs_f64();
@@ -39,12 +39,12 @@ impl<T: Real> Trainer<T> {
     }
 
     /// Ends the run at the first measurement after so many seconds, those before its last checkpoint included.
-    pub fn end_after(&mut self, seconds: f64) {
+    pub(crate) fn end_after(&mut self, seconds: f64) {
         self.time_limit = Some(seconds);
     }
 
     /// The rows it learns from, for another trainer.
-    pub fn into_data(self) -> crate::Dataset<T> {
+    pub(crate) fn into_data(self) -> crate::Dataset<T> {
         self.data
     }
 }

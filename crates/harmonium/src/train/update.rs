@@ -207,7 +207,7 @@ impl<T: Real> Trainer<T> {
             known: known.as_ref(),
             key: self.key,
             update: self.update,
-            shard: self.shard,
+            shard: SHARD,
         };
         self.estimator.phases(cx, phases)?;
         Ok(true)

@@ -31,7 +31,7 @@ pub struct Field {
     /// Value in a new model.
     pub default: f64,
     /// Smallest and largest value allowed.
-    pub range: (f64, f64),
+    pub(crate) range: (f64, f64),
 }
 
 /// Where a coupling is measured from, φ(x) = (x − origin)/s.
@@ -286,7 +286,7 @@ impl fmt::Display for Kind {
 
 impl Kind {
     /// Natural parameters of independent units with these mean statistics over `rows` rows, see [`Unit::fit`].
-    pub fn fitted(&self, means: ArrayView2<f64>, rows: f64) -> Array2<f64> {
+    pub(crate) fn fitted(&self, means: ArrayView2<f64>, rows: f64) -> Array2<f64> {
         let (unit, n) = (self.unit::<f64>(), means.ncols());
         let (mut par, offset) = (Array2::zeros((unit.fields().len(), n)), Array1::zeros(n));
         unit.fit(means, rows, offset.view(), par.view_mut());

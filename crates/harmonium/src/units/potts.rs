@@ -16,7 +16,7 @@ pub struct Potts {
 
 impl Potts {
     /// Most states a site can have: codes are kept in 16 bits.
-    pub const MOST_STATES: usize = 1 << 16;
+    pub(crate) const MOST_STATES: usize = 1 << 16;
 }
 
 impl Spec for Potts {

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The processor as a learner.
-pub struct CpuLearner<T> {
+pub(crate) struct CpuLearner<T> {
     cpu: Cpu<T>,
     /// Shared with the lowered model where W̃ is W.
     weights: ArcArray2<T>,

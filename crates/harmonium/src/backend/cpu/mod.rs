@@ -46,7 +46,7 @@ mod sweep;
 mod transpose;
 
 pub use crate::simd::Level;
-pub use learner::CpuLearner;
+pub(crate) use learner::CpuLearner;
 
 use super::{Backend, Chains, Device, Learner, Makes, Slot, Start, Sweeps};
 use crate::error::Result;
@@ -74,7 +74,7 @@ const WORTH_THREADS: usize = 5_000_000;
 const ROWS: usize = 32;
 
 /// The processor.
-pub struct Cpu<T> {
+pub(crate) struct Cpu<T> {
     level: Level,
     lowered: LoweredModel<T>,
     packed: PackedModel<T>,
@@ -177,7 +177,7 @@ impl Device for CpuDevice {
 
 impl<T: Real> Cpu<T> {
     /// A backend with a model, on given instructions.
-    pub fn with_level(lowered: LoweredModel<T>, level: Level) -> Cpu<T> {
+    pub(crate) fn with_level(lowered: LoweredModel<T>, level: Level) -> Cpu<T> {
         let mut packed = PackedModel::default();
         packed.set(level, &lowered);
         Cpu {

@@ -59,7 +59,7 @@ fn largest_sum<T: Real>(w: ArrayView2<T>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::{Chains, Cpu, cpu, cpu::Level};
+    use crate::backend::{Chains, cpu, cpu::Cpu, cpu::Level};
     use crate::rng::{Key, normal};
     use crate::states::{Bits, States};
     use crate::units::Kind;

@@ -56,7 +56,7 @@ type Outcome = std::result::Result<(), String>;
 pub const WRITERS: &[Writer] = &[npy::WRITER, csv::WRITER, idx::WRITER, fasta::WRITER];
 
 /// Returns the blocks of a table one after the other, `None` at the end.
-pub type Blocks<'a> = &'a mut dyn FnMut() -> Result<Option<Array2<f64>>>;
+pub(crate) type Blocks<'a> = &'a mut dyn FnMut() -> Result<Option<Array2<f64>>>;
 
 impl Writer {
     /// The format for the name of a file.

@@ -172,7 +172,7 @@ impl Evidence {
     }
 
     /// Whether the likelihood was still rising at the end.
-    pub fn rising(&self) -> bool {
+    pub(crate) fn rising(&self) -> bool {
         let gain = self.train.map_or(0.0, |f| f.gain());
         self.rise.is_some_and(|rise| rise > WORTH.max(RISING * gain) && rise > SURE * self.log_z_std_err)
     }
