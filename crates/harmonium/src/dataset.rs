@@ -25,9 +25,9 @@ pub struct Moments {
     /// ⟨T(v)⟩: statistics × columns.
     pub means: Array2<f64>,
     /// Sum of the weights.
-    pub rows: f64,
+    pub(crate) rows: f64,
     /// Weighted fraction of the rows in which each site is known.
-    pub known: Vec<f64>,
+    pub(crate) known: Vec<f64>,
 }
 
 impl Moments {
@@ -38,7 +38,7 @@ impl Moments {
 
     /// Mean log likelihood of the known cells of a row under independent units with natural parameters `eta`, in nats:
     /// ⟨η, ⟨T⟩⟩ − Γ(η) of every site, times the fraction of rows in which it is known.
-    pub fn log_likelihood(&self, kind: &Kind, eta: &Array2<f64>) -> f64 {
+    pub(crate) fn log_likelihood(&self, kind: &Kind, eta: &Array2<f64>) -> f64 {
         let (unit, width) = (kind.unit::<f64>(), kind.unit::<f64>().width());
         let site = |(i, known): (usize, &f64)| {
             let columns = s![.., i * width..(i + 1) * width];

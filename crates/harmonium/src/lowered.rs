@@ -26,11 +26,6 @@ impl<T: Real> LoweredLayer<T> {
         LoweredLayer { two_values: layout.two_values(), layout, eta }
     }
 
-    /// What its rows are.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
     /// The mathematics of the units.
     pub fn unit(&self) -> &dyn Unit<T> {
         self.layout.unit()
@@ -210,11 +205,11 @@ impl<T: Real> LoweredModel<T> {
 #[derive(Clone, Copy)]
 pub struct Pass<'a, T> {
     /// The given layer.
-    pub from: &'a LoweredLayer<T>,
+    pub(crate) from: &'a LoweredLayer<T>,
     /// The other layer.
     pub to: &'a LoweredLayer<T>,
     /// From-columns × to-columns.
-    pub weights: ArrayView2<'a, T>,
+    pub(crate) weights: ArrayView2<'a, T>,
     constant: f64,
 }
 

@@ -19,7 +19,7 @@ pub struct Preprocess {
 
 impl Preprocess {
     /// Refuses shifts and scales of the wrong length, not finite, or scales that are not positive.
-    pub fn check(&self, columns: usize) -> Result<()> {
+    pub(crate) fn check(&self, columns: usize) -> Result<()> {
         for (what, numbers, positive) in [("data.shift", &self.shift, false), ("data.scale", &self.scale, true)] {
             let Some(numbers) = numbers else { continue };
             if numbers.len() != columns {

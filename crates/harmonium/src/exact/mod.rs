@@ -90,7 +90,7 @@ impl std::ops::Deref for Exact {
 impl Solved {
     /// Solves a model by enumerating the cheaper layer, with progress reports. Parameters so large that rounding would leave
     /// no exact digits are an error.
-    pub fn new(lowered: LoweredModel<f64>, progress: Progress) -> Result<Solved> {
+    pub(crate) fn new(lowered: LoweredModel<f64>, progress: Progress) -> Result<Solved> {
         let (v, h) = (lowered.visible().unit(), lowered.hidden().unit());
         let (solution, log_z) = if v.n_states().is_some() || h.n_states().is_some() {
             let (e, log_z) = Enumeration::new(&lowered, progress)?;

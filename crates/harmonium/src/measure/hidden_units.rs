@@ -65,7 +65,7 @@ pub struct Idle {
 
 impl Idle {
     /// Counts them by the hidden means of rows; none of a single row, which does not show what varies.
-    pub fn of(hidden: &LoweredLayer<f64>, means: ArrayView2<f64>, weights: &[f64]) -> Option<Idle> {
+    pub(crate) fn of(hidden: &LoweredLayer<f64>, means: ArrayView2<f64>, weights: &[f64]) -> Option<Idle> {
         if means.nrows() < 2 {
             return None;
         }

@@ -23,7 +23,7 @@ pub struct Fall {
 impl Fall {
     /// From updates, likelihoods and their standard errors, in the order of updates. The best is the one that exceeds the last
     /// most surely: the largest of many estimates is large by chance.
-    pub fn of(measured: impl DoubleEndedIterator<Item = (u64, f64, f64)> + Clone) -> Option<Fall> {
+    pub(crate) fn of(measured: impl DoubleEndedIterator<Item = (u64, f64, f64)> + Clone) -> Option<Fall> {
         let (_, last, last_err) = measured.clone().next_back()?;
         let falls =
             measured.map(|(update, value, err)| Fall { by: value - last, std_err: err.hypot(last_err), update });

@@ -74,7 +74,7 @@ impl RunDir {
     }
 
     /// Opens the directory of a run to read it; another process may train in it meanwhile.
-    pub fn read(path: &Path) -> Result<RunDir> {
+    pub(crate) fn read(path: &Path) -> Result<RunDir> {
         if !path.join(CONFIG).exists() {
             return Err(refused(path, format!("is not a run directory: it has no {CONFIG}")));
         }
@@ -151,7 +151,7 @@ impl RunDir {
     }
 
     /// The bytes of the last checkpoint, if there is one.
-    pub fn checkpoint(&self) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn checkpoint(&self) -> Result<Option<Vec<u8>>> {
         let path = self.file(CHECKPOINT);
         if path.exists() { open::bytes(&path, MOST_CHECKPOINT).map(Some) } else { Ok(None) }
     }

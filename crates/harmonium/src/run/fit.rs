@@ -37,7 +37,7 @@ pub struct RowsFit {
     /// Number of rows.
     pub rows: usize,
     /// Sum of the weights of the rows.
-    pub weight: f64,
+    pub(crate) weight: f64,
     /// Mean log likelihood of the known cells, if log Z was computed and the rows do not refute it.
     pub log_likelihood: Option<f64>,
     /// Whether the rows refute log Z: their mean probability would be larger than 1.

@@ -45,7 +45,13 @@ pub struct Reader<'a> {
 
 impl Reader<'_> {
     /// Packs the rows of a run. A binarisation that the data cause is added to `preprocess`.
-    pub fn read(&self, spec: &Spec, visible: &Kind, columns: usize, preprocess: &mut Preprocess) -> Result<Input> {
+    pub(crate) fn read(
+        &self,
+        spec: &Spec,
+        visible: &Kind,
+        columns: usize,
+        preprocess: &mut Preprocess,
+    ) -> Result<Input> {
         let (data, seed) = (&spec.data, spec.train.seed);
         let layout = Layout::new(visible.clone(), columns);
         preprocess.binarize = data.binarize()?.or(preprocess.binarize);
@@ -210,7 +216,7 @@ impl Reader<'_> {
     }
 
     /// What a table says about itself before its rows are read.
-    pub fn shape(&self, name: &str, options: &ReadOptions) -> Result<Shape> {
+    pub(crate) fn shape(&self, name: &str, options: &ReadOptions) -> Result<Shape> {
         let table = self.tables.open(name, options)?;
         let (alphabet, names) = (table.alphabet().map(String::from), table.names().map(<[String]>::to_vec));
         Ok(Shape { columns: table.columns(), image: table.image(), alphabet, names })

@@ -55,9 +55,9 @@ pub struct DataSpec {
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)] // as above
 pub struct ModelSpec {
-    pub visible: String,
+    pub(crate) visible: String,
     pub(crate) coupling: Option<String>,
-    pub states: Option<u64>,
+    pub(crate) states: Option<u64>,
     pub hidden: String,
     pub(crate) hidden_coupling: Option<String>,
     pub(crate) hidden_states: Option<u64>,

@@ -141,7 +141,7 @@ impl TrainConfig {
     }
 
     /// Refuses settings that make no sense, by name.
-    pub fn check(&self, rows: usize, has_valid: bool) -> Result<()> {
+    pub(crate) fn check(&self, rows: usize, has_valid: bool) -> Result<()> {
         if rows == 0 {
             return Err(Error::Config { key: "data.source", problem: "has no rows to learn from".into() });
         }

@@ -33,7 +33,7 @@ impl Coupling {
         [("cho", Coupling::Cho), ("krizhevsky", Coupling::Krizhevsky), ("goodfellow", Coupling::Goodfellow)];
 
     /// Name in files and commands.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         Self::LIST.iter().find(|c| c.1 == self).map_or("", |c| c.0)
     }
 }

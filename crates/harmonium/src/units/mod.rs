@@ -29,7 +29,7 @@ pub struct Field {
     /// Name of the tensor, after `visible.` or `hidden.`.
     pub name: &'static str,
     /// Value in a new model.
-    pub default: f64,
+    pub(crate) default: f64,
     /// Smallest and largest value allowed.
     pub(crate) range: (f64, f64),
 }

@@ -22,7 +22,7 @@ pub struct Builtin {
     /// One line for help.
     pub about: &'static str,
     /// The kind of visible units for it.
-    pub visible: &'static str,
+    pub(crate) visible: &'static str,
     /// Makes it. The argument follows the name and a colon; an error states what it may be.
     make: fn(argument: Option<&str>) -> std::result::Result<Memory, String>,
 }

@@ -43,7 +43,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Its name in JSON.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Outcome::Learned => "learned",
             Outcome::StillRising => "still-rising",
