@@ -118,7 +118,7 @@ fn read(source: &str, kind: &mut Kind) -> Result<Dataset<f32>> {
             column.mapv_inplace(|x| (x - mean) / spread);
         }
     }
-    Ok(Dataset::from_values(&layout, all.view())?)
+    Dataset::from_values(&layout, all.view())
 }
 
 fn path(folder: &str, file: &str) -> String {

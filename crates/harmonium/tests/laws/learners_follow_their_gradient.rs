@@ -68,11 +68,14 @@ fn every_learner_does_what_the_reference_does() {
     }
 }
 
+/// Where processes meet, and what they have added up: integers, and floating-point numbers.
+type Shared = (Barrier, Mutex<Vec<i64>>, Mutex<Vec<f64>>);
+
 /// Processes that are threads here.
 struct Threads {
     rank: usize,
     size: usize,
-    shared: Arc<(Barrier, Mutex<Vec<i64>>, Mutex<Vec<f64>>)>,
+    shared: Arc<Shared>,
 }
 
 impl Threads {
