@@ -239,3 +239,31 @@ fn paths_are_found_outside_of_tests_and_comments() {
     assert_eq!(names_after_crate(&code), ["model", "a", "c", "f", "h"]);
     assert_eq!(modules, ["more"]);
 }
+
+/// Lines of every function that has a body, by its indentation: the sources are formatted.
+fn lengths(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let begins = |line: &str| {
+        let words = line.trim_start().split(['(', '<']).next().unwrap_or_default();
+        words.split(' ').rev().nth(1) == Some("fn") && !line.ends_with(';') && !line.trim_start().starts_with("//")
+    };
+    let length = |(i, line): (usize, &&str)| {
+        let end = format!("{}}}", &line[..line.len() - line.trim_start().len()]);
+        if line.ends_with('}') { Some(1) } else { lines[i..].iter().position(|l| *l == end).map(|n| n + 1) }
+    };
+    lines.iter().enumerate().filter(|(_, line)| begins(line)).filter_map(length).collect()
+}
+
+/// One idea fits on a page.
+#[test]
+fn functions_and_files_are_short() {
+    let mut all = Vec::new();
+    for (path, text) in sources("crates") {
+        let lines = text.lines().count();
+        assert!(lines <= 450, "{} has {lines} lines", path.display());
+        let is_source = path.components().any(|part| part.as_os_str() == "src");
+        all.extend(if is_source { lengths(&text) } else { Vec::new() });
+    }
+    all.sort_unstable();
+    assert!(all.len() > 2000 && all[all.len() / 2] <= 7, "{} functions of {} lines", all.len(), all[all.len() / 2]);
+}

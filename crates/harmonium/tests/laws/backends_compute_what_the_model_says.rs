@@ -1,12 +1,11 @@
 //! Packed rows are the rows, and a backend computes the model's formulas, for every pair of layers.
 
 use crate::common::{Numbers, close, kinds, pairs, random_rbm, random_rows, seed, small_rbm};
-use harmonium::backend::cpu::Level;
-use harmonium::backend::{Backend, CpuDevice, Device, Learner, Part, Phase, Reference, Side, Start, Step, Sweeps, cpu};
-use harmonium::optimize::OptimizerConfig;
+use crate::devices::{add, ascent, devices, difference, learner, levels, phase, points};
+use harmonium::backend::{Backend, Learner, Part, Phase, Side, Start, Step, Sweeps, cpu};
 use harmonium::rng::{Key, Purpose};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Gradient, LayerMeans, Rbm, Real, States, Stats};
+use harmonium::{Dataset, Gradient, LayerMeans, Rbm, States, Stats};
 use ndarray::{Array1, Array2};
 
 /// 150 rows: more than a few shards, and a ragged end.
@@ -64,55 +63,8 @@ fn cases(law: &str) -> Vec<(u64, Rbm<f64>, usize)> {
     all
 }
 
-/// Every backend there is: the processor with each of its sets of instructions, and the reference.
-pub fn devices() -> Vec<(String, Box<dyn Device>)> {
-    let cpu = |level: Level| (level.name().to_string(), Box::new(CpuDevice { level: Some(level) }) as Box<dyn Device>);
-    Level::available()
-        .into_iter()
-        .map(cpu)
-        .chain([("reference".into(), Box::new(Reference::default()) as Box<dyn Device>)])
-        .collect()
-}
-
-/// Those of the processor.
-pub fn levels() -> Vec<(String, Box<dyn Device>)> {
-    devices().into_iter().filter(|(_, device)| device.name() == "cpu").collect()
-}
-
 fn what(rbm: &Rbm<f64>, device: &str) -> String {
     format!("{} with {}, {device}", rbm.visible().kind(), rbm.hidden().kind())
-}
-
-/// Plain gradient ascent.
-pub fn ascent() -> OptimizerConfig {
-    OptimizerConfig { name: "sgd".into(), momentum: 0.0, nesterov: false }
-}
-
-pub fn learner<T: Real>(device: &dyn Device, rbm: &Rbm<T>) -> Box<dyn Learner<T>> {
-    device.learner(Start::new(rbm, ascent())).unwrap()
-}
-
-/// The origins of a model, as numbers.
-fn points(rbm: &Rbm<f64>) -> Option<[Vec<f64>; 2]> {
-    Start::new(rbm, ascent()).chart.origins().map(|origins| origins.each_ref().map(|o| o.to_vec()))
-}
-
-/// Adds a phase, and returns what the difference of the layers' means is then.
-pub fn add<T: Real>(learner: &mut dyn Learner<T>, phase: &Phase<T>) -> LayerMeans<T> {
-    let mut means = LayerMeans::zeros(learner.backend().layers());
-    learner.accumulate(phase, &mut means);
-    means
-}
-
-/// Data less model.
-pub fn difference<T: Real>(learner: &mut dyn Learner<T>, data: &Phase<T>, model: &Phase<T>) -> Stats<T> {
-    add(learner, data);
-    let LayerMeans { visible, hidden, weight } = add(learner, model);
-    Stats { visible, hidden, cross: learner.read(Part::Difference), weight }
-}
-
-pub fn phase<T>(side: Side, slot: usize, weights: Option<&[T]>, shard: usize) -> Phase<'_, T> {
-    Phase { side, slot, weights, times: 1.0, shard, draw: None }
 }
 
 fn means_are_close(a: &LayerMeans<f64>, b: &Stats<f64>, most: f64, what: &str) {

@@ -1,8 +1,8 @@
 //! A learner turns phases into a gradient and this into a step: every backend as the reference does, and to the bit the same
 //! wherever its rows are.
 
-use crate::backends_compute_what_the_model_says::{add, ascent, difference, levels, phase};
 use crate::common::{Numbers, close, pairs, random_rbm, random_rows};
+use crate::devices::{add, ascent, difference, levels, phase};
 use harmonium::backend::{Comm, CpuDevice, Device, Part, Phase, Reference, Side, SlopeOptions, Start, Step, Sweeps};
 use harmonium::optimize::OptimizerConfig;
 use harmonium::rng::Key;
