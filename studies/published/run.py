@@ -48,7 +48,7 @@ def mnist(data, folder, flipped):
         for seed in SEEDS:
             out = folder / f"mnist-{flipped}-{centred}-{seed}"
             harmonium("train", train, "-o", out, "--n-hidden", 16, "--method", "pcd", "--chains", 100, "--batch-size", 100,
-                      "--optimizer", "sgd", "--momentum", 0, "--lr", 0.01, "--schedule", "cosine", "--epochs", 50,
+                      "--optimizer", "sgd", "--momentum", 0, "--lr", 0.01, "--schedule", "constant", "--epochs", 50,
                       "--seed", seed, "--valid-fraction", 0,
                       "--likelihood", "none", "--binarize", "threshold:0.5", *([] if centred else ["--no-centering"]))
             found = harmonium("evaluate", out / "model.safetensors", test, "--log-z", "exact")
@@ -76,7 +76,7 @@ def tfim1d(data, folder):
         out = folder / f"tfim-{seed}"
         harmonium("train", data / "tfim1d/tfim1d_data.txt", "-o", out, "--n-hidden", 10, "--method", "cd",
                   "--gibbs-steps", 10, "--batch-size", 100, "--optimizer", "sgd", "--momentum", 0, "--lr", 0.01,
-                  "--schedule", "cosine", "--valid-fraction", 0, "--epochs", 500, "--seed", seed, "--likelihood", "none")
+                  "--schedule", "constant", "--valid-fraction", 0, "--epochs", 500, "--seed", seed, "--likelihood", "none")
         harmonium("evaluate", out / "model.safetensors", folder / "states.npy", "--per-row", folder / "log_p.npy")
         raw = (folder / "log_p.npy").read_bytes()
         log_p = struct.unpack("<1024d", raw[-8 * 1024:])

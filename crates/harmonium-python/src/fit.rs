@@ -323,7 +323,7 @@ fn batches(arrays: &Arrays, asked: &Table, init: Option<&Model>, front: &dyn Fro
         }
         let Prepared { input, rbm, preprocess, notes, columns, .. } = prepared;
         let layout = Layout::new(rbm.visible().kind().clone(), columns);
-        let trainer = Trainer::new(spec.train.clone(), rbm, input.train, None)?;
+        let trainer = Trainer::on(spec.device, spec.train.clone(), rbm, input.train, None)?;
         return Ok(Batches { trainer, layout, preprocess, notes, spec });
     };
     let (rbm, mut preprocess) = (init.file.rbm.cast::<f32>(), init.file.preprocess.clone());
@@ -332,9 +332,9 @@ fn batches(arrays: &Arrays, asked: &Table, init: Option<&Model>, front: &dyn Fro
     preprocess.binarize = spec.data.binarize()?.or(preprocess.binarize);
     let (rows, decided) = reader.pack(&layout, X, &spec.data.options(), &preprocess, spec.train.seed)?;
     preprocess.binarize = preprocess.binarize.or(decided);
-    let first = adopted_model(&rbm, &rows, spec.train.centering)?;
+    let first = adopted_model(spec.device, &rbm, &rows, spec.train.centering)?;
     complete_method(&mut spec.train, asked, &first);
-    let trainer = Trainer::new(spec.train.clone(), first, rows, None)?;
+    let trainer = Trainer::on(spec.device, spec.train.clone(), first, rows, None)?;
     Ok(Batches { trainer, layout, preprocess, notes: ColumnNotes::read(&init.file), spec })
 }
 

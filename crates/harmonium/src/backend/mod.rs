@@ -277,6 +277,12 @@ pub trait Device: Makes<f32> + Makes<f64> + Send + Sync {
 /// A device lives as long as the process.
 pub type DeviceRef = &'static dyn Device;
 
+impl PartialEq for dyn Device + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
 impl fmt::Debug for dyn Device + '_ {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name())

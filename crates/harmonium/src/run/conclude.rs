@@ -11,7 +11,7 @@ use super::log;
 use super::mixing::{Chains, Mixing, compare_means, some_rows};
 use super::prepare::{Prepared, prepare};
 use super::spec::Spec;
-use crate::backend::cpu;
+use crate::backend::DeviceRef;
 use crate::conditional;
 use crate::data::{Binarize, Preprocess};
 use crate::dataset::Dataset;
@@ -41,12 +41,12 @@ const USUAL_SGD_RATE: f64 = 0.1;
 const FILL: u64 = 40;
 
 /// Rows with their missing cells drawn from the model, as a function of both and the seed.
-fn filled<'a>(rbm: &Rbm<f32>, rows: &'a Dataset<f32>, seed: u64) -> Result<Cow<'a, Dataset<f32>>> {
+fn filled<'a>(device: DeviceRef, rbm: &Rbm<f32>, rows: &'a Dataset<f32>, seed: u64) -> Result<Cow<'a, Dataset<f32>>> {
     if rows.known().is_none() {
         return Ok(Cow::Borrowed(rows));
     }
     let key = Key::root(seed).of(Purpose::Missing).step(u64::MAX);
-    Ok(Cow::Owned(conditional::filled(cpu().backend(rbm.lower())?.as_mut(), 0, rows, FILL, key)))
+    Ok(Cow::Owned(conditional::filled(device.backend(rbm.lower())?.as_mut(), 0, rows, FILL, key)))
 }
 
 /// A run with everything that is known of it.
@@ -102,13 +102,13 @@ impl<'a> Facts<'a> {
     /// that a first report can be written before. Both depend only on the run directory and the data, so that they can be
     /// repeated to the byte, unless the time for log Z runs out.
     pub(crate) fn conclude(mut self, front: &dyn Front) -> Result<Conclusion<'a>> {
-        let seed = self.spec.train.seed;
+        let (seed, device) = (self.spec.train.seed, self.spec.device);
         for rows in [&mut self.train, &mut self.valid].into_iter().flatten() {
-            if let Cow::Owned(full) = filled(&self.rbm, rows, seed)? {
+            if let Cow::Owned(full) = filled(device, &self.rbm, rows, seed)? {
                 *rows = Cow::Owned(full);
             }
         }
-        let mixing = Chains { rbm: &self.rbm, train: self.train.as_deref(), seed }.run()?;
+        let mixing = Chains { rbm: &self.rbm, train: self.train.as_deref(), seed, device }.run()?;
         let (reason, kept) = self.end().unwrap_or((Reason::Interrupted, self.update));
         let pending = self.spec.train.likelihood && self.train.is_some();
         let evidence = Evidence { pending, ..self.evidence(&mixing)? };
@@ -168,7 +168,7 @@ impl<'a> Facts<'a> {
     /// The idle hidden units of the model that was kept, by as many rows as `harmonium evaluate` takes.
     fn idle(&self, rows: &Dataset<f32>) -> Result<Option<Idle>> {
         let some_rows = rows.select(&fit::evenly(rows.len(), fit::ROWS));
-        let measured = MeasuredRows::new(cpu().backend(self.rbm.lower())?.as_mut(), &some_rows, usize::MAX);
+        let measured = MeasuredRows::new(self.spec.device.backend(self.rbm.lower())?.as_mut(), &some_rows, usize::MAX);
         Ok(Idle::of(self.rbm.cast::<f64>().lower().hidden(), measured.hidden.view(), &measured.weights))
     }
 
@@ -227,7 +227,7 @@ impl<'a> Conclusion<'a> {
         let Facts { rbm, train, valid, spec, preprocess, .. } = &self.facts;
         let (train, valid) = (train.as_deref(), valid.as_deref());
         let log_z = match train.filter(|_| self.is_pending()) {
-            Some(train) => match fit::log_z(rbm, train, spec.train.seed, time, front) {
+            Some(train) => match fit::log_z(spec, rbm, train, time, front) {
                 // Training made it so; that is a verdict, and no reason to be without one.
                 Err(Error::NotNormalisable(_)) => None,
                 found => Some(found?),
@@ -235,7 +235,7 @@ impl<'a> Conclusion<'a> {
             None => None,
         };
         let not_normalisable = self.is_pending() && log_z.is_none();
-        let fitness = train.map(|train| Fitness::new(rbm, preprocess, train, log_z.as_ref(), front));
+        let fitness = train.map(|train| Fitness::new(spec.device, rbm, preprocess, train, log_z.as_ref(), front));
         let fit = |rows| fitness.as_ref().zip(rows).map(|(fitness, rows)| fitness.fit(rows)).transpose();
         let (fit, valid) = (fit(train)?, fit(valid)?);
         let pseudo = log_z.is_none();

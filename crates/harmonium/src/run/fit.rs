@@ -1,7 +1,8 @@
 //! How well a model fits: mean log likelihood and pseudo-likelihood of all rows, beside a baseline of independent columns.
 
 use super::front::{Front, Stage};
-use crate::backend::cpu;
+use super::spec::Spec;
+use crate::backend::DeviceRef;
 use crate::conditional::{self, Conditional, Score};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
@@ -105,6 +106,7 @@ pub struct Summed {
 
 /// Measures how well a model fits rows.
 pub struct Fitness<'a> {
+    device: DeviceRef,
     wide: LoweredModel<f64>,
     /// The same in the number type of packed rows.
     narrow: LoweredModel<f32>,
@@ -143,17 +145,18 @@ impl Time {
 }
 
 /// log Z of a model, exact where that is affordable.
-pub fn log_z(rbm: &Rbm<f32>, train: &Dataset<f32>, seed: u64, time: Time, front: &dyn Front) -> Result<LogZ> {
-    let some_rows = train.select(&deepest_and_others(rbm, train)?);
+pub fn log_z(spec: &Spec, rbm: &Rbm<f32>, train: &Dataset<f32>, time: Time, front: &dyn Front) -> Result<LogZ> {
+    let (seed, device) = (spec.train.seed, spec.device);
+    let some_rows = train.select(&deepest_and_others(device, rbm, train)?);
     let rows = some_rows.states().columns(rbm.lower().visible().unit(), 0, some_rows.len()).mapv(f64::from);
     let (budget, time) = (time.work(), Some(time.seconds()));
-    let settings = logz::LogZOptions { seed, data: Some(&rows), budget, time, ..Default::default() };
+    let settings = logz::LogZOptions { seed, device, data: Some(&rows), budget, time, ..Default::default() };
     logz::log_z(&rbm.cast::<f64>(), "auto", settings, &|done, all| front.progress(Stage::LogZ, done, Some(all)))
 }
 
 /// Numbers of the deepest rows, and of others spread over the data. A model that has memorised rows has most of its mass there.
-fn deepest_and_others(rbm: &Rbm<f32>, train: &Dataset<f32>) -> Result<Vec<usize>> {
-    let energies = cpu().backend(rbm.lower())?.free_energy(train.states());
+fn deepest_and_others(device: DeviceRef, rbm: &Rbm<f32>, train: &Dataset<f32>) -> Result<Vec<usize>> {
+    let energies = device.backend(rbm.lower())?.free_energy(train.states());
     let mut order: Vec<usize> = (0..train.len()).collect();
     order.sort_by(|a, b| energies[*a].total_cmp(&energies[*b]));
     order.truncate(DEEPEST);
@@ -170,6 +173,7 @@ pub(super) fn evenly(rows: usize, most: usize) -> Vec<usize> {
 impl<'a> Fitness<'a> {
     /// Of a model with its log Z, if that was computed; `train` fits the baseline.
     pub fn new(
+        device: DeviceRef,
         rbm: &'a Rbm<f32>,
         preprocess: &'a Preprocess,
         train: &Dataset<f32>,
@@ -178,7 +182,7 @@ impl<'a> Fitness<'a> {
     ) -> Fitness<'a> {
         let narrow = rbm.lower();
         let independent = train.moments(narrow.visible()).fitted(rbm.visible().kind());
-        Fitness { wide: rbm.cast::<f64>().lower(), narrow, independent, preprocess, rbm, log_z, front }
+        Fitness { device, wide: rbm.cast::<f64>().lower(), narrow, independent, preprocess, rbm, log_z, front }
     }
 
     /// How well it fits some rows.
@@ -210,7 +214,10 @@ impl<'a> Fitness<'a> {
 
     /// −⟨log p*(v_B)⟩ of some rows, the error from summing over missing cells, and how that was done.
     fn energy_of_known(&self, rows: &Dataset<f32>, known: &Bits) -> Result<(Value, f64, Option<Summed>)> {
-        let mut ask = Conditional::new(&self.rbm.cast::<f64>(), conditional::ConditionalOptions::default())?;
+        let mut ask = Conditional::new(
+            &self.rbm.cast::<f64>(),
+            conditional::ConditionalOptions { device: self.device, ..Default::default() },
+        )?;
         let all_rows = budget::ALL_ROWS.allows(ask.cost(known));
         let which = evenly(rows.len(), if all_rows { rows.len() } else { ROWS });
         let (mut all, mut exact) = (Vec::new(), 0);

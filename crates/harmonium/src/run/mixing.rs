@@ -1,7 +1,7 @@
 //! Chains that run on from a trained model: rows to look at, and whether Gibbs sampling converges.
 
 use super::judge::Means;
-use crate::backend::{self, Sweeps, cpu};
+use crate::backend::{self, DeviceRef, Sweeps};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::exact::{Exact, budget};
@@ -39,6 +39,7 @@ pub struct Chains<'a> {
     pub rbm: &'a Rbm<f32>,
     pub train: Option<&'a Dataset<f32>>,
     pub seed: u64,
+    pub device: DeviceRef,
 }
 
 /// Rows chosen at random, each with a probability proportional to its weight: rows at equal distances could all be of one kind.
@@ -88,7 +89,7 @@ impl Chains<'_> {
         let sweeps = (PRODUCTS / (chains * lowered.weights().len()) as f64) as usize;
         let sweeps = sweeps.clamp(FEWEST_SWEEPS, SWEEPS);
         let (trace, end) =
-            run(cpu().backend(lowered)?.as_mut(), &starts, sweeps, key.of(Purpose::Monitor).step(u64::MAX))?;
+            run(self.device.backend(lowered)?.as_mut(), &starts, sweeps, key.of(Purpose::Monitor).step(u64::MAX))?;
         let samples = independent.unwrap_or(end);
         let counted = trace.slice_axis(Axis(0), (sweeps / 2..).into()).reversed_axes();
         let (r_hat, ess) = (r_hat(counted), ess_bulk(counted));

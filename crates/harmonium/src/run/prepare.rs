@@ -99,7 +99,7 @@ pub fn prepare(
         complete_start(&mut spec.model, asked, (&visible, &hidden), &input)?;
     }
     let rbm = match init {
-        Some(file) => adopted_model(&file.rbm.cast(), &input.train, spec.train.centering)?,
+        Some(file) => adopted_model(spec.device, &file.rbm.cast(), &input.train, spec.train.centering)?,
         None => first_model(spec, (&visible, &hidden), &input)?,
     };
     complete_method(&mut spec.train, asked, &rbm);
@@ -130,7 +130,7 @@ fn first_model(spec: &Spec, (visible, hidden): (&Kind, &Kind), input: &Input) ->
         Start::Factors if hidden.unit::<f32>().quadratic() => {
             factor_model(visible, hidden, n_hidden, train, config.centering)
         }
-        Start::Factors => ladder_model(visible, hidden, n_hidden, train, config.centering, config.seed),
+        Start::Factors => ladder_model(spec.device, visible, hidden, n_hidden, train, config.centering, config.seed),
         Start::Independent => initial_model(visible, hidden, n_hidden, train, config.centering, config.seed),
     }
 }

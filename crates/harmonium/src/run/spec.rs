@@ -1,5 +1,6 @@
 //! What a run is asked to do: data, model, training. The fields are the keys of config.toml.
 
+use crate::backend::{DeviceRef, cpu};
 use crate::data::{Alphabet, Binarize, ReadOptions};
 use crate::error::{Error, Result};
 use crate::events::MOST_COUNT;
@@ -29,6 +30,9 @@ pub struct Spec {
     /// Facts of the run, which a resumed or repeated run is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Found>,
+    /// The hardware that computes.
+    #[serde(skip, default = "cpu")]
+    pub device: DeviceRef,
 }
 
 /// Where rows come from and what is done to them.
@@ -117,7 +121,15 @@ impl Default for Spec {
             start: Start::Independent,
             init: None,
         };
-        Spec { checkpoint_every: 1000, demo: false, data, model, train: TrainConfig::default(), found: None }
+        Spec {
+            checkpoint_every: 1000,
+            demo: false,
+            data,
+            model,
+            train: TrainConfig::default(),
+            found: None,
+            device: cpu(),
+        }
     }
 }
 

@@ -57,14 +57,14 @@ impl Run {
             Some(Length::Seconds(limit)) if fresh => {
                 // Most updates cost more than those of a quick start.
                 let config = TrainConfig { quick_start: 0, ..spec.train.clone() };
-                let mut trial = Trainer::new(config, rbm.clone(), input.train, input.valid.clone())?;
+                let mut trial = Trainer::on(spec.device, config, rbm.clone(), input.train, input.valid.clone())?;
                 spec.train.updates = trial.updates_within(limit)?;
                 Chooser::new(asked).quick_start(&mut spec, &rbm);
                 trial.into_data()
             }
             _ => input.train,
         };
-        let mut trainer = Trainer::new(spec.train.clone(), rbm, train, input.valid)?;
+        let mut trainer = Trainer::on(spec.device, spec.train.clone(), rbm, train, input.valid)?;
         if fresh {
             Chooser::new(asked).report(&spec, valid.as_ref().map_or(0, Dataset::len), front);
             if all_alike(trainer.rbm().lower().visible(), trainer.data()) {

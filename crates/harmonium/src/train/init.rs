@@ -1,6 +1,6 @@
 //! Where learning begins: independent units fitted to the data, weights small and random.
 
-use crate::backend::cpu;
+use crate::backend::DeviceRef;
 use crate::dataset::{Dataset, Moments};
 use crate::error::{Error, Result};
 use crate::layer::Layer;
@@ -67,13 +67,13 @@ pub fn initial_model<T: Real>(
 }
 
 /// A model that goes on with other data: offsets at their means, or none.
-pub fn adopted_model<T: Real>(rbm: &Rbm<T>, data: &Dataset<T>, centred: bool) -> Result<Rbm<T>> {
+pub fn adopted_model<T: Real>(device: DeviceRef, rbm: &Rbm<T>, data: &Dataset<T>, centred: bool) -> Result<Rbm<T>> {
     if !centred {
         return Ok(rbm.folded());
     }
     let mut rbm = rbm.clone();
     let lowered = rbm.lower();
-    let mut backend = cpu().backend(lowered)?;
+    let mut backend = device.backend(lowered)?;
     backend.put(0, data.states(), None);
     let means = backend.layer_means(0, Some(data.weights()));
     rbm.recenter(means.visible.row(0), means.hidden.row(0))?;

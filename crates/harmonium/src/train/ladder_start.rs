@@ -6,6 +6,7 @@
 
 use super::adopted_model;
 use super::init::{FIRST_VARIANCE, FIRST_WEIGHTS};
+use crate::backend::DeviceRef;
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::factor_analysis::{Covariance, FactorAnalysis};
@@ -72,6 +73,7 @@ fn allocate(units: usize, signal: &[f64], ladders: &[Ladder]) -> Vec<usize> {
 
 /// A model whose hidden units are ladders along the factors of the columns.
 pub(crate) fn ladder_model<T: Real>(
+    device: DeviceRef,
     visible: &Kind,
     hidden: &Kind,
     n_hidden: usize,
@@ -101,7 +103,7 @@ pub(crate) fn ladder_model<T: Real>(
     }
     counts.resize(found.ratios.len(), 0);
     let rbm = model(visible, hidden, n_hidden, &found, &counts, &ladders, seed)?;
-    adopted_model(&rbm, data, centred)
+    adopted_model(device, &rbm, data, centred)
 }
 
 /// The model of some ladders, both layers measured from their middle.
