@@ -112,6 +112,11 @@ struct Learning<T: Real> {
 
 impl<T: Real + Element> Learning<T> {
     fn new(begin: Begin, table: &ArrayTable) -> harmonium::Result<Learning<T>> {
+        if begin.chains.nrows() == 0 || begin.batch == 0 {
+            return Err(harmonium::Error::Undefined(
+                "there must be chains and rows of a batch, but there are none".into(),
+            ));
+        }
         let kind = Kind::new("bernoulli", &Options::new())?;
         let layer = |bias: Array1<f64>| {
             let zero = Array1::zeros(bias.len());

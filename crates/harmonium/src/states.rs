@@ -193,17 +193,21 @@ impl<T: Real> States<T> {
     /// Appends rows of values, which are in the units' domain. If one is not a state (a grey value), all rows become numbers.
     pub(crate) fn push_values(&mut self, layer: &Layout, values: ArrayView2<T>) {
         let unit = layer.unit::<T>();
-        let cells = values.as_standard_layout();
-        let cells = cells.as_slice().unwrap_or(&[]);
+        let table = values.as_standard_layout();
+        let cells = table.as_slice().unwrap_or(&[]);
+        // Values may be written with a few digits only, such as 0.333.
+        let codes = || -> Option<Vec<u16>> { cells.iter().map(|x| unit.code(*x).map(|code| code as u16)).collect() };
         let fits = match self {
-            States::Bits(bits) => bits.push_cells(cells, [unit.value(0), unit.value(1)]),
-            States::Codes(codes) => {
-                let new: Option<Vec<u16>> = cells.iter().map(|x| unit.code(*x).map(|code| code as u16)).collect();
-                let new = new.and_then(|new| Array2::from_shape_vec(values.raw_dim(), new).ok());
-                new.map(|new| append(codes, new)).is_some()
+            States::Bits(bits) => {
+                bits.push_cells(cells, [unit.value(0), unit.value(1)])
+                    || codes().is_some_and(|codes| bits.push_cells(&codes, [0, 1]))
+            }
+            States::Codes(all) => {
+                let new = codes().and_then(|new| Array2::from_shape_vec(values.raw_dim(), new).ok());
+                new.map(|new| append(all, new)).is_some()
             }
             States::Real(all) => {
-                append(all, values.to_owned());
+                append(all, table.to_owned());
                 true
             }
         };

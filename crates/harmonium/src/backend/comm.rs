@@ -8,7 +8,7 @@ pub trait Comm: Send + Sync {
     /// How many there are.
     fn size(&self) -> usize;
 
-    /// Replaces every number by its sum over all processes.
+    /// Replaces every number by its sum over all processes, added with wrap-around.
     fn all_sum(&self, numbers: &mut [i64]);
 
     /// Replaces every number by its maximum over all processes.

@@ -8,7 +8,7 @@
 //! | [`Device`] | makes backends and learners |
 //!
 //! A run gets a device and knows nothing else of the hardware. Per update only vectors with one number for each unit cross these
-//! traits, and a few scalars; the weights come back for snapshots, measures and files. To add hardware, implement the four traits in
+//! traits, and a few scalars (but for tiny models whose gradient is exact); the weights come back for snapshots, measures and files. To add hardware, implement the four traits in
 //! a crate of its own.
 
 mod comm;
@@ -93,7 +93,7 @@ pub trait Backend<T: Real>: Chains<T> {
     /// Takes another model with the same layers.
     fn load(&mut self, model: &LoweredModel<T>);
 
-    /// Sets the number of the first row of a slot, 0 if none was set: row r draws the random numbers of row `first` + r.
+    /// Sets the number of the first row of a slot, which `put` sets to 0: row r draws the random numbers of row `first` + r.
     fn number(&mut self, slot: Slot, first: u64);
 
     /// Clamps visible cells of a slot, one bit per site and row: sweeps draw the others. None clamps no cell, as `put` does.
@@ -125,13 +125,14 @@ pub struct Phase<'a, T> {
     pub weights: Option<&'a [T]>,
     /// How often the mean counts: once, unless sums are to be compared.
     pub times: f64,
-    /// Rows of a shard: those of a shard are added as floating-point numbers, shards in fixed point, see [`fixed`].
+    /// Rows of a shard: those of a shard are added as floating-point numbers, shards in fixed point, see [`fixed`]. More than 20 where
+    /// there are several processes.
     pub shard: usize,
-    /// Draws hidden rows from the same product, for the sweep with this number.
+    /// May draw hidden rows from the same product, for the sweep with this number.
     pub draw: Option<(Key, u64)>,
 }
 
-/// What is asked of a difference of phases.
+/// Which parts of the slope to compute.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SlopeOptions {
     /// Weight decay, λ₁ Σ|W| + ½λ₂ ΣW².
@@ -191,7 +192,7 @@ pub trait Learner<T: Real>: Send + Sync {
     /// The same, to be changed; the model is not to be loaded.
     fn backend_mut(&mut self) -> &mut dyn Backend<T>;
 
-    /// Adds a phase to the difference, and writes what the difference of both layers' means is so far: after the data's phase its own
+    /// Adds a phase to the difference, and writes the difference of the layers' means so far: after the data's phase the data's
     /// means. After the model's, ⟨vhᵀ⟩ is measured from the origins: it becomes that of v − o_v and h − o_h. Each process has whole
     /// shards of the rows, in the order of their numbers.
     fn accumulate(&mut self, phase: &Phase<T>, means: &mut LayerMeans<T>);

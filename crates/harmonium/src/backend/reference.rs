@@ -207,7 +207,7 @@ struct PlainLearner<T> {
     moments: [Array2<T>; MOMENTS],
     average: Array2<T>,
     comm: Arc<dyn Comm>,
-    sums: FixedSums,
+    sums: [FixedSums; 2],
 }
 
 impl<T: Real> PlainLearner<T> {
@@ -223,7 +223,7 @@ impl<T: Real> PlainLearner<T> {
             average: weights.clone(),
             weights,
             comm,
-            sums: FixedSums::default(),
+            sums: Default::default(),
         })
     }
 
@@ -264,7 +264,8 @@ impl<T: Real> Learner<T> for PlainLearner<T> {
     fn accumulate(&mut self, phase: &Phase<T>, means: &mut LayerMeans<T>) {
         let PlainLearner { plain: Plain { model, slots, .. }, sums: fixed, comm, .. } = self;
         let rows = &slots[phase.slot].visible;
-        let starts = (0..rows.nrows()).step_by(phase.shard).map(|a| (a, rows.nrows().min(a + phase.shard)));
+        let fixed = &mut fixed[phase.side as usize];
+        let starts = (0..rows.nrows()).step_by(phase.shard.max(1)).map(|a| (a, rows.nrows().min(a + phase.shard)));
         let shards: Vec<_> = starts
             .map(|(a, b)| sums(model, &rows.slice(s![a..b, ..]).to_owned(), phase.weights.map(|w| &w[a..b])))
             .collect();
@@ -275,7 +276,7 @@ impl<T: Real> Learner<T> for PlainLearner<T> {
         };
         let mut all = Stats::zeros(model);
         let len = numbers(&all).len();
-        fixed.sum(&**comm, len + 1, count[0] as usize, |fixed| {
+        fixed.sum(&**comm, &vec![1; len + 1], count[0] as usize, |fixed| {
             shards.iter().for_each(|shard| (fixed.add(0, &numbers(shard)), fixed.add(len, &[shard.weight])).0);
         });
         let (mut read, mut weight) = (vec![T::zero(); len], [0.0]);

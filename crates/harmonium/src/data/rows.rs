@@ -1,4 +1,4 @@
-//! Rows of a table as input of a model: (x − shift)/scale, binarised, in the columns of its visible units.
+//! Rows of a table as input of a model: (x − shift)/scale, binarised, as values of its visible units.
 
 use super::{Binarize, Binarizer, Preprocess, Source, takes_bits, takes_probabilities};
 use crate::advice::Advice;
@@ -35,7 +35,7 @@ impl Block {
         self.layout.encode(self.values.view(), self.first)
     }
 
-    /// Some of the rows, by their numbers from 0.
+    /// Some of the rows, by their numbers from 0; `first` stays that of the whole block.
     pub fn select(&self, rows: &[usize]) -> Block {
         let select = |of: &Array2<f64>| of.select(Axis(0), rows);
         let known = self.known.as_ref().map(|known| known.select(rows));
@@ -49,15 +49,15 @@ impl Block {
         let mut result = Array2::zeros((self.values.nrows(), columns));
         let chunks = self.values.axis_chunks_iter(Axis(0), CHUNK_ROWS);
         let mut work: Vec<_> = result.axis_chunks_iter_mut(Axis(0), CHUNK_ROWS).zip(chunks).collect();
-        let each = |(result, values): &mut (ArrayViewMut2<f64>, ArrayView2<f64>)| {
-            // The values were checked when the block was read.
-            let x = self.layout.encode(values.view(), self.first);
-            x.iter().for_each(|x| result.assign(&f(x.view())));
+        let each = |(k, (result, values)): (usize, &mut (ArrayViewMut2<f64>, ArrayView2<f64>))| -> Result<()> {
+            let x = self.layout.encode(values.view(), self.first + (k * CHUNK_ROWS) as u64)?;
+            result.assign(&f(x.view()));
+            Ok(())
         };
         if work.len() > 1 {
-            work.par_iter_mut().for_each(each)
+            work.par_iter_mut().enumerate().try_for_each(each)?;
         } else {
-            work.iter_mut().for_each(each)
+            work.iter_mut().enumerate().try_for_each(each)?;
         }
         self.finite(result)
     }

@@ -274,8 +274,9 @@ impl<T: Real> Trainer<T> {
     /// Makes one update with all of `batch`, in place of the data of the run: for callers who bring the rows piece by piece.
     /// Chains, momentum and offsets go on; see [`step`](Trainer::step).
     pub fn step_on(&mut self, batch: Dataset<T>) -> Result<Option<Event>> {
-        self.config.batch_size = batch.len();
-        self.config.check(batch.len(), true)?;
+        let config = TrainConfig { batch_size: batch.len(), ..self.config.clone() };
+        config.check(batch.len(), true)?;
+        self.config = config;
         self.data = batch;
         self.permutation = (u64::MAX, Vec::new());
         self.limits = log_variance_limits(&self.layers.visible, &self.data);

@@ -49,6 +49,40 @@ fn grey_values_move_the_rows_to_numbers() {
     assert_eq!(all.row(150), ndarray::arr1(&[0.0, 0.25, 1.0]));
 }
 
+/// A table may be stored column by column.
+#[test]
+fn rows_do_not_depend_on_how_a_table_is_stored() {
+    for kind in kinds() {
+        let (rbm, rows) = rows_of(&kind, &kinds()[0], 5);
+        let data = |rows: ndarray::ArrayView2<f64>| Dataset::from_values(rbm.lower().visible(), rows).unwrap();
+        let turned = rows.t().as_standard_layout().into_owned();
+        let (data, other) = (data(rows.view()), data(turned.t()));
+        assert_eq!(data, other, "{kind}");
+        let energies = |data: &Dataset<f64>| cpu().backend(rbm.lower()).unwrap().free_energy(data.states());
+        assert_eq!(energies(&data), energies(&other), "{kind}");
+    }
+}
+
+/// Columns that are not standardised: the sums of small ones beside large ones are those of exact arithmetic, in several shards too.
+#[test]
+fn shards_keep_small_columns_beside_large_ones() {
+    let (gaussian, bernoulli) = (Kind::new("gaussian", &Default::default()).unwrap(), kinds().remove(0));
+    let rbm = random_rbm(&gaussian, 3, &bernoulli, 4, false, 1e-9, &mut Numbers::new(3));
+    let mut r = Numbers::new(4);
+    let rows = Array2::from_shape_fn((2500, 3), |(_, i)| r.normal() * [1e8, 1.0, 1e-6][i]);
+    let x = rbm.lower().visible().encode(rows.view(), 1).unwrap();
+    let want = rbm.lower().up().stats(x.view(), Array1::ones(2500).view()).mean();
+    let data = Dataset::from_values(rbm.lower().visible(), rows.view()).unwrap();
+    for (name, device) in devices() {
+        let mut learner = learner(&*device, &rbm);
+        learner.backend_mut().put(0, data.states(), None);
+        let found = add(&mut *learner, &phase(Side::Data, 0, None, 1024));
+        for (a, b) in found.visible.iter().zip(&want.visible) {
+            assert!((a - b).abs() <= 1e-9 * b.abs(), "{name}: {a} {b}");
+        }
+    }
+}
+
 /// Models of every pair: 3 × 2 sites, sizes with ragged last panels, bit planes, code words and index lists, with more rows
 /// than a chunk, and with small batches.
 fn cases(law: &str) -> Vec<(u64, Rbm<f64>, usize)> {

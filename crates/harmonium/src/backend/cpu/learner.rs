@@ -1,10 +1,12 @@
-//! Weights that learn: the difference of the phases becomes their gradient, and this a step, in place.
+//! The learner of the processor: turns the difference of the phases into a gradient and a step, in place.
 
+use super::small_batch::MOST_ROWS;
 use super::statistics::{self, Rows};
 use super::{Cpu, Level};
 use crate::backend::fixed::{self, FixedSums};
 use crate::backend::{Backend, Comm, Learner, Part, Phase, Products, Side, Slope, SlopeOptions, Start, Step};
 use crate::error::Result;
+use crate::layer::standard;
 use crate::math::{all_finite, dot};
 use crate::optimize::{self, MOMENTS, Optimizer};
 use crate::real::Real;
@@ -37,7 +39,10 @@ pub(crate) struct CpuLearner<T> {
 /// Buffers for phases of several shards.
 struct Shards<T> {
     one: Stats<T>,
-    sums: FixedSums,
+    /// Of the data and of the model.
+    sums: [FixedSums; 2],
+    /// The numbers of every part of the sums: each of a layer, each row of Σvhᵀ, the weight.
+    lens: Vec<usize>,
 }
 
 impl<T: Real> CpuLearner<T> {
@@ -49,10 +54,10 @@ impl<T: Real> CpuLearner<T> {
         let difference = Stats::zeros(&start.model);
         let mut learner = CpuLearner {
             points: start.chart.points(),
-            shards: Shards { one: Stats::empty(), sums: FixedSums::default() },
+            shards: Shards { one: Stats::empty(), sums: Default::default(), lens: Vec::new() },
             average: start.average.then(|| start.weights.clone()),
             cpu: Cpu::with_level(start.model, level),
-            weights: start.weights.into(),
+            weights: standard(start.weights).into(),
             chart: start.chart,
             difference,
             optimizer,
@@ -107,14 +112,16 @@ impl<T: Real> CpuLearner<T> {
     /// A phase of several shards.
     fn accumulate_shards(&mut self, phase: &Phase<T>, shards: usize) {
         self.settle(phase.side);
-        let CpuLearner { cpu, shards: Shards { one, sums }, difference, .. } = self;
-        if one.cross.dim() != difference.cross.dim() {
+        let CpuLearner { cpu, shards: Shards { one, sums, lens }, difference, .. } = self;
+        let (n, m) = difference.cross.dim();
+        let (visible, hidden) = (difference.visible.len(), difference.hidden.len());
+        if one.cross.dim() != (n, m) {
             *one = difference.clone();
+            *lens = [vec![1; visible + hidden], vec![m; n], vec![1]].concat();
         }
-        let rows = cpu.rows(phase.slot);
-        let ends = [&one.visible, &one.hidden, &one.cross].map(Array2::len);
-        let firsts = [0, ends[0], ends[0] + ends[1], ends[0] + ends[1] + ends[2]];
-        sums.sum(&*self.comm, firsts[3] + 1, shards, |sums| {
+        let (rows, sums) = (cpu.rows(phase.slot), &mut sums[phase.side as usize]);
+        let firsts = [0, visible, visible + hidden, visible + hidden + n];
+        sums.sum(&*self.comm, lens, shards, |sums| {
             for range in shard_ranges(rows, phase.shard) {
                 statistics::stats(cpu, &Rows::sums(phase, range), one);
                 let parts = [&one.visible, &one.hidden, &one.cross];
@@ -166,7 +173,7 @@ impl<'a, T> Rows<'a, T> {
 
 /// Rows in ranges of `shard`.
 fn shard_ranges(rows: usize, shard: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..rows).step_by(shard).map(move |first| first..(first + shard).min(rows))
+    (0..rows).step_by(shard.max(1)).map(move |first| first..(first + shard).min(rows))
 }
 
 impl<T: Real> Learner<T> for CpuLearner<T> {
@@ -179,8 +186,10 @@ impl<T: Real> Learner<T> for CpuLearner<T> {
     }
 
     fn accumulate(&mut self, phase: &Phase<T>, means: &mut LayerMeans<T>) {
+        // A small batch has kernels of its own, and is never a part of the rows.
+        debug_assert!(self.comm.size() == 1 || phase.shard > MOST_ROWS, "shards of several processes are large");
         self.cpu.prepare_for_sums(phase.slot);
-        let mine = self.cpu.rows(phase.slot).div_ceil(phase.shard) as i64;
+        let mine = self.cpu.rows(phase.slot).div_ceil(phase.shard.max(1)) as i64;
         let mut all = [mine, mine * self.comm.rank() as i64];
         self.comm.all_sum(&mut all);
         match all {
@@ -274,6 +283,7 @@ impl<T: Real> Learner<T> for CpuLearner<T> {
     }
 
     fn write(&mut self, part: Part, matrix: Array2<T>) {
+        let matrix = standard(matrix);
         match part {
             Part::Weights => self.weights = matrix.into(),
             Part::Difference => self.difference.cross = matrix,
