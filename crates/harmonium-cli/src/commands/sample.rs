@@ -1,7 +1,7 @@
 //! `sample`: rows drawn from a model, in the units of its data, with convergence diagnostics.
 
 use crate::advice;
-use crate::args::{DataOptions, Global, output_help, parse_output, samplers};
+use crate::args::{DataOptions, Global, output_help, parse_output, positive, samplers};
 use crate::cells::CellOptions;
 use crate::model::{MODEL_HELP, Model};
 use crate::output::{CommandOutput, program, say};
@@ -65,6 +65,11 @@ pub struct Sample {
     /// By default, as many as are needed for about half of the swaps to be accepted.
     #[arg(long, value_name = "N")]
     temperatures: Option<usize>,
+    /// Temperature T of the model: draw from p(v, h)^(1/T), normalised
+    ///
+    /// Below 1, probable rows are drawn even more often; above 1, rows are more diverse. The whole energy is divided by T.
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = positive)]
+    temperature: f64,
     /// Write visible means given the hidden units instead of samples
     ///
     /// For a Potts unit, its most probable code is written.
@@ -182,6 +187,7 @@ impl Sample {
             steps: None,
             start: Start::Random,
             means: self.means,
+            temperature: self.temperature,
             seed,
             device: cpu(),
         };
@@ -224,6 +230,7 @@ impl Sample {
         let tempered = drawn.tempered.as_ref();
         CommandOutput::new(format!("{path}: {} {what}, {sites} columns", drawn.rows))
             .line("sampler", how)
+            .maybe("temperature", (self.temperature != 1.0).then(|| self.temperature.to_string()))
             .maybe("R-hat", worst)
             .maybe("effective sample size", effective_size_in_words(drawn))
             .maybe("accepted swaps", tempered.map(|t| swaps_in_words(&t.swap_rates)))
@@ -236,6 +243,7 @@ impl Sample {
             .field("columns", sites)
             .field("output", path)
             .field("sampler", drawn.sampler)
+            .field("temperature", self.temperature)
             .field("chains", drawn.chains)
             .field("r_hat", drawn.r_hat)
             .field("ess", drawn.ess)

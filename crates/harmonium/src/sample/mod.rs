@@ -86,6 +86,8 @@ pub struct SampleOptions<'a> {
     pub start: Start<'a>,
     /// Whether to return means ⟨v | h⟩, with h drawn given a sample, instead of the sample.
     pub means: bool,
+    /// Temperature T of the distribution that is drawn from, p(v, h)^(1/T).
+    pub temperature: f64,
     /// Seed of all randomness.
     pub seed: u64,
     /// What computes.
@@ -104,6 +106,7 @@ impl Default for SampleOptions<'_> {
             steps: None,
             start: Start::Random,
             means: false,
+            temperature: 1.0,
             seed: 0,
             device: cpu(),
         }
@@ -290,6 +293,7 @@ impl<'a> Sampling<'a> {
     /// The same for a lowered model, such as that of the unknown cells of a row.
     pub fn of(lowered: LoweredModel<f64>, settings: SampleOptions<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
         settings.check()?;
+        let lowered = lowered.at_temperature(settings.temperature)?;
         settings.check_size(&lowered)?;
         let entry = choose(settings.sampler, &lowered)?;
         let settings = SampleOptions { burn_in: if entry.independent { 0 } else { settings.burn_in }, ..settings };

@@ -24,6 +24,7 @@ mod measures_are_what_they_say;
 mod model_files_cannot_lie;
 mod moving_the_offsets_never_moves_the_distribution;
 mod samplers_leave_the_model_invariant;
+mod temperatures_scale_the_energy;
 mod tiny_example;
 mod training_is_reproducible;
 mod units_are_exponential_families;
