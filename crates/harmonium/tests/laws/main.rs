@@ -6,6 +6,7 @@ mod backends_compute_what_the_model_says;
 mod common;
 mod conditionals_are_those_of_the_model;
 mod contributing_is_compiled;
+mod couplings_are_those_of_the_pairs;
 mod devices;
 mod diagnostics_agree_with_arviz;
 mod draws_follow_the_conditionals;
