@@ -78,6 +78,7 @@ pub struct Sample {
     /// Hold the known cells of a row fixed and draw its missing ones
     ///
     /// Missing cells are those that are empty, NaN, NA or ?, and those named by --free or --mask.
+    /// In a sequence, - is the gap and ? a missing cell.
     #[arg(long, value_name = "DATA")]
     clamp: Option<String>,
     /// Row of --clamp, counted from 1 (needed if it has several)
