@@ -63,7 +63,7 @@ fn rows_are_drawn_at_the_temperature_also_given_some_cells() {
     let plain = std::fs::read(folder.path("x.npy")).unwrap();
     assert_eq!(folder.json(&format!("{line} --temperature 1"))["temperature"], 1.0);
     assert_eq!(std::fs::read(folder.path("x.npy")).unwrap(), plain);
-    assert!(folder.run(&format!("{line} --temperature 2.5")).out.contains("temperature  2.5"));
+    assert!(folder.run(&format!("{line} --temperature 2.5")).out.contains("temperature            2.5\n"));
     assert!(!folder.run(line).out.contains("temperature"));
     folder.table("row.npy", array![[1.0, f64::NAN, 0.0, f64::NAN, 1.0, f64::NAN]].view());
     let (m, mut sums, mut all) = (rbm("bernoulli", 6, "bernoulli", 4, 1).lower(), [0.0; 3], 0.0);

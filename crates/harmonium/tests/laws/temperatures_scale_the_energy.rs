@@ -3,7 +3,7 @@
 use crate::common::{Numbers, all_states, close, pairs, random_rows, small_rbm, wanted};
 use harmonium::sample::{SAMPLERS, SampleOptions, draw};
 use harmonium::units::Kind;
-use harmonium::{Layer, LoweredModel, Rbm};
+use harmonium::{Layer, Layout, LoweredModel, Rbm};
 use ndarray::{Array2, ArrayView1};
 
 /// The energy of some pairs of rows is divided by T, and T = 1 changes nothing.
@@ -12,7 +12,6 @@ fn the_whole_energy_is_divided_by_the_temperature() {
     for (seed, v, h) in pairs("the_whole_energy_is_divided_by_the_temperature") {
         let (rbm, mut r) = (small_rbm(&v, &h, true, seed), Numbers::new(seed));
         let m = rbm.lower();
-        let rows = |layer: &Layer<f64>, r: &mut Numbers| layer_rows(layer, r);
         let (vs, hs) = (rows(rbm.visible(), &mut r), rows(rbm.hidden(), &mut r));
         for t in [0.3, 2.0] {
             let at = m.at_temperature(t).unwrap();
@@ -25,9 +24,9 @@ fn the_whole_energy_is_divided_by_the_temperature() {
 }
 
 /// Five random rows of columns.
-fn layer_rows(layer: &Layer<f64>, r: &mut Numbers) -> Array2<f64> {
-    let lowered = Rbm::from_parts(layer.clone(), layer.clone(), Array2::zeros((layer.columns(), layer.columns())));
-    lowered.unwrap().lower().visible().encode(random_rows(layer, 5, r).view(), 1).unwrap()
+fn rows(layer: &Layer<f64>, r: &mut Numbers) -> Array2<f64> {
+    let layout = Layout::new(layer.kind().clone(), layer.sites());
+    layout.encode(random_rows(layer, 5, r).view(), 1).unwrap()
 }
 
 /// p(v) at temperature T of all visible states, by adding up exp(−E/T) over all pairs of states.
@@ -46,9 +45,9 @@ fn frequencies(m: &LoweredModel<f64>, rows: &Array2<f64>) -> Vec<f64> {
     states.rows().into_iter().map(|state| of(state) as f64 / rows.nrows() as f64).collect()
 }
 
-/// 4,000 rows from chains of their own. Some 16 pairs with 8 to 64 states by three samplers at two temperatures are about 3,000
+/// 2,000 rows from chains of their own. Some 16 pairs with 8 to 64 states by three samplers at two temperatures are about 3,000
 /// comparisons; with a limit of 7 standard errors a false alarm comes less than once in 10⁷ seeds. A probability of ¼ that is off
-/// by 0.05 is seen.
+/// by 0.07 is seen.
 #[test]
 fn every_sampler_draws_at_the_temperature() {
     for (seed, v, h) in pairs("every_sampler_draws_at_the_temperature") {
@@ -57,11 +56,11 @@ fn every_sampler_draws_at_the_temperature() {
         }
         let rbm = small_rbm(&v, &h, true, seed);
         for (sampler, temperature) in SAMPLERS.iter().flat_map(|s| [(s.name, 0.7), (s.name, 3.0)]) {
-            let settings = SampleOptions { sampler, n: 4000, temperature, seed, ..SampleOptions::default() };
+            let settings = SampleOptions { sampler, n: 2000, temperature, seed, ..SampleOptions::default() };
             let (rows, _) = draw(&rbm, settings.with_steps(60), &|_, _| ()).unwrap();
             let m = rbm.lower();
             for (p, f) in probabilities(&m, temperature).into_iter().zip(frequencies(&m, &rows)) {
-                let error = (p * (1.0 - p) / 4000.0).sqrt().max(1.0 / 4000.0);
+                let error = (p * (1.0 - p) / 2000.0).sqrt().max(1.0 / 2000.0);
                 assert!((p - f).abs() < 7.0 * error, "{v} with {h}, {sampler}, T = {temperature}: {f} against {p}");
             }
         }
