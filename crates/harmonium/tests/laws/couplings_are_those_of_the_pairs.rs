@@ -48,6 +48,9 @@ fn gaussian_hidden_units_couple_by_the_products_of_their_weights() {
     }
 }
 
+/// A coupling from two weights and the bias of their hidden unit.
+type Formula<'a> = &'a dyn Fn(f64, f64, f64) -> f64;
+
 /// One hidden spin per pair of spins: Σ_h exp(h(w s + u t)) = 2cosh(ws + ut), so J = ½ log(cosh(w + u)/cosh(w − u)). The same for
 /// bits and a hidden bit of bias b: J = log((1 + eᵇ)(1 + eᵇ⁺ʷ⁺ᵘ)/((1 + eᵇ⁺ʷ)(1 + eᵇ⁺ᵘ))).
 #[test]
@@ -62,7 +65,7 @@ fn one_hidden_unit_per_pair_is_its_coupling() {
         let one = |x: f64| (b + x).exp().ln_1p();
         one(0.0) + one(w + u) - one(w) - one(u)
     };
-    let formulas: [(&str, &dyn Fn(f64, f64, f64) -> f64); 2] = [("spin", &spin), ("bernoulli", &bit)];
+    let formulas: [(&str, Formula); 2] = [("spin", &spin), ("bernoulli", &bit)];
     for (name, formula) in formulas.into_iter().filter(|(name, _)| wanted(&[name])) {
         let bias = if name == "spin" { array![[0.0, 0.0, 0.0]] } else { array![[-0.5, 0.3, 1.0]] };
         let hidden = Layer::from_parts(kind(name), bias.clone(), Array1::zeros(3)).unwrap();

@@ -45,18 +45,26 @@ fn frequencies(m: &LoweredModel<f64>, rows: &Array2<f64>) -> Vec<f64> {
     states.rows().into_iter().map(|state| of(state) as f64 / rows.nrows() as f64).collect()
 }
 
-/// 2,000 rows from chains of their own. Some 16 pairs with 8 to 64 states by three samplers at two temperatures are about 3,000
+/// 2,000 rows from chains of their own. Four pairs with 8 to 27 states by three samplers at two temperatures are about 300
 /// comparisons; with a limit of 7 standard errors a false alarm comes less than once in 10⁷ seeds. A probability of ¼ that is off
 /// by 0.07 is seen.
 #[test]
 fn every_sampler_draws_at_the_temperature() {
     for (seed, v, h) in pairs("every_sampler_draws_at_the_temperature") {
-        if [&v, &h].iter().any(|k| k.unit::<f64>().n_states().is_none_or(|q| q > 4)) {
+        let some = [("bernoulli", "spin"), ("spin", "bernoulli"), ("potts", "bernoulli")];
+        if !some.contains(&(v.name(), h.name())) || v.unit::<f64>().n_states().is_none_or(|q| q > 3) {
             continue;
         }
         let rbm = small_rbm(&v, &h, true, seed);
         for (sampler, temperature) in SAMPLERS.iter().flat_map(|s| [(s.name, 0.7), (s.name, 3.0)]) {
-            let settings = SampleOptions { sampler, n: 2000, temperature, seed, ..SampleOptions::default() };
+            let settings = SampleOptions {
+                sampler,
+                n: 2000,
+                temperatures: Some(3),
+                temperature,
+                seed,
+                ..SampleOptions::default()
+            };
             let (rows, _) = draw(&rbm, settings.with_steps(60), &|_, _| ()).unwrap();
             let m = rbm.lower();
             for (p, f) in probabilities(&m, temperature).into_iter().zip(frequencies(&m, &rows)) {
