@@ -136,7 +136,7 @@ impl Sample {
         for text in warnings(&drawn) {
             meter.suspend(|| say("warning", &text));
         }
-        Ok(self.report(&drawn, &settings, model.lowered.visible().sites()))
+        Ok(self.report(&drawn, &settings, &clamped.free_sites(), model.lowered.visible().sites()))
     }
 
     /// The model to draw from: the whole, or that of the missing cells of one row.
@@ -210,7 +210,7 @@ impl Sample {
         Ok(rows)
     }
 
-    fn report(&self, drawn: &Drawn, settings: &SampleOptions, sites: usize) -> CommandOutput {
+    fn report(&self, drawn: &Drawn, settings: &SampleOptions, columns: &[usize], sites: usize) -> CommandOutput {
         let path = self.output.display().to_string();
         let what = if self.means { "rows of visible means" } else { "samples" };
         let how = match (&drawn.tempered, drawn.sampler) {
@@ -229,10 +229,12 @@ impl Sample {
         };
         let worst = drawn.r_hat.map(|r| format!("{r:.3} (worst of {} monitored statistics)", drawn.quantities.len()));
         let tempered = drawn.tempered.as_ref();
+        let worst_column = drawn.worst_site.map(|worst| (columns[worst.site] + 1, worst.r_hat));
         CommandOutput::new(format!("{path}: {} {what}, {sites} columns", drawn.rows))
             .line("sampler", how)
             .maybe("temperature", (self.temperature != 1.0).then(|| self.temperature.to_string()))
             .maybe("R-hat", worst)
+            .maybe("R-hat of columns", worst_column.map(|(column, r_hat)| format!("at most {r_hat:.3}, in column {column}")))
             .maybe("effective sample size", effective_size_in_words(drawn))
             .maybe("accepted swaps", tempered.map(|t| swaps_in_words(&t.swap_rates)))
             .maybe(
@@ -247,6 +249,8 @@ impl Sample {
             .field("temperature", self.temperature)
             .field("chains", drawn.chains)
             .field("r_hat", drawn.r_hat)
+            .field("column_r_hat", worst_column.map(|w| w.1))
+            .field("worst_column", worst_column.map(|w| w.0))
             .field("ess", drawn.ess)
             .field("quantities", drawn.quantities.iter().map(quantity).collect::<Vec<_>>())
             .field("inverse_temperatures", tempered.map(|t| t.betas.clone()))

@@ -24,6 +24,7 @@ fn rows_are_written_as_asked() {
         assert!(rows.len() == 900 && rows.iter().all(|x| *x == 0.0 || *x == 1.0), "{options}");
         assert!(json["ess"].as_f64().unwrap() > 0.0 && json["quantities"].as_array().unwrap().len() == 5);
         assert_eq!(json["r_hat"].is_null(), sampler == "exact", "{options}");
+        assert_eq!(json["column_r_hat"].is_null(), sampler == "exact", "{options}");
         assert_eq!(json["swap_rates"].as_array().map(Vec::len), (sampler == "tempering").then_some(3));
         assert_eq!(json["round_trips"].is_null(), sampler != "tempering");
         // The same seed is the same rows, another seed others.
@@ -76,7 +77,10 @@ fn rows_are_drawn_at_the_temperature_also_given_some_cells() {
     }
     for (sampler, tolerance) in [("auto", 0.05), ("exact", 0.05), ("gibbs", 0.1), ("tempering", 0.1)] {
         let line = "sample model.safetensors -n 4000 -o x.npy --clamp row.npy --temperature 2";
-        assert_eq!(folder.json(&format!("{line} --sampler {sampler}"))["temperature"], 2.0);
+        let json = folder.json(&format!("{line} --sampler {sampler}"));
+        assert_eq!(json["temperature"], 2.0);
+        // Columns are those of the data, clamped ones included.
+        assert!(json["worst_column"].as_u64().is_none_or(|column| [2, 4, 6].contains(&column)), "{json}");
         let rows = folder.numbers("x.npy");
         for (k, sum) in sums.iter().enumerate() {
             let mean = rows.iter().skip(2 * k + 1).step_by(6).sum::<f64>() / 4000.0;
@@ -104,6 +108,8 @@ fn chains_that_do_not_mix_are_warned_about() {
     assert!(run.out.contains("effective sample size  not meaningful: the chains have not mixed"), "{}", run.out);
     let json = folder.json(line);
     assert!(json["ess"].is_null(), "{json}");
+    assert!(json["column_r_hat"].as_f64().unwrap() > 2.0 && (1..=16).contains(&json["worst_column"].as_u64().unwrap()));
+    assert!(run.out.contains("R-hat of columns       at most "), "{}", run.out);
     assert!(json["warnings"].as_array().unwrap().len() == 1 && json["r_hat"].as_f64().unwrap() > 2.0);
     let tempered = folder.run(&(line.replace("gibbs", "tempering") + " --burn-in 5000"));
     assert!(tempered.out.contains("round trips") && tempered.err.is_empty(), "{}{}", tempered.err, tempered.out);
