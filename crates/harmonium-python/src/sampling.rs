@@ -31,6 +31,7 @@ struct DrawArgs {
     thin: u64,
     hidden_start: bool,
     means: bool,
+    temperature: f64,
     by_chain: bool,
     seed: u64,
 }
@@ -73,6 +74,7 @@ pub fn sample<'py>(
             steps: None,
             start: begin,
             means: asked.means,
+            temperature: asked.temperature,
             seed: asked.seed,
             device: cpu(),
         };

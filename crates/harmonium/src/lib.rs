@@ -10,6 +10,7 @@ mod averages;
 pub mod backend;
 mod centering;
 pub mod conditional;
+pub mod couplings;
 pub mod data;
 mod dataset;
 mod disk;

@@ -3,6 +3,7 @@
 //! It has no charts and no offsets, and is what samplers, estimators and log Z work with. Both layers are treated alike, so
 //! everything is written once, for a [`Pass`] from one layer to the other.
 
+use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::real::Real;
 use crate::rng::Key;
@@ -131,6 +132,33 @@ impl<T: Real> LoweredModel<T> {
         }
         lowered.weights.mapv_inplace(|w| beta * w);
         lowered.constant *= beta.f64();
+        lowered
+    }
+
+    /// The model at temperature `t`, p(v, h)^(1/t) normalised: the whole energy divided by t, quadratic terms included. At 1, it
+    /// is the same to the bit. A temperature that is no positive number is refused, and one so low that parameters overflow.
+    pub fn at_temperature(&self, t: f64) -> Result<LoweredModel<T>> {
+        let problem = |text: &str| Error::Config { key: "temperature", problem: format!("is {t:?}{text}") };
+        if !(t > 0.0 && t.is_finite()) {
+            return Err(problem(", but must be a finite number greater than 0"));
+        }
+        let colder = LoweredModel { constant: self.constant / t, ..self.scaled(1.0 / t) };
+        let in_range = |x: &T| x.f64().abs() < f64::from(f32::MAX);
+        let etas = colder.layers().into_iter().flat_map(|layer| layer.eta.iter());
+        if etas.chain(&colder.weights).all(in_range) {
+            Ok(colder)
+        } else {
+            Err(problem(", at which the parameters of the model are too large"))
+        }
+    }
+
+    /// All natural parameters times a factor.
+    fn scaled(&self, factor: f64) -> LoweredModel<T> {
+        let mut lowered = self.clone();
+        let (visible, hidden, weights, _) = lowered.parts_mut();
+        let scale = |x: T| T::of(factor * x.f64());
+        [&mut visible.eta, &mut hidden.eta].into_iter().for_each(|eta| eta.mapv_inplace(scale));
+        weights.mapv_inplace(scale);
         lowered
     }
 

@@ -32,7 +32,7 @@ macro_rules! commands {
 
 commands! {
     "Learn": train::Train, report::Report, compare::Compare, demo::Demo;
-    "Judge": evaluate::Evaluate, log_z::LogZ, inspect::Inspect;
+    "Judge": evaluate::Evaluate, log_z::LogZ, inspect::Inspect, couplings::Couplings;
     "Use": sample::Sample, impute::Impute, transform::Transform, reconstruct::Reconstruct, free_energy::FreeEnergy;
     "Files": convert::Convert, completions::Completions, man::Man;
 }

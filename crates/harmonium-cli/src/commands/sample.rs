@@ -1,7 +1,7 @@
 //! `sample`: rows drawn from a model, in the units of its data, with convergence diagnostics.
 
 use crate::advice;
-use crate::args::{DataOptions, Global, output_help, parse_output, samplers};
+use crate::args::{DataOptions, Global, output_help, parse_output, positive, samplers};
 use crate::cells::CellOptions;
 use crate::model::{MODEL_HELP, Model};
 use crate::output::{CommandOutput, program, say};
@@ -65,6 +65,11 @@ pub struct Sample {
     /// By default, as many as are needed for about half of the swaps to be accepted.
     #[arg(long, value_name = "N")]
     temperatures: Option<usize>,
+    /// Temperature T of the model: draw from p(v, h)^(1/T), normalised
+    ///
+    /// Below 1, probable rows are drawn even more often; above 1, rows are more diverse. The whole energy is divided by T.
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = positive)]
+    temperature: f64,
     /// Write visible means given the hidden units instead of samples
     ///
     /// For a Potts unit, its most probable code is written.
@@ -73,6 +78,7 @@ pub struct Sample {
     /// Hold the known cells of a row fixed and draw its missing ones
     ///
     /// Missing cells are those that are empty, NaN, NA or ?, and those named by --free or --mask.
+    /// In a sequence, - is the gap and ? a missing cell.
     #[arg(long, value_name = "DATA")]
     clamp: Option<String>,
     /// Row of --clamp, counted from 1 (needed if it has several)
@@ -130,7 +136,7 @@ impl Sample {
         for text in warnings(&drawn) {
             meter.suspend(|| say("warning", &text));
         }
-        Ok(self.report(&drawn, &settings, model.lowered.visible().sites()))
+        Ok(self.report(&drawn, &settings, &clamped.free_sites(), model.lowered.visible().sites()))
     }
 
     /// The model to draw from: the whole, or that of the missing cells of one row.
@@ -182,6 +188,7 @@ impl Sample {
             steps: None,
             start: Start::Random,
             means: self.means,
+            temperature: self.temperature,
             seed,
             device: cpu(),
         };
@@ -203,7 +210,7 @@ impl Sample {
         Ok(rows)
     }
 
-    fn report(&self, drawn: &Drawn, settings: &SampleOptions, sites: usize) -> CommandOutput {
+    fn report(&self, drawn: &Drawn, settings: &SampleOptions, columns: &[usize], sites: usize) -> CommandOutput {
         let path = self.output.display().to_string();
         let what = if self.means { "rows of visible means" } else { "samples" };
         let how = match (&drawn.tempered, drawn.sampler) {
@@ -222,9 +229,12 @@ impl Sample {
         };
         let worst = drawn.r_hat.map(|r| format!("{r:.3} (worst of {} monitored statistics)", drawn.quantities.len()));
         let tempered = drawn.tempered.as_ref();
+        let worst_column = drawn.worst_site.map(|worst| (columns[worst.site] + 1, worst.r_hat));
         CommandOutput::new(format!("{path}: {} {what}, {sites} columns", drawn.rows))
             .line("sampler", how)
+            .maybe("temperature", (self.temperature != 1.0).then(|| self.temperature.to_string()))
             .maybe("R-hat", worst)
+            .maybe("R-hat of columns", worst_column.map(|(column, r_hat)| format!("at most {r_hat:.3}, in column {column}")))
             .maybe("effective sample size", effective_size_in_words(drawn))
             .maybe("accepted swaps", tempered.map(|t| swaps_in_words(&t.swap_rates)))
             .maybe(
@@ -236,8 +246,11 @@ impl Sample {
             .field("columns", sites)
             .field("output", path)
             .field("sampler", drawn.sampler)
+            .field("temperature", self.temperature)
             .field("chains", drawn.chains)
             .field("r_hat", drawn.r_hat)
+            .field("column_r_hat", worst_column.map(|w| w.1))
+            .field("worst_column", worst_column.map(|w| w.0))
             .field("ess", drawn.ess)
             .field("quantities", drawn.quantities.iter().map(quantity).collect::<Vec<_>>())
             .field("inverse_temperatures", tempered.map(|t| t.betas.clone()))

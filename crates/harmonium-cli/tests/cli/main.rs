@@ -5,6 +5,7 @@ mod bad_input;
 mod commands;
 mod common;
 mod continuous;
+mod couplings;
 mod disasters;
 mod help;
 mod huge_counts;

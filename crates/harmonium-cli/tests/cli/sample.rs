@@ -3,7 +3,7 @@
 use super::common::{Folder, fails, kind, rbm};
 use harmonium::file::ModelFile;
 use harmonium::{Layer, Rbm};
-use ndarray::{Array2, array};
+use ndarray::{Array1, Array2, array};
 
 #[test]
 fn rows_are_written_as_asked() {
@@ -24,6 +24,7 @@ fn rows_are_written_as_asked() {
         assert!(rows.len() == 900 && rows.iter().all(|x| *x == 0.0 || *x == 1.0), "{options}");
         assert!(json["ess"].as_f64().unwrap() > 0.0 && json["quantities"].as_array().unwrap().len() == 5);
         assert_eq!(json["r_hat"].is_null(), sampler == "exact", "{options}");
+        assert_eq!(json["column_r_hat"].is_null(), sampler == "exact", "{options}");
         assert_eq!(json["swap_rates"].as_array().map(Vec::len), (sampler == "tempering").then_some(3));
         assert_eq!(json["round_trips"].is_null(), sampler != "tempering");
         // The same seed is the same rows, another seed others.
@@ -53,6 +54,41 @@ fn rows_have_the_units_of_the_data() {
     assert!(folder.numbers("m.npy").iter().any(|x| *x > 0.0 && *x < 1.0));
 }
 
+/// The means of the free cells at temperature 2 are those of a sum of exp(−E/2) over all states with the same clamped cells,
+/// within 6 standard errors of 4,000 independent rows, and within 0.1 for chains.
+#[test]
+fn rows_are_drawn_at_the_temperature_also_given_some_cells() {
+    let folder = Folder::furnished();
+    let line = "sample model.safetensors -n 200 -o x.npy";
+    folder.json(line);
+    let plain = std::fs::read(folder.path("x.npy")).unwrap();
+    assert_eq!(folder.json(&format!("{line} --temperature 1"))["temperature"], 1.0);
+    assert_eq!(std::fs::read(folder.path("x.npy")).unwrap(), plain);
+    assert!(folder.run(&format!("{line} --temperature 2.5")).out.contains("temperature            2.5\n"));
+    assert!(!folder.run(line).out.contains("temperature"));
+    folder.table("row.npy", array![[1.0, f64::NAN, 0.0, f64::NAN, 1.0, f64::NAN]].view());
+    let (m, mut sums, mut all) = (rbm("bernoulli", 6, "bernoulli", 4, 1).lower(), [0.0; 3], 0.0);
+    for (free, hidden) in (0..8).flat_map(|free| (0..16).map(move |hidden| (free, hidden))) {
+        let bit = |of: u32, k: u32| f64::from(of >> k & 1);
+        let v = array![1.0, bit(free, 0), 0.0, bit(free, 1), 1.0, bit(free, 2)];
+        let p = (-m.energy(v.view(), Array1::from_shape_fn(4, |k| bit(hidden, k as u32)).view()) / 2.0).exp();
+        all += p;
+        (0..3).for_each(|k| sums[k] += p * v[2 * k + 1]);
+    }
+    for (sampler, tolerance) in [("auto", 0.05), ("exact", 0.05), ("gibbs", 0.1), ("tempering", 0.1)] {
+        let line = "sample model.safetensors -n 4000 -o x.npy --clamp row.npy --temperature 2";
+        let json = folder.json(&format!("{line} --sampler {sampler}"));
+        assert_eq!(json["temperature"], 2.0);
+        // Columns are those of the data, clamped ones included.
+        assert!(json["worst_column"].as_u64().is_none_or(|column| [2, 4, 6].contains(&column)), "{json}");
+        let rows = folder.numbers("x.npy");
+        for (k, sum) in sums.iter().enumerate() {
+            let mean = rows.iter().skip(2 * k + 1).step_by(6).sum::<f64>() / 4000.0;
+            assert!((mean - sum / all).abs() < tolerance, "{sampler}, {k}: {mean} against {}", sum / all);
+        }
+    }
+}
+
 /// Chains that are held in two modes: a warning on stderr and in the JSON, which says what to do. The rows are still written.
 #[test]
 fn chains_that_do_not_mix_are_warned_about() {
@@ -72,6 +108,8 @@ fn chains_that_do_not_mix_are_warned_about() {
     assert!(run.out.contains("effective sample size  not meaningful: the chains have not mixed"), "{}", run.out);
     let json = folder.json(line);
     assert!(json["ess"].is_null(), "{json}");
+    assert!(json["column_r_hat"].as_f64().unwrap() > 2.0 && (1..=16).contains(&json["worst_column"].as_u64().unwrap()));
+    assert!(run.out.contains("R-hat of columns       at most "), "{}", run.out);
     assert!(json["warnings"].as_array().unwrap().len() == 1 && json["r_hat"].as_f64().unwrap() > 2.0);
     let tempered = folder.run(&(line.replace("gibbs", "tempering") + " --burn-in 5000"));
     assert!(tempered.out.contains("round trips") && tempered.err.is_empty(), "{}{}", tempered.err, tempered.out);
@@ -101,6 +139,7 @@ fn nonsense_is_refused_by_name() {
         ("model.safetensors --chains 0", "error: --chains is 0"),
         ("model.safetensors --sampler tempering --temperatures 1", "error: --temperatures is 1"),
         ("model.safetensors --burn-in 18446744073709551615", "more sweeps than can be counted"),
+        ("model.safetensors --temperature 1e-99", "error: --temperature is 1e-99, at which the parameters"),
         ("missing.safetensors", "missing.safetensors"),
         ("data.npy", "data.npy"),
         ("model.safetensors --start data:missing.npy", "missing.npy"),
@@ -128,6 +167,10 @@ fn nonsense_is_refused_by_name() {
         "sample model.safetensors -o x.npy -n -3",
     ] {
         assert_eq!(folder.run(line).code, 2, "{line}");
+    }
+    for temperature in ["0", "-1", "nan", "inf"] {
+        let run = folder.run(&format!("sample model.safetensors -o x.npy --temperature {temperature}"));
+        assert!(run.code == 2 && run.err.contains(&format!("'{temperature}' for '--temperature <T>'")), "{}", run.err);
     }
     assert_eq!(folder.names(), before);
 }

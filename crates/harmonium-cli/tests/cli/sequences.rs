@@ -70,6 +70,33 @@ fn a_model_of_sequences_reads_and_writes_its_letters() {
     assert!(found.contains("these rows are not sequences"), "{found}");
 }
 
+/// `?` is a cell to draw, `-` the gap like any other letter.
+#[test]
+fn a_question_mark_in_a_sequence_is_a_cell_to_draw() {
+    let folder = folder();
+    folder.json(TRAIN);
+    folder.file("row.fasta", b">1\n-?DE?\n");
+    let clamp = "sample run/model.safetensors -n 200 --clamp row.fasta";
+    folder.json(&format!("{clamp} -o drawn.fasta"));
+    let text = fs::read_to_string(folder.path("drawn.fasta")).unwrap();
+    let rows: Vec<&[u8]> = text.lines().filter(|line| !line.starts_with('>')).map(str::as_bytes).collect();
+    assert!(rows.len() == 200 && rows.iter().all(|row| row[0] == b'-' && row[2..4] == *b"DE"), "{text}");
+    for site in [1, 4] {
+        assert!(rows.iter().any(|row| row[site] != rows[0][site]), "site {site} is drawn");
+    }
+    // The same row as numbers is the same request, with the same seed.
+    folder.file("row.csv", b"0,?,3,4,?\n");
+    folder.json(&format!("{} -o numbers.fasta", clamp.replace("row.fasta", "row.csv")));
+    assert_eq!(fs::read_to_string(folder.path("numbers.fasta")).unwrap(), text);
+    let json = folder.json("impute run/model.safetensors row.fasta -o filled.fasta");
+    assert_eq!(json["cells"], 2);
+    // It is no letter outside the alphabet, and an error where cells may not be missing.
+    let run = folder.run(&format!("{clamp} -o again.fasta"));
+    assert!(!run.err.contains("outside the alphabet"), "{}", run.err);
+    let found = fails(&folder, "transform run/model.safetensors row.fasta -o hidden.npy");
+    assert!(found.contains("'?' is not a letter of a sequence"), "{found}");
+}
+
 #[test]
 fn names_and_images_are_kept_for_what_is_written() {
     let folder = Folder::new();

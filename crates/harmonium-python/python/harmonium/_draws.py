@@ -99,6 +99,7 @@ class DrawsMixin:
         thin=10,
         start="random",
         means=False,
+        temperature=1.0,
         clamp=None,
         by_chain=False,
         random_state=None,
@@ -122,6 +123,8 @@ class DrawsMixin:
             Where chains start. An array gives its rows to the chains in order.
         means : bool, default=False
             Return the means of the visible units given the hidden units instead of samples.
+        temperature : float, default=1.0
+            Temperature T of the model: rows are drawn from p(v, h)^(1/T), normalised. The whole energy is divided by T.
         clamp : array of shape (n_features,), default=None
             A row whose numbers are kept fixed; its NaN cells are drawn given the others.
         by_chain : bool, default=False
@@ -163,6 +166,7 @@ class DrawsMixin:
             "thin": whole("thin", thin),
             "hidden_start": hidden_start,
             "means": bool(means),
+            "temperature": number("temperature", temperature),
             "by_chain": bool(by_chain),
             "seed": seed_of(self.random_state if random_state is None else random_state),
         }

@@ -1,7 +1,7 @@
 //! FASTA alignments: a line `>name`, then a sequence on one or more lines; each letter is the code of a Potts unit.
 //!
 //! All sequences have the same length. Lower case is read as upper case and `.` as a gap, except in .a2m and .a3m files, where
-//! both are insertions and ignored. Letters outside the alphabet are read as gaps, as is common, and counted. The file is read
+//! both are insertions and ignored. `?` is a missing cell where cells may be missing. Letters outside the alphabet are read as gaps, as is common, and counted. The file is read
 //! twice: first for its alphabet, its length and its number of sequences.
 
 use super::alphabet::Alphabet;
@@ -12,6 +12,8 @@ use crate::error::{Error, Result};
 use ndarray::Array2;
 use std::path::Path;
 
+/// The sign of a missing cell.
+const MISSING: u8 = b'?';
 /// Extensions of files whose lower-case letters are insertions.
 const WITH_INSERTIONS: [&str; 2] = ["a2m", "a3m"];
 /// Longest name that is kept, in bytes.
@@ -30,7 +32,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
         let problem = "a FASTA file has no lines to skip and no label column".into();
         return Err(Error::Data { path: path.into(), problem });
     }
-    let mut records = Records::open(path)?;
+    let mut records = Records::open(path, options.missing)?;
     let found = Survey::new(&mut records)?;
     let alphabet = match &options.alphabet {
         Some(text) => Alphabet::new(text).map_err(|problem| records.refuse(problem))?,
@@ -45,7 +47,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     let no_header = None::<std::iter::Empty<&[u8]>>;
     let places = places(options, found.sites, no_header).map_err(|problem| records.refuse(problem))?;
     let columns = places.as_ref().map_or(found.sites, |p| p.iter().flatten().count());
-    let records = Records::open(path)?;
+    let records = Records::open(path, options.missing)?;
     Ok(Box::new(Alignment { records, alphabet, codes, unknown, places, columns, rows: found.rows, done: 0 }))
 }
 
@@ -59,6 +61,8 @@ fn codes(alphabet: &Alphabet) -> [Option<u8>; 256] {
 struct Records {
     lines: Lines,
     insertions: bool,
+    /// Whether cells may be missing.
+    missing: bool,
     /// The `>` line of the next sequence, if it was read already.
     head: Option<Vec<u8>>,
     count: u64,
@@ -66,10 +70,10 @@ struct Records {
 }
 
 impl Records {
-    fn open(path: &Path) -> Result<Records> {
+    fn open(path: &Path, missing: bool) -> Result<Records> {
         let insertions = WITH_INSERTIONS.contains(&extension(path).as_str());
         let lines = Lines::new(Bytes::open(path)?);
-        let mut records = Records { lines, insertions, head: None, count: 0, line: Vec::new() };
+        let mut records = Records { lines, insertions, missing, head: None, count: 0, line: Vec::new() };
         while records.next_line()? {
             match records.line.first() {
                 None | Some(b';') => continue,
@@ -117,6 +121,7 @@ impl Records {
                 b'a'..=b'z' | b'.' if self.insertions => (),
                 b' ' | b'\t' => (),
                 b'.' | b'-' => sequence.push(b'-'),
+                MISSING if self.missing => sequence.push(MISSING),
                 b if b.is_ascii_alphabetic() || b == b'*' => sequence.push(b.to_ascii_uppercase()),
                 b => {
                     let sign = shown(&String::from_utf8_lossy(&[b]));
@@ -185,7 +190,7 @@ impl Survey {
     /// The letters outside the alphabet, and how often they occur.
     fn unknown(&self, alphabet: &Alphabet) -> Vec<(u8, u64)> {
         let codes = alphabet.codes();
-        let strange = |b: &u8| codes[usize::from(*b)].is_none() && self.counts[usize::from(*b)] > 0;
+        let strange = |b: &u8| *b != MISSING && codes[usize::from(*b)].is_none() && self.counts[usize::from(*b)] > 0;
         (0..=255).filter(strange).map(|b| (b, self.counts[usize::from(b)])).collect()
     }
 }
@@ -222,7 +227,10 @@ impl Alignment {
         for (site, letter) in sequence.iter().enumerate() {
             let place = self.places.as_ref().map_or(Some(site as u32), |p| p[site]);
             let Some(place) = place else { continue };
-            row[place as usize] = f64::from(self.codes[usize::from(*letter)]?);
+            row[place as usize] = match *letter {
+                MISSING => f64::NAN,
+                letter => f64::from(self.codes[usize::from(letter)]?),
+            };
         }
         Some(())
     }

@@ -35,6 +35,14 @@ impl Clamped {
         rows.select(Axis(1), &free)
     }
 
+    /// The sites that are not clamped, counted from 0.
+    pub fn free_sites(&self) -> Vec<usize> {
+        match &self.known {
+            Some((_, known)) => (0..known.len()).filter(|i| !known[*i]).collect(),
+            None => (0..self.lowered.visible().sites()).collect(),
+        }
+    }
+
     /// Rows of the model completed by the clamped cells, in the units of the data.
     pub fn whole(&self, preprocess: &Preprocess, mut rows: Array2<f64>) -> Array2<f64> {
         let Some((raw, known)) = &self.known else {

@@ -9,10 +9,12 @@
 //! | `ladder`, `path` | parallel tempering, and the path from independent units to the model |
 //! | `resampling` | chains chosen in proportion to their weights |
 //! | `watch` | the quantities that are traced along the chains |
+//! | `columns` | R̂ of every visible column |
 //! | `diagnose` | R̂ and effective sample sizes |
 //! | `verdict` | warnings that follow from them |
 
 mod clamped;
+mod columns;
 pub mod diagnose;
 mod exact;
 mod gibbs;
@@ -28,6 +30,7 @@ mod verdict;
 mod watch;
 
 pub use clamped::Clamped;
+pub use columns::WorstSite;
 pub use start::Start;
 pub use tempering::Tempered;
 pub use watch::TracedQuantity;
@@ -41,6 +44,7 @@ use crate::memory;
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
+use columns::ColumnTraces;
 use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 use watch::Watch;
 
@@ -86,6 +90,8 @@ pub struct SampleOptions<'a> {
     pub start: Start<'a>,
     /// Whether to return means ⟨v | h⟩, with h drawn given a sample, instead of the sample.
     pub means: bool,
+    /// Temperature T of the distribution that is drawn from, p(v, h)^(1/T).
+    pub temperature: f64,
     /// Seed of all randomness.
     pub seed: u64,
     /// What computes.
@@ -104,6 +110,7 @@ impl Default for SampleOptions<'_> {
             steps: None,
             start: Start::Random,
             means: false,
+            temperature: 1.0,
             seed: 0,
             device: cpu(),
         }
@@ -254,6 +261,7 @@ pub struct Sampling<'a> {
     settings: SampleOptions<'a>,
     chains: usize,
     watch: Watch,
+    column_traces: ColumnTraces,
     returned: u64,
     sweeps: u64,
     progress: Progress<'a>,
@@ -273,6 +281,8 @@ pub struct Drawn {
     /// Effective number of rows: the smallest of the traced quantities, by bulk ESS; all rows if they are independent. None if the
     /// chains have certainly not mixed: it would count only what they agree on.
     pub ess: Option<f64>,
+    /// The visible site with the largest R̂; none for independent rows and if nothing varies.
+    pub worst_site: Option<WorstSite>,
     /// Quantities traced along the chains: the free energy, and the activities of the strongest modes of the weights.
     pub quantities: Vec<TracedQuantity>,
     /// Statistics of the tempering, if there was any.
@@ -290,6 +300,7 @@ impl<'a> Sampling<'a> {
     /// The same for a lowered model, such as that of the unknown cells of a row.
     pub fn of(lowered: LoweredModel<f64>, settings: SampleOptions<'a>, progress: Progress<'a>) -> Result<Sampling<'a>> {
         settings.check()?;
+        let lowered = lowered.at_temperature(settings.temperature)?;
         settings.check_size(&lowered)?;
         let entry = choose(settings.sampler, &lowered)?;
         let settings = SampleOptions { burn_in: if entry.independent { 0 } else { settings.burn_in }, ..settings };
@@ -302,7 +313,9 @@ impl<'a> Sampling<'a> {
         let problem = Problem { lowered: &lowered, settings, chains, key, progress };
         let sampler = (entry.make)(&problem)?;
         let watch = Watch::new(&lowered, chains, settings.thin);
-        Ok(Sampling { entry, sampler, lowered, settings, chains, watch, returned: 0, sweeps: 0, progress })
+        let column_traces = ColumnTraces::new(chains, lowered.visible().columns());
+        let (returned, sweeps) = (0, 0);
+        Ok(Sampling { entry, sampler, lowered, settings, chains, watch, column_traces, returned, sweeps, progress })
     }
 
     /// Refuses to keep all rows in memory if they do not fit.
@@ -358,6 +371,9 @@ impl<'a> Sampling<'a> {
             return Err(Error::NotNormalisable(problem.into()));
         }
         self.watch.record(x.view(), &free_energies);
+        if !self.entry.independent {
+            self.column_traces.record(x.view());
+        }
         Ok(x)
     }
 
@@ -393,6 +409,7 @@ impl<'a> Sampling<'a> {
             chains,
             r_hat: None,
             ess: Some(self.returned as f64),
+            worst_site: self.column_traces.worst(self.lowered.visible().unit().width()),
             quantities,
             tempered,
             warnings: Vec::new(),

@@ -52,6 +52,24 @@ fn letters_of_no_alphabet_are_gaps_and_counted() {
 }
 
 #[test]
+fn question_marks_are_missing_cells_where_cells_may_be_missing() {
+    let folder = Folder::new();
+    let path = folder.file("x.fasta", b">a\nA?G-\n>b\n?CGT\n");
+    let options = ReadOptions { missing: true, ..ReadOptions::default() };
+    let rows = read_with(path.to_str().unwrap(), &options).unwrap();
+    let nan = f64::NAN;
+    let codes = array![[1., nan, 3., 0.], [nan, 2., 3., 4.]];
+    assert!(rows.iter().zip(&codes).all(|(a, b)| a == b || a.is_nan() && b.is_nan()), "{rows}");
+    assert_eq!(data::open_with(path.to_str().unwrap(), &options).unwrap().note(), None);
+    let found = read(&path, 9).err().unwrap().to_string();
+    assert!(found.contains("sequence 1 (a): '?' is not a letter of a sequence"), "{found}");
+    // An alphabet without a gap has missing cells too.
+    let options = ReadOptions { alphabet: Some("ACGT".into()), ..options };
+    let rows = read_with(folder.file("y.fasta", b">a\nA?\n").to_str().unwrap(), &options).unwrap();
+    assert!(rows[[0, 0]] == 0.0 && rows[[0, 1]].is_nan());
+}
+
+#[test]
 fn an_alphabet_can_be_chosen_and_so_can_sites() {
     let folder = Folder::new();
     let path = folder.file("x.fasta", b">a\nACGT\n>b\nGGTT\n");
