@@ -234,7 +234,10 @@ impl Sample {
             .line("sampler", how)
             .maybe("temperature", (self.temperature != 1.0).then(|| self.temperature.to_string()))
             .maybe("R-hat", worst)
-            .maybe("R-hat of columns", worst_column.map(|(column, r_hat)| format!("at most {r_hat:.3}, in column {column}")))
+            .maybe(
+                "R-hat of columns",
+                worst_column.map(|(column, r_hat)| format!("at most {r_hat:.3}, in column {column}")),
+            )
             .maybe("effective sample size", effective_size_in_words(drawn))
             .maybe("accepted swaps", tempered.map(|t| swaps_in_words(&t.swap_rates)))
             .maybe(
