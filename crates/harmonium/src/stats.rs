@@ -1,7 +1,7 @@
 //! Sufficient statistics {ΣT(v), ΣT(h), Σvhᵀ, weight}, which estimators pass to gradients.
 //!
-//! They are sums, not averages, so that batches, shards and processes add up. A gradient divides each phase by its own weight, so
-//! the number of chains need not be the number of rows.
+//! They are sums, not averages, so that batches, shards and processes add up. Each phase is divided by its own weight, so the number
+//! of chains need not be the number of rows.
 
 use crate::math::subtract_two;
 use crate::real::Real;

@@ -19,7 +19,7 @@ use std::ops::Range;
 /// Difference of mean energies per unit, chains against data, beyond which a model has exploded; sensible ones are of order 1.
 const LARGEST_ENERGY: f64 = 1e3;
 
-/// Updates between two looks at the mean energy and at numbers that are not finite, which stay so; a divisor of the
+/// Updates between two checks of the mean energy and for numbers that are not finite (they stay that way); a divisor of the
 /// updates between snapshots, so that no snapshot is taken of an exploded model, and of those between moves of the offsets,
 /// which refuse such numbers.
 const CHECK_EVERY: u64 = 10;
@@ -173,7 +173,7 @@ impl<T: Real> Trainer<T> {
         }
     }
 
-    /// Whether this update looks for trouble: now and then, and before anyone sees the model.
+    /// Whether this update is checked for divergence: every few, and before anyone sees the model.
     fn is_checked(&self) -> bool {
         let done = self.update + 1;
         done.is_multiple_of(CHECK_EVERY) || done.is_multiple_of(self.config.report_every) || done == self.config.updates

@@ -149,7 +149,8 @@ impl<T: Real> Scratch<T> {
 /// The processor as a device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuDevice {
-    /// Which instructions; if none are given, the fastest ones or those the environment names.
+    /// Which instructions the kernels use; if none are given, the fastest ones or those the environment names. Mathematics and random
+    /// numbers follow the process.
     pub level: Option<Level>,
 }
 
