@@ -107,7 +107,11 @@ impl Couplings {
             None => format!("{} of the model", count(rows as u64, "sample")),
         };
         let top = &pairs[..self.top.min(pairs.len())];
-        let title = format!("{}: effective couplings of {}", model.path.display(), count(pairs.len() as u64, "pair"));
+        let title = format!(
+            "{}: effective couplings of {} of columns, the strongest first",
+            model.path.display(),
+            count(pairs.len() as u64, "pair")
+        );
         let report = CommandOutput::new(title).line("averaged over", over);
         let report = report.maybe("output", self.output.as_ref().map(|path| path.display().to_string()));
         top.iter()
