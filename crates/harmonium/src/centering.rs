@@ -11,11 +11,11 @@
 use crate::error::{Error, Result};
 use crate::layer::{Layer, Layers};
 use crate::lowered::LoweredModel;
-use crate::model::{Gradient, Rbm};
+use crate::layout::{Layout, Site};
+use crate::model::{Gradient, Rbm, check_hidden};
 use crate::real::Real;
 use crate::scaled_weights::{Products, ScaledWeights, shrink};
 use crate::stats::{LayerMeans, Stats};
-use crate::units::{Kind, Origin};
 use ndarray::{Array1, Array2, ArrayView1, Zip};
 
 /// |offset|/σ above which folding the offset into an f32 bias loses more than three of seven digits.
@@ -42,13 +42,13 @@ impl<T: Real> Layers<T> {
         pullback(&self.hidden, &difference.hidden, virial_h, hidden);
         if self.moves_with_its_bias() {
             let moved = times(&difference.hidden.row(0).mapv(T::f64));
-            visible.row_mut(0).zip_mut_with(&moved, |g, x| *g -= T::of(*x));
+            self.visible.layout().moving_columns().for_each(|c| visible[[0, c]] -= T::of(moved[c]));
         }
     }
 
-    /// Whether the visible origin follows its bias.
+    /// Whether a visible origin follows its bias.
     pub(crate) fn moves_with_its_bias(&self) -> bool {
-        self.visible.kind().unit::<T>().origin() == Origin::Reference
+        self.visible.layout().moving_columns().next().is_some()
     }
 
     /// Sets the offsets to α = `visible`, β = `hidden` without changing the distribution; `products` are W̃x and W̃ᵀy.
@@ -57,15 +57,15 @@ impl<T: Real> Layers<T> {
         [visible, hidden]: [ArrayView1<T>; 2],
         products: impl Fn(&Array1<f64>, &Array1<f64>) -> Products,
     ) -> Result<()> {
-        let kinds = self.both().map(|layer| layer.kind().clone());
-        for (name, layer, kind, offset) in
-            [("visible", &self.visible, &kinds[0], &visible), ("hidden", &self.hidden, &kinds[1], &hidden)]
+        let units = self.both().map(|layer| layer.layout().clone());
+        for (name, layer, units, offset) in
+            [("visible", &self.visible, &units[0], &visible), ("hidden", &self.hidden, &units[1], &hidden)]
         {
-            check_chart(name, layer, kind, offset)?;
+            check_chart(name, layer, units, offset)?;
         }
         let old = self.both().map(Layer::origin);
-        for (layer, (kind, offset)) in self.both_mut().into_iter().zip(kinds.into_iter().zip([visible, hidden])) {
-            set_chart(layer, kind, offset);
+        for (layer, (units, offset)) in self.both_mut().into_iter().zip(units.into_iter().zip([visible, hidden])) {
+            set_chart(layer, units, offset);
         }
         self.compensate(old, products);
         Ok(())
@@ -106,16 +106,16 @@ impl<T: Real> Rbm<T> {
     /// Sets the offsets to α = `visible`, β = `hidden` without changing the distribution.
     /// The energy changes by a constant; see [`LoweredModel::constant`].
     pub fn recenter(&mut self, visible: ArrayView1<T>, hidden: ArrayView1<T>) -> Result<()> {
-        let (kind_v, kind_h) = (self.visible().kind().clone(), self.hidden().kind().clone());
-        self.rechart(kind_v, kind_h, visible, hidden)
+        let (units_v, units_h) = (self.visible().layout().clone(), self.hidden().layout().clone());
+        self.rechart(units_v, units_h, visible, hidden)
     }
 
     /// The plain model with the same distribution: both offsets zero.
     pub fn folded(&self) -> Rbm<T> {
         let mut plain = self.clone();
         plain.move_chart(
-            self.visible().kind().clone(),
-            self.hidden().kind().clone(),
+            self.visible().layout().clone(),
+            self.hidden().layout().clone(),
             Array1::zeros(self.visible().columns()).view(),
             Array1::zeros(self.hidden().columns()).view(),
         );
@@ -125,29 +125,26 @@ impl<T: Real> Rbm<T> {
     /// Changes coupling and offsets at once; W is rescaled so that W̃ stays the same, and the biases compensate for the rest.
     pub fn rechart(
         &mut self,
-        kind_v: Kind,
-        kind_h: Kind,
+        units_v: Layout,
+        units_h: Layout,
         offset_v: ArrayView1<T>,
         offset_h: ArrayView1<T>,
     ) -> Result<()> {
-        for (name, layer, kind, offset) in
-            [("visible", self.visible(), &kind_v, &offset_v), ("hidden", self.hidden(), &kind_h, &offset_h)]
+        for (name, layer, units, offset) in
+            [("visible", self.visible(), &units_v, &offset_v), ("hidden", self.hidden(), &units_h, &offset_h)]
         {
-            check_chart(name, layer, kind, offset)?;
+            check_chart(name, layer, units, offset)?;
         }
-        if kind_h.visible_only() {
-            let problem = format!("{kind_h} is for visible layers only");
-            return Err(Error::UnitOption { kind: kind_h.name(), problem });
-        }
-        self.move_chart(kind_v, kind_h, offset_v, offset_h);
+        check_hidden(&units_h)?;
+        self.move_chart(units_v, units_h, offset_v, offset_h);
         Ok(())
     }
 
-    fn move_chart(&mut self, kind_v: Kind, kind_h: Kind, offset_v: ArrayView1<T>, offset_h: ArrayView1<T>) {
+    fn move_chart(&mut self, units_v: Layout, units_h: Layout, offset_v: ArrayView1<T>, offset_h: ArrayView1<T>) {
         let old = self.layers().both().map(Layer::origin);
         let (layers, weights) = self.parts_mut();
-        let ratio_v = set_chart(&mut layers.visible, kind_v, offset_v);
-        let ratio_h = set_chart(&mut layers.hidden, kind_h, offset_h);
+        let ratio_v = set_chart(&mut layers.visible, units_v, offset_v);
+        let ratio_h = set_chart(&mut layers.hidden, units_h, offset_h);
         if ratio_v.iter().chain(&ratio_h).any(|r| *r != 1.0) {
             Zip::indexed(weights.view_mut()).for_each(|(i, j), w| *w = T::of(w.f64() * ratio_v[i] * ratio_h[j]));
         }
@@ -176,13 +173,15 @@ impl<T: Real> Rbm<T> {
 /// Pullback of one layer's (∂/∂η, ∂/∂ln s) to its parameters.
 fn pullback<T: Real>(layer: &Layer<T>, d_eta: &Array2<T>, d_ln_s: &[T], d_par: &mut Array2<T>) {
     d_par.fill(T::zero());
-    layer.kind().unit::<T>().pullback(layer.par(), layer.offset(), d_eta.view(), d_ln_s, d_par.view_mut());
+    layer.layout().pullback(layer.par(), layer.offset(), d_eta.view(), d_ln_s, d_par.view_mut());
 }
 
-/// Refuses a chart of another kind, and an offset that is not one finite number per column.
-fn check_chart<T: Real>(name: &str, layer: &Layer<T>, kind: &Kind, offset: &ArrayView1<T>) -> Result<()> {
-    if kind.name() != layer.kind().name() || kind.unit::<T>().width() != layer.kind().unit::<T>().width() {
-        return Err(Error::Undefined(format!("the {name} layer is {}, it cannot become {kind}", layer.kind())));
+/// Refuses a chart of other units, and an offset that is not one finite number per column.
+fn check_chart<T: Real>(name: &str, layer: &Layer<T>, units: &Layout, offset: &ArrayView1<T>) -> Result<()> {
+    let old = layer.layout();
+    let same = |(a, b): (Site, Site)| a.kind.name() == b.kind.name() && a.columns == b.columns;
+    if old.sites() != units.sites() || !old.each_site().zip(units.each_site()).all(same) {
+        return Err(Error::Undefined(format!("the {name} layer is {}, it cannot become {units}", layer.layout())));
     }
     if offset.len() != layer.columns() {
         let (expected, found) = (layer.columns().to_string(), offset.len().to_string());
@@ -199,19 +198,19 @@ fn check_chart<T: Real>(name: &str, layer: &Layer<T>, kind: &Kind, offset: &Arra
     }
 }
 
-/// Gives a layer a new kind and offset while keeping its own η; returns s_new/s_old of every column.
-fn set_chart<T: Real>(layer: &mut Layer<T>, new_kind: Kind, new_offset: ArrayView1<T>) -> Array1<f64> {
+/// Gives a layer new units and a new offset while keeping its own η; returns s_new/s_old of every column.
+fn set_chart<T: Real>(layer: &mut Layer<T>, new_units: Layout, new_offset: ArrayView1<T>) -> Array1<f64> {
     let old_scale = layer.widen().natural().1;
-    let (kind, par, offset) = layer.parts_mut();
+    let (layout, par, offset) = layer.parts_mut();
     let moved: Vec<f64> = new_offset.iter().zip(offset.iter()).map(|(n, o)| n.f64() - o.f64()).collect();
-    kind.unit::<T>().recenter(par.view_mut(), &moved);
+    layout.recenter(par.view_mut(), &moved);
     offset.assign(&new_offset);
-    *kind = new_kind;
+    *layout = new_units;
     layer.widen().natural().1 / old_scale
 }
 
 /// Adds `d_field` to a layer's field.
 fn shift<T: Real>(layer: &mut Layer<T>, d_field: &Array1<f64>) {
-    let (kind, par, _) = layer.parts_mut();
-    kind.unit::<T>().shift(par.view_mut(), &d_field.to_vec());
+    let (layout, par, _) = layer.parts_mut();
+    layout.shift(par.view_mut(), &d_field.to_vec());
 }

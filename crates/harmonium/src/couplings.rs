@@ -7,6 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::exact::Progress;
+use crate::layout::{Site, two_values};
 use crate::lowered::LoweredModel;
 use crate::memory;
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
@@ -40,43 +41,43 @@ pub struct Couplings<'a> {
 
 /// What one row costs, in terms: evaluations of Γ for one hidden column. Refuses models that have no such couplings.
 pub fn terms_per_row(lowered: &LoweredModel<f64>) -> Result<f64> {
-    let (states, sites) = (states(lowered)? as f64, lowered.visible().sites() as f64);
-    Ok(0.5 * sites * (sites - 1.0) * states * states * lowered.hidden().columns() as f64)
+    let states: Vec<f64> = states(lowered)?.into_iter().map(|q| q as f64).collect();
+    let (sum, squares) = (states.iter().sum::<f64>(), states.iter().map(|q| q * q).sum::<f64>());
+    Ok(0.5 * (sum * sum - squares) * lowered.hidden().columns() as f64)
 }
 
-/// Number of states of a visible site; refuses units without.
-fn states(lowered: &LoweredModel<f64>) -> Result<usize> {
+/// Number of states of every visible site; refuses units without.
+fn states(lowered: &LoweredModel<f64>) -> Result<Vec<usize>> {
     let visible = lowered.visible();
     if visible.sites() < 2 {
         return Err(Error::Undefined("couplings need at least two visible units, but the model has one".into()));
     }
-    visible.unit().n_states().ok_or_else(|| {
-        let kind = visible.kind();
-        Error::Undefined(format!("couplings need visible units with finitely many states, but these are {kind}"))
+    visible.each_site().map(|site| site.kind.unit::<f64>().n_states()).collect::<Option<_>>().ok_or_else(|| {
+        let units = visible.layout();
+        Error::Undefined(format!("couplings need visible units with finitely many states, but these are {units}"))
     })
 }
 
 impl<'a> Couplings<'a> {
     /// Prepares to average over rows of visible columns.
     pub fn new(lowered: &'a LoweredModel<f64>, rows: ArrayView2<'a, f64>) -> Result<Couplings<'a>> {
-        let (q, visible) = (states(lowered)?, lowered.visible());
+        let (states, visible) = (states(lowered)?, lowered.visible());
         if rows.ncols() != visible.columns() {
             return Err(Error::Columns { expected: visible.columns(), found: rows.ncols() });
         }
         if rows.nrows() == 0 {
             return Err(Error::Undefined("couplings need at least one row to average over".into()));
         }
+        let q = states.into_iter().max().unwrap_or(0);
         memory::check("states", q, 32.0 * (q as f64).powi(2) * rayon::current_num_threads() as f64)?;
-        let (width, states) = (visible.unit().width(), state_columns(lowered, q));
-        let weights = |i: usize| lowered.weights().slice_move(s![i * width..(i + 1) * width, ..]);
-        let shifts = (0..visible.sites()).map(|i| states.dot(&weights(i))).collect();
+        let weights = |columns| lowered.weights().slice_move(s![columns, ..]);
+        let shifts = visible.each_site().map(|site| state_columns(&site).dot(&weights(site.columns))).collect();
         Ok(Couplings { inputs: lowered.up().inputs(rows), lowered, rows, shifts })
     }
 
     /// The matrix J_ij(a, b) of two different sites: states × states, zero-sum.
     pub fn matrix(&self, sites: [usize; 2]) -> Array2<f64> {
-        let states = self.shifts[0].nrows();
-        let mut sum = Array2::zeros((states, states));
+        let mut sum = Array2::zeros(sites.map(|i| self.shifts[i].nrows()));
         (0..self.rows.nrows()).for_each(|r| self.add_logs(r, sites, &mut sum));
         zero_sum(sum / self.rows.nrows() as f64)
     }
@@ -90,16 +91,15 @@ impl<'a> Couplings<'a> {
             let with_a = &rest + &shift_a;
             for (b, shift_b) in self.shifts[j].rows().into_iter().enumerate() {
                 input.iter_mut().zip(&with_a).zip(&shift_b).for_each(|((x, a), b)| *x = a + b);
-                sum[[a, b]] += hidden.unit().log_norm(hidden.eta(), &input);
+                sum[[a, b]] += hidden.log_norm(hidden.eta(), &input);
             }
         }
     }
 
     /// The hidden inputs of a row without what some sites add to them.
     fn inputs_without(&self, row: usize, sites: [usize; 2]) -> Array1<f64> {
-        let width = self.lowered.visible().unit().width();
         let mut input = self.inputs.row(row).to_owned();
-        for c in sites.into_iter().flat_map(|i| i * width..(i + 1) * width) {
+        for c in sites.into_iter().flat_map(|i| self.lowered.visible().columns_of(i)) {
             input.scaled_add(-self.rows[[row, c]], &self.lowered.weights().row(c));
         }
         input
@@ -126,15 +126,16 @@ impl<'a> Couplings<'a> {
         let squares = matrix.indexed_iter().filter(|((a, b), _)| gap != Some(*a) && gap != Some(*b));
         let norm = squares.map(|(_, x)| x * x).sum::<f64>().sqrt();
         // In the zero-sum gauge, J x_i x_j has the entry J (x₁ − x₀)²/4.
-        let coupling =
-            self.lowered.visible().two_values().map(|[low, high]| 4.0 * matrix[[1, 1]] / (high - low).powi(2));
+        let spread = |i: usize| two_values::<f64>(self.lowered.visible().site(i).kind.unit()).map(|[low, high]| high - low);
+        let coupling = spread(sites[0]).zip(spread(sites[1])).map(|(a, b)| 4.0 * matrix[[1, 1]] / (a * b));
         PairCoupling { sites, coupling, norm, score: 0.0 }
     }
 }
 
-/// The columns of every state of a visible site.
-fn state_columns(lowered: &LoweredModel<f64>, states: usize) -> Array2<f64> {
-    let unit = lowered.visible().unit();
+/// The columns of every state of a site.
+fn state_columns(site: &Site) -> Array2<f64> {
+    let unit = site.kind.unit::<f64>();
+    let states = unit.n_states().unwrap_or(0);
     let mut columns = vec![0.0; unit.width()];
     let mut all = Array2::zeros((states, unit.width()));
     for (state, mut row) in all.rows_mut().into_iter().enumerate() {

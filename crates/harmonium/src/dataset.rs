@@ -2,11 +2,10 @@
 
 use crate::data::Block;
 use crate::error::{Error, Result, number};
-use crate::layout::Layout;
+use crate::layout::{Layout, Site};
 use crate::real::Real;
 use crate::rng::{Key, Purpose, shuffled};
 use crate::states::{Bits, States};
-use crate::units::Kind;
 use ndarray::{Array2, ArrayView2, s};
 
 /// Rows for training or validation.
@@ -32,20 +31,20 @@ pub struct Moments {
 
 impl Moments {
     /// Natural parameters of independent units with these means.
-    pub(crate) fn fitted(&self, kind: &Kind) -> Array2<f64> {
-        kind.fitted(self.means.view(), self.rows)
+    pub(crate) fn fitted(&self, layer: &Layout) -> Array2<f64> {
+        layer.fitted(self.means.view(), self.rows)
     }
 
     /// Mean log likelihood of the known cells of a row under independent units with natural parameters `eta`, in nats:
     /// ⟨η, ⟨T⟩⟩ − Γ(η) of every site, times the fraction of rows in which it is known.
-    pub(crate) fn log_likelihood(&self, kind: &Kind, eta: &Array2<f64>) -> f64 {
-        let (unit, width) = (kind.unit::<f64>(), kind.unit::<f64>().width());
-        let site = |(i, known): (usize, &f64)| {
-            let columns = s![.., i * width..(i + 1) * width];
-            let norm = unit.log_norm(eta.slice(columns), &vec![0.0; width]);
-            known * ((&eta.slice(columns) * &self.means.slice(columns)).sum() - norm)
+    pub(crate) fn log_likelihood(&self, layer: &Layout, eta: &Array2<f64>) -> f64 {
+        let of = |(site, known): (Site, &f64)| {
+            let (unit, width) = (site.kind.unit::<f64>(), site.columns.len());
+            let columns = s![..unit.n_stats(), site.columns];
+            let norm = unit.log_norm(eta.slice(columns.clone()), &vec![0.0; width]);
+            known * ((&eta.slice(columns.clone()) * &self.means.slice(columns)).sum() - norm)
         };
-        self.known.iter().enumerate().map(site).sum()
+        layer.each_site().zip(&self.known).map(of).sum()
     }
 }
 
@@ -170,34 +169,33 @@ impl<T: Real> Dataset<T> {
 
     /// Weighted means of T(v) over the known cells.
     pub fn moments(&self, layer: &Layout) -> Moments {
-        let wide = layer.unit::<f64>();
-        let width = wide.width();
+        let site_of = layer.site_of_columns();
         let mut sum = Array2::zeros(layer.statistics());
         let mut t = sum.clone();
         let (mut rows, mut known) = (0.0, vec![0.0; layer.sites()]);
         for first in (0..self.len()).step_by(1024) {
             let last = (first + 1024).min(self.len());
-            let columns = self.states.columns(layer.unit(), first, last).mapv(T::f64);
+            let columns = self.states.columns(layer, first, last).mapv(T::f64);
             for (r, row) in (first..last).zip(columns.rows()) {
                 let w = self.weights[r].f64();
-                wide.stats(&row.to_vec(), t.view_mut());
+                layer.stats(&row.to_vec(), t.view_mut());
                 rows += w;
                 let Some(bits) = &self.known else {
                     sum.scaled_add(w, &t);
                     continue;
                 };
-                for i in (0..layer.sites()).filter(|i| bits.get(r, *i)) {
-                    let columns = s![.., i * width..(i + 1) * width];
-                    sum.slice_mut(columns).scaled_add(w, &t.slice(columns));
-                    known[i] += w;
+                for (i, known) in known.iter_mut().enumerate().filter(|(i, _)| bits.get(r, *i)) {
+                    let columns = s![.., layer.columns_of(i)];
+                    sum.slice_mut(columns.clone()).scaled_add(w, &t.slice(columns));
+                    *known += w;
                 }
             }
         }
         if self.known.is_none() {
             known.fill(rows);
         }
-        for (mut column, c) in sum.columns_mut().into_iter().zip(0..) {
-            column.mapv_inplace(|x| x / known[c / width]);
+        for (mut column, c) in sum.columns_mut().into_iter().zip(0usize..) {
+            column.mapv_inplace(|x| x / known[site_of[c]]);
         }
         Moments { means: sum, rows, known: known.iter().map(|k| k / rows).collect() }
     }

@@ -5,13 +5,14 @@ use crate::lowered::LoweredLayer;
 use crate::math::dot;
 use crate::real::Real;
 use crate::scaled_weights::{Chart, Products, Scales};
+use crate::layout::{Block, Layout};
 use crate::units::{Kind, Origin};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
 
-/// One layer: the kind of its units, their trainable parameters, and the centering offset.
+/// One layer: its units, their trainable parameters, and the centering offset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer<T> {
-    kind: Kind,
+    layout: Layout,
     par: Array2<T>,
     offset: Array1<T>,
 }
@@ -19,45 +20,73 @@ pub struct Layer<T> {
 impl<T: Real> Layer<T> {
     /// A layer of `sites` units with default parameters and offset zero.
     pub fn new(kind: Kind, sites: usize) -> Layer<T> {
-        let unit = kind.unit::<T>();
-        let columns = sites * unit.width();
-        let default = |(f, _): (usize, usize)| T::of(unit.fields()[f].default);
-        let par = Array2::from_shape_fn((unit.fields().len(), columns), default);
-        Layer { par, offset: Array1::zeros(columns), kind }
+        Layer::with_defaults(Layout::new(kind, sites))
     }
 
-    /// A layer from its parameters (one row per field, one entry per column) and offset.
+    /// A layer with default parameters and offset zero.
+    pub fn with_defaults(layout: Layout) -> Layer<T> {
+        let mut par = Array2::zeros(layout.parameters());
+        for (field, row, columns) in layout.fields() {
+            columns.into_iter().for_each(|c| par.slice_mut(s![row, c]).fill(T::of(field.default)));
+        }
+        Layer { par, offset: Array1::zeros(layout.columns()), layout }
+    }
+
+    /// A layer of one kind from its parameters (one row per field, one entry per column) and offset.
     pub fn from_parts(kind: Kind, par: Array2<T>, offset: Array1<T>) -> Result<Layer<T>> {
-        let unit = kind.unit::<T>();
+        let sites = par.ncols() / kind.unit::<T>().width();
+        Layer::from_layout(Layout::new(kind, sites), par, offset)
+    }
+
+    /// A layer from its parameters and offset. A parameter that a block does not have is 0.
+    pub fn from_layout(layout: Layout, par: Array2<T>, offset: Array1<T>) -> Result<Layer<T>> {
         let shape = |what: &str, expected: String, found: String| Error::Shape { what: what.into(), expected, found };
-        if par.nrows() != unit.fields().len() || !par.ncols().is_multiple_of(unit.width()) || par.ncols() == 0 {
-            let expected = format!("{} x a positive multiple of {}", unit.fields().len(), unit.width());
+        if par.dim() != layout.parameters() || par.ncols() == 0 {
+            let width = layout.single().map_or(1, |b| b.kind().unit::<T>().width());
+            let expected = match layout.single() {
+                Some(_) => format!("{} x a positive multiple of {width}", layout.parameters().0),
+                None => format!("{:?}", layout.parameters()),
+            };
             return Err(shape("a layer's parameters", expected, format!("{:?}", par.dim())));
         }
         if offset.len() != par.ncols() {
             return Err(shape("a layer's offset", par.ncols().to_string(), offset.len().to_string()));
         }
-        for (field, row) in unit.fields().iter().zip(par.rows()) {
+        let mut unused = Array2::from_elem(par.dim(), true);
+        for (field, row, columns) in layout.fields() {
             let (lo, hi) = field.range;
-            check_numbers(field.name, row.iter(), |x| (lo..=hi).contains(&x), || in_words(field.range))?;
+            for columns in columns {
+                let numbers = par.slice(s![row, columns.clone()]);
+                check_numbers(field.name, columns.start, &numbers, |x| (lo..=hi).contains(&x), || in_words(field.range))?;
+                unused.slice_mut(s![row, columns]).fill(false);
+            }
         }
-        check_numbers("offset", offset.iter(), f64::is_finite, || "finite".into())?;
-        Ok(Layer { kind, par: standard(par), offset: offset.as_standard_layout().into_owned() })
+        if let Some((at, _)) = par.indexed_iter().find(|(at, x)| unused[*at] && **x != T::zero()) {
+            let what = "a parameter that its unit does not have".into();
+            return Err(Error::Parameter { what, index: at.1, value: par[at].f64(), domain: "0".into() });
+        }
+        check_numbers("offset", 0, &offset, f64::is_finite, || "finite".into())?;
+        Ok(Layer { layout, par: standard(par), offset: offset.as_standard_layout().into_owned() })
     }
 
-    /// The kind of the units.
-    pub fn kind(&self) -> &Kind {
-        &self.kind
+    /// Its units.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The kind of the units, if all are of one kind.
+    pub fn kind(&self) -> Option<&Kind> {
+        self.layout.kind()
     }
 
     /// Number of units.
     pub fn sites(&self) -> usize {
-        self.columns() / self.kind.unit::<T>().width()
+        self.layout.sites()
     }
 
-    /// Number of columns: sites × width.
+    /// Number of columns: of every unit its columns.
     pub fn columns(&self) -> usize {
-        self.par.ncols()
+        self.layout.columns()
     }
 
     /// Trainable parameters, one row per field of the unit.
@@ -65,10 +94,9 @@ impl<T: Real> Layer<T> {
         self.par.view()
     }
 
-    /// The parameters of the field called `name`, if the unit has it.
+    /// The parameters of the field called `name`, if a unit has it; 0 for units that do not.
     pub fn field(&self, name: &str) -> Option<ArrayView1<'_, T>> {
-        let row = self.kind.unit::<T>().fields().iter().position(|f| f.name == name)?;
-        Some(self.par.row(row))
+        self.layout.fields().into_iter().find(|(field, ..)| field.name == name).map(|(_, row, _)| self.par.row(row))
     }
 
     /// The offset α or β.
@@ -78,24 +106,29 @@ impl<T: Real> Layer<T> {
 
     /// The origin of the coupling, in f64.
     pub(crate) fn origin(&self) -> Array1<f64> {
-        match self.kind.unit::<T>().origin() {
-            Origin::Offset => self.offset.mapv(T::f64),
-            Origin::Reference => self.reference(),
+        let mut origin = self.offset.mapv(T::f64);
+        let mut moving = self.layout.moving_columns().peekable();
+        if moving.peek().is_some() {
+            let reference = self.reference();
+            moving.for_each(|c| origin[c] = reference[c]);
         }
+        origin
     }
 
     /// Whether its parameters are the natural ones: biases only, with offset zero.
     fn is_plain(&self) -> bool {
         // No early exit, so that this compiles to SIMD code.
         let moved = self.offset.as_slice().unwrap_or(&[]).iter().fold(false, |any, x| any | (*x != T::zero()));
-        let unit = self.kind.unit::<T>();
-        unit.fields().len() == 1 && unit.n_stats() == 1 && unit.origin() == Origin::Offset && !moved
+        let plain = |b: &Block| {
+            let unit = b.unit::<T>();
+            unit.fields().len() == 1 && unit.n_stats() == 1 && unit.origin() == Origin::Offset
+        };
+        self.layout.blocks().iter().all(plain) && !moved
     }
 
     /// Whether its coupling can have a scale; see [`Unit::fields`](crate::units::Unit::fields).
     pub(crate) fn has_scale(&self) -> bool {
-        let unit = self.kind.unit::<T>();
-        unit.fields().len() > 1 || unit.n_stats() > 1
+        self.layout.blocks().iter().any(|b| b.unit::<T>().fields().len() > 1 || b.unit::<T>().n_stats() > 1)
     }
 
     /// The point where U(x) = 0, in f64.
@@ -105,38 +138,37 @@ impl<T: Real> Layer<T> {
 
     /// The chart: η and the coupling scale s of every column.
     pub(crate) fn natural(&self) -> (Array2<T>, Array1<T>) {
-        let unit = self.kind.unit::<T>();
-        let mut eta = Array2::zeros((unit.n_stats(), self.columns()));
+        let mut eta = Array2::zeros(self.layout.statistics());
         let mut scale = vec![T::zero(); self.columns()];
-        unit.natural(self.par.view(), self.offset.view(), eta.view_mut(), &mut scale);
+        self.layout.natural(self.par.view(), self.offset.view(), eta.view_mut(), &mut scale);
         (eta, scale.into())
     }
 
     /// The layer by itself, in natural parameters.
     pub(crate) fn lowered(&self) -> LoweredLayer<T> {
-        LoweredLayer::new(self.kind.clone(), self.natural().0)
+        LoweredLayer::new(self.layout.clone(), self.natural().0)
     }
 
     /// The point where U(x) = 0.
     fn own_reference(&self) -> Vec<T> {
         let mut x = vec![T::zero(); self.columns()];
-        self.kind.unit::<T>().reference(self.par.view(), self.offset.view(), &mut x);
+        self.layout.reference(self.par.view(), self.offset.view(), &mut x);
         x
     }
 
     /// The same layer in f64.
     pub(crate) fn widen(&self) -> Layer<f64> {
-        Layer { kind: self.kind.clone(), par: self.par.mapv(T::f64), offset: self.offset.mapv(T::f64) }
+        Layer { layout: self.layout.clone(), par: self.par.mapv(T::f64), offset: self.offset.mapv(T::f64) }
     }
 
     /// The layer in another number type, rounded to nearest.
     pub(crate) fn cast<S: Real>(&self) -> Layer<S> {
         let to = |x: T| S::of(x.f64());
-        Layer { kind: self.kind.clone(), par: self.par.mapv(to), offset: self.offset.mapv(to) }
+        Layer { layout: self.layout.clone(), par: self.par.mapv(to), offset: self.offset.mapv(to) }
     }
 
-    pub(crate) fn parts_mut(&mut self) -> (&mut Kind, &mut Array2<T>, &mut Array1<T>) {
-        (&mut self.kind, &mut self.par, &mut self.offset)
+    pub(crate) fn parts_mut(&mut self) -> (&mut Layout, &mut Array2<T>, &mut Array1<T>) {
+        (&mut self.layout, &mut self.par, &mut self.offset)
     }
 }
 
@@ -150,14 +182,15 @@ fn in_words((lo, hi): (f64, f64)) -> String {
     if lo == -f64::MAX && hi == f64::MAX { "finite".into() } else { format!("between {lo} and {hi}") }
 }
 
-/// Returns an error for the first number that is not valid.
+/// Returns an error for the first number that is not valid; `first` is the index of the first one.
 pub(crate) fn check_numbers<'a, T: Real>(
     what: &str,
-    numbers: impl Iterator<Item = &'a T>,
+    first: usize,
+    numbers: impl IntoIterator<Item = &'a T>,
     valid: impl Fn(f64) -> bool,
     domain: impl Fn() -> String,
 ) -> Result<()> {
-    for (index, x) in numbers.enumerate() {
+    for (index, x) in (first..).zip(numbers) {
         if !valid(x.f64()) {
             return Err(Error::Parameter { what: what.into(), index, value: x.f64(), domain: domain() });
         }
@@ -226,7 +259,7 @@ impl<T: Real> Layers<T> {
 fn lower_layer<T: Real>(layer: &Layer<f64>, taken: &Array1<f64>) -> (Array2<T>, f64) {
     let mut eta = layer.natural().0;
     let mut t = Array2::zeros(eta.dim());
-    layer.kind.unit::<f64>().stats(&layer.own_reference(), t.view_mut());
+    layer.layout.stats(&layer.own_reference(), t.view_mut());
     let constant = eta.as_slice().zip(t.as_slice()).map_or(f64::NAN, |(eta, t)| dot(eta, t));
     let mut field = eta.row_mut(0);
     field -= taken;

@@ -8,7 +8,6 @@ use crate::layout::Layout;
 use crate::real::Real;
 use crate::rng::Key;
 use crate::stats::{LayerMeans, Stats};
-use crate::units::{Kind, Unit};
 use ndarray::{ArcArray2, Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis};
 use std::ops::Deref;
 
@@ -21,18 +20,16 @@ pub struct LoweredLayer<T> {
 }
 
 impl<T: Real> LoweredLayer<T> {
-    pub(crate) fn new(kind: Kind, eta: Array2<T>) -> LoweredLayer<T> {
-        let sites = eta.ncols() / kind.unit::<T>().width();
-        let layout = Layout::new(kind, sites);
+    pub(crate) fn new(layout: Layout, eta: Array2<T>) -> LoweredLayer<T> {
         LoweredLayer { two_values: layout.two_values(), layout, eta }
     }
 
-    /// The mathematics of the units.
-    pub fn unit(&self) -> &dyn Unit<T> {
-        self.layout.unit()
+    /// Its units.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
-    /// The two values of a unit that has one column and two states.
+    /// The two values of a unit that has one column and two states, if all units are of that kind.
     pub(crate) fn two_values(&self) -> Option<[T; 2]> {
         self.two_values
     }
@@ -56,7 +53,7 @@ impl<T: Real> LoweredLayer<T> {
     /// ⟨η, T(x)⟩ of one row of columns.
     pub fn log_weight(&self, x: &[T]) -> f64 {
         let mut t = Array2::zeros(self.eta.dim());
-        self.unit().stats(x, t.view_mut());
+        self.stats(x, t.view_mut());
         self.eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum()
     }
 }
@@ -165,16 +162,20 @@ impl<T: Real> LoweredModel<T> {
     /// The model of the visible sites that are not `known`, with the others clamped to a row of columns. The clamped sites become
     /// fields of the hidden layer and a constant, so that log Z of the result is log Σ exp(−E) over everything that is not clamped.
     pub(crate) fn clamped(&self, x: &[T], known: impl Fn(usize) -> bool) -> LoweredModel<T> {
-        let width = self.visible.unit().width();
-        let (clamped, free): (Vec<usize>, Vec<usize>) = (0..self.visible.columns()).partition(|c| known(c / width));
+        let free_sites: Vec<usize> = (0..self.visible.sites()).filter(|i| !known(*i)).collect();
+        let site_of = self.visible.site_of_columns();
+        let (clamped, free): (Vec<usize>, Vec<usize>) = (0..self.visible.columns()).partition(|c| known(site_of[*c]));
         let mut t = Array2::zeros(self.visible.eta.dim());
-        self.visible.unit().stats(x, t.view_mut());
+        self.visible.stats(x, t.view_mut());
         let (mut hidden, mut constant) = (self.hidden.clone(), self.constant);
         for &c in &clamped {
             constant -= self.visible.eta.column(c).iter().zip(t.column(c)).map(|(e, t)| e.f64() * t.f64()).sum::<f64>();
             hidden.eta.row_mut(0).scaled_add(x[c], &self.weights.row(c));
         }
-        let visible = LoweredLayer::new(self.visible.kind().clone(), self.visible.eta.select(Axis(1), &free));
+        let layout = self.visible.layout.select(&free_sites);
+        // Fewer kinds of units may need fewer statistics.
+        let rows: Vec<usize> = (0..layout.statistics().0).collect();
+        let visible = LoweredLayer::new(layout, self.visible.eta.select(Axis(1), &free).select(Axis(0), &rows));
         LoweredModel::new(visible, hidden, self.weights.select(Axis(0), &free), constant)
     }
 
@@ -203,7 +204,7 @@ impl<T: Real> LoweredModel<T> {
     /// The model in another number type, rounded to nearest.
     pub(crate) fn cast<S: Real>(&self) -> LoweredModel<S> {
         let to = |x: T| S::of(x.f64());
-        let layer = |s: &LoweredLayer<T>| LoweredLayer::new(s.kind().clone(), s.eta.mapv(to));
+        let layer = |s: &LoweredLayer<T>| LoweredLayer::new(s.layout.clone(), s.eta.mapv(to));
         LoweredModel::new(layer(&self.visible), layer(&self.hidden), self.weights.mapv(to), self.constant)
     }
 
@@ -256,16 +257,16 @@ impl<T: Real> Pass<'_, T> {
 
     /// ⟨y | x⟩: the conditional means of the other layer, one entry per column.
     pub fn means(&self, x: ArrayView2<T>) -> Array2<T> {
-        self.map_rows(x, |input, out| self.to.unit().means(self.to.eta(), input, out))
+        self.map_rows(x, |input, out| self.to.means(self.to.eta(), input, out))
     }
 
     /// y ∼ p(y | x); row r is chain `first_chain + r` under `key`.
     pub fn sample(&self, x: ArrayView2<T>, key: Key, first_chain: u64) -> Array2<T> {
         let mut chain = first_chain;
-        let mut u = vec![T::zero(); self.to.sites() * self.to.unit().n_uniforms()];
+        let mut u = vec![T::zero(); self.to.n_uniforms()];
         self.map_rows(x, |input, out| {
             key.fill(chain, &mut u);
-            self.to.unit().sample(self.to.eta(), input, &u, out);
+            self.to.sample(self.to.eta(), input, &u, out);
             chain += 1;
         })
     }
@@ -285,7 +286,7 @@ impl<T: Real> Pass<'_, T> {
     pub fn free_energy(&self, x: ArrayView2<T>) -> Array1<f64> {
         let inputs = self.inputs(x);
         let row = |(x, input): (ArrayView1<T>, ArrayView1<T>)| {
-            self.constant - self.from.log_weight(&x.to_vec()) - self.to.unit().log_norm(self.to.eta(), &input.to_vec())
+            self.constant - self.from.log_weight(&x.to_vec()) - self.to.log_norm(self.to.eta(), &input.to_vec())
         };
         x.rows().into_iter().zip(inputs.rows()).map(row).collect()
     }
@@ -305,8 +306,8 @@ impl<T: Real> Pass<'_, T> {
         let (mut t_x, mut t_y) = (Array2::zeros(self.from.eta().dim()), Array2::zeros(self.to.eta().dim()));
         let (mut sum_x, mut sum_y) = (t_x.clone(), t_y.clone());
         for ((x, mut input), &w) in x.rows().into_iter().zip(weighted.rows_mut()).zip(weights) {
-            self.from.unit().stats(&x.to_vec(), t_x.view_mut());
-            self.to.unit().mean_stats(self.to.eta(), &input.to_vec(), t_y.view_mut());
+            self.from.stats(&x.to_vec(), t_x.view_mut());
+            self.to.mean_stats(self.to.eta(), &input.to_vec(), t_y.view_mut());
             sum_x.scaled_add(w, &t_x);
             sum_y.scaled_add(w, &t_y);
             input.assign(&(&t_y.row(0) * w));

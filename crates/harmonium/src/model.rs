@@ -6,6 +6,7 @@ use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::memory;
 use crate::real::Real;
 use crate::scaled_weights::{ScaledWeights, Scales};
+use crate::layout::{Layout, MOST_SITES};
 use crate::units::Kind;
 use ndarray::{ArcArray2, Array2, ArrayView2};
 
@@ -36,9 +37,6 @@ pub struct Gradient<T> {
     pub weights: Array2<T>,
 }
 
-/// Sites of a layer at most; the limit on hidden units is the same.
-const MOST_SITES: usize = 1 << 24;
-
 impl<T: Real> Gradient<T> {
     /// Zeros of the shapes of `rbm`.
     pub fn zeros(rbm: &Rbm<T>) -> Gradient<T> {
@@ -58,9 +56,13 @@ impl<T: Real> Gradient<T> {
 impl<T: Real> Rbm<T> {
     /// A model of independent units: default parameters, weights zero.
     pub fn new(visible: Kind, n_visible: usize, hidden: Kind, n_hidden: usize) -> Result<Rbm<T>> {
-        let columns = |kind: &Kind, sites: usize| kind.unit::<T>().width() as f64 * sites as f64;
-        let (v, h) = (columns(&visible, n_visible), columns(&hidden, n_hidden));
-        if let Some(sites) = [n_visible, n_hidden].into_iter().find(|n| *n > MOST_SITES) {
+        Rbm::with_layouts(Layout::new(visible, n_visible), Layout::new(hidden, n_hidden))
+    }
+
+    /// The same with layers that may have units of several kinds.
+    pub fn with_layouts(visible: Layout, hidden: Layout) -> Result<Rbm<T>> {
+        let (v, h) = (visible.columns() as f64, hidden.columns() as f64);
+        if let Some(sites) = [visible.sites(), hidden.sites()].into_iter().find(|n| *n > MOST_SITES) {
             let found = format!("{sites} sites");
             return Err(Error::Shape {
                 what: "a layer".into(),
@@ -68,8 +70,8 @@ impl<T: Real> Rbm<T> {
                 found,
             });
         }
-        memory::check("n_hidden", n_hidden, size_of::<T>() as f64 * (v * h + v + h))?;
-        let (visible, hidden) = (Layer::new(visible, n_visible), Layer::new(hidden, n_hidden));
+        memory::check("n_hidden", hidden.sites(), size_of::<T>() as f64 * (v * h + v + h))?;
+        let (visible, hidden) = (Layer::with_defaults(visible), Layer::with_defaults(hidden));
         let weights = Array2::zeros((visible.columns(), hidden.columns()));
         Self::from_parts(visible, hidden, weights)
     }
@@ -82,16 +84,13 @@ impl<T: Real> Rbm<T> {
                 return Err(Error::Shape { what: format!("the {name} layer"), expected, found: "0 sites".into() });
             }
         }
-        if hidden.kind().visible_only() {
-            let problem = format!("{} is for visible layers only", hidden.kind());
-            return Err(Error::UnitOption { kind: hidden.kind().name(), problem });
-        }
+        check_hidden(hidden.layout())?;
         let expected = (visible.columns(), hidden.columns());
         if weights.dim() != expected {
             let (expected, found) = (format!("{expected:?}"), format!("{:?}", weights.dim()));
             return Err(Error::Shape { what: "weights".into(), expected, found });
         }
-        check_numbers("weights", weights.iter(), f64::is_finite, || "finite".into())?;
+        check_numbers("weights", 0, &weights, f64::is_finite, || "finite".into())?;
         Ok(Rbm::assembled(Layers { visible, hidden }, standard(weights)))
     }
 
@@ -133,7 +132,7 @@ impl<T: Real> Rbm<T> {
         let scaled = self.scaled(&chart.scales);
         let products = chart.origins.as_ref().map(|[o_v, o_h]| scaled.products(o_h, o_v));
         let ([eta_v, eta_h], constant) = self.layers.lower(products);
-        let layer = |layer: &Layer<T>, eta| LoweredLayer::new(layer.kind().clone(), eta);
+        let layer = |layer: &Layer<T>, eta| LoweredLayer::new(layer.layout().clone(), eta);
         let weights = if scaled.is_plain() { self.weights.clone() } else { scaled.whole().into() };
         LoweredModel::new(layer(self.visible(), eta_v), layer(self.hidden(), eta_h), weights, constant)
     }
@@ -151,5 +150,16 @@ impl<T: Real> Rbm<T> {
 
     pub(crate) fn parts_mut(&mut self) -> (&mut Layers<T>, &mut ArcArray2<T>) {
         (&mut self.layers, &mut self.weights)
+    }
+}
+
+/// Refuses units that are for visible layers only.
+pub(crate) fn check_hidden(hidden: &Layout) -> Result<()> {
+    match hidden.blocks().iter().find(|b| b.kind().visible_only()) {
+        Some(block) => {
+            let problem = format!("{} is for visible layers only", block.kind());
+            Err(Error::UnitOption { kind: block.kind().name(), problem })
+        }
+        None => Ok(()),
     }
 }

@@ -3,6 +3,7 @@
 //! **To add a setting: add its field to the configuration and its row to [`SETTINGS`].** Its default is the one of
 //! [`Spec::default`](crate::run::Spec); a default that depends on the data is described in the row.
 
+use crate::layout::Layout;
 use crate::error::{Error, Result, number, shown};
 use crate::estimate::estimators;
 use crate::events::MOST_COUNT;
@@ -76,6 +77,8 @@ pub enum Takes {
     Text(&'static str),
     /// One of some names.
     Choice(fn() -> Choices),
+    /// One of some kinds of units, or a list of blocks such as `bernoulli*10,gaussian*4`.
+    Units(fn() -> Choices),
     /// A whole number in a range.
     Whole(i64, i64),
     /// A whole number in a range; the option without a number means the third.
@@ -153,6 +156,10 @@ impl Setting {
     pub(crate) fn check_value(&self, value: &Value) -> Result<()> {
         match (self.takes, value) {
             (Takes::Choice(_), Value::String(name)) => self.check_choice(name),
+            (Takes::Units(_), Value::String(text)) if Layout::is_list(text) => {
+                Layout::parse(text).map(|_| ()).map_err(|e| Error::Config { key: self.key, problem: e.to_string() })
+            }
+            (Takes::Units(_), Value::String(name)) => self.check_choice(name),
             (Takes::Whole(..) | Takes::WholeOr(..) | Takes::Number(_), Value::Float(x)) => self.check(*x),
             (Takes::Whole(..) | Takes::WholeOr(..) | Takes::Number(_), other) => {
                 let x = other.as_integer().map(|n| n as f64);
@@ -180,7 +187,7 @@ impl Setting {
 
     /// Refuses a name that is not one of its choices.
     pub(crate) fn check_choice(&self, name: &str) -> Result<()> {
-        let Takes::Choice(list) = self.takes else { return Ok(()) };
+        let (Takes::Choice(list) | Takes::Units(list)) = self.takes else { return Ok(()) };
         let known: Vec<&str> = list().iter().map(|c| c.0).collect();
         if known.contains(&name) {
             return Ok(());
@@ -277,6 +284,8 @@ const MOST_SWEEPS: i64 = 1 << 20;
 const MOST_UNITS: i64 = 1 << 24;
 
 /// What a coupling is.
+const BLOCKS: &str = "Units of several kinds are a list of blocks, KIND(OPTION=VALUE)*UNITS, in the order of the columns, such as \
+    'bernoulli*10,potts(states=5)*3,gaussian*4'.";
 const COUPLING: &str = "A coupling is the way the standard deviation sigma of Gaussian units enters the interaction v W h (see \
                         NOTATION.md); keep cho if unsure.";
 
@@ -307,13 +316,13 @@ pub const SETTINGS: &[Setting] = &[
         .more("Missing cells are summed out of the likelihood. Without this option they are an error."),
     row("data.image", "image", Group::Data, Takes::Text("HxW"), "Height and width of the rows as images, for the report")
         .usual("that of the file, or a square if the number of columns is a square number of at least 64"),
-    row("model.visible", "visible", Group::Model, Takes::Choice(kinds), "Kind of visible units")
-        .usual("bernoulli; potts for sequences; built-in data sets have their own"),
+    row("model.visible", "visible", Group::Model, Takes::Units(kinds), "Kind of visible units")
+        .usual("bernoulli; potts for sequences; built-in data sets have their own").more(BLOCKS),
     row("model.coupling", "coupling", Group::Model, Takes::Choice(couplings), "Coupling of Gaussian visible units").usual("cho")
         .more(COUPLING),
     row("model.states", "states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts visible units")
         .usual("letters of the alphabet, or the largest code + 1"),
-    row("model.hidden", "hidden", Group::Model, Takes::Choice(kinds), "Kind of hidden units (for their number see n_hidden)"),
+    row("model.hidden", "hidden", Group::Model, Takes::Units(kinds), "Kind of hidden units (for their number see n_hidden)").more(BLOCKS),
     row("model.hidden_coupling", "hidden-coupling", Group::Model, Takes::Choice(hidden_couplings), "Coupling of Gaussian hidden units")
         .python("hidden_coupling").usual("cho").more(COUPLING),
     row("model.hidden_states", "hidden-states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts hidden units")

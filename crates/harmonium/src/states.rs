@@ -3,10 +3,10 @@
 //! Data stay packed from the reader to the chains; a few rows at a time are unpacked to columns for a product.
 
 use crate::error::{Error, Result};
-use crate::layout::Layout;
+use crate::layout::{Block, Layout, two_values};
 use crate::real::Real;
 use crate::units::Unit;
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array2, ArrayView2, Axis, s};
 
 /// Bits of many rows; each row starts at a new word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,12 +120,21 @@ pub enum States<T> {
     Codes(Array2<u16>),
     /// Everything else: the data value.
     Real(Array2<T>),
+    /// Units of several kinds: the rows of every block in its own storage.
+    Blocks(Vec<States<T>>),
 }
 
 impl<T: Real> States<T> {
     /// No rows yet, in the smallest storage for the states of a layer.
     pub fn new(layer: &Layout) -> States<T> {
-        let (unit, sites) = (layer.unit::<T>(), layer.sites());
+        match layer.single() {
+            Some(block) => States::of_block(block),
+            None => States::Blocks(layer.blocks().iter().map(States::of_block).collect()),
+        }
+    }
+
+    fn of_block(block: &Block) -> States<T> {
+        let (unit, sites) = (block.unit::<T>(), block.sites().len());
         match unit.n_states() {
             Some(2) if unit.width() == 1 => States::Bits(Bits::new(sites)),
             Some(_) => States::Codes(Array2::zeros((0, sites))),
@@ -140,12 +149,36 @@ impl<T: Real> States<T> {
         states
     }
 
+    /// The storage of every block.
+    pub fn parts(&self) -> &[States<T>] {
+        match self {
+            States::Blocks(parts) => parts,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    fn parts_mut(&mut self) -> &mut [States<T>] {
+        match self {
+            States::Blocks(parts) => parts,
+            one => std::slice::from_mut(one),
+        }
+    }
+
+    /// The result of a function for every block; of one block it is the result itself.
+    fn map(&self, f: impl Fn(&States<T>) -> States<T>) -> States<T> {
+        match self {
+            States::Blocks(parts) => States::Blocks(parts.iter().map(f).collect()),
+            one => f(one),
+        }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {
             States::Bits(b) => b.rows(),
             States::Codes(c) => c.nrows(),
             States::Real(x) => x.nrows(),
+            States::Blocks(parts) => parts.first().map_or(0, States::rows),
         }
     }
 
@@ -155,6 +188,11 @@ impl<T: Real> States<T> {
             States::Bits(b) => Some(Array2::from_shape_fn((b.rows(), b.sites), |(r, i)| u16::from(b.get(r, i)))),
             States::Codes(c) => Some(c.clone()),
             States::Real(_) => None,
+            States::Blocks(parts) => {
+                let parts: Vec<_> = parts.iter().map(States::codes).collect::<Option<_>>()?;
+                let views: Vec<_> = parts.iter().map(|part| part.view()).collect();
+                ndarray::concatenate(Axis(1), &views).ok()
+            }
         }
     }
 
@@ -164,35 +202,51 @@ impl<T: Real> States<T> {
             States::Bits(b) => b.sites,
             States::Codes(c) => c.ncols(),
             States::Real(x) => x.ncols(),
+            States::Blocks(parts) => parts.iter().map(States::sites).sum(),
         }
     }
 
-    /// Appends rows of columns. If a value is not a state (a grey value), all rows are converted to numbers.
+    /// Appends rows of columns. If a value is not a state (a grey value), all rows of its block are converted to numbers.
     pub fn push(&mut self, layer: &Layout, columns: ArrayView2<T>) {
-        let (unit, width) = (layer.unit::<T>(), layer.unit::<T>().width());
-        if !matches!(self, States::Real(_)) && !all_states(layer, columns) {
-            *self = States::Real(self.values(layer));
+        for (part, block) in self.parts_mut().iter_mut().zip(layer.blocks()) {
+            part.push_part(block, columns.slice(s![.., block.columns()]));
+        }
+    }
+
+    fn push_part(&mut self, block: &Block, columns: ArrayView2<T>) {
+        let (unit, width) = (block.unit::<T>(), block.width());
+        if !matches!(self, States::Real(_)) && !all_states(unit, columns) {
+            *self = States::Real(self.part_values(block));
         }
         match self {
             States::Bits(bits) => {
-                let high = layer.two_values::<T>().map_or(T::one(), |values| values[1]);
+                let high = two_values(unit).map_or(T::one(), |values| values[1]);
                 for row in columns.rows() {
                     bits.push(row.iter().map(|x| *x == high));
                 }
             }
             States::Codes(codes) => {
-                let new = Array2::from_shape_fn((columns.nrows(), layer.sites()), |(r, i)| {
+                let new = Array2::from_shape_fn((columns.nrows(), columns.ncols() / width), |(r, i)| {
                     unit.state_of(&columns.slice(s![r, i * width..(i + 1) * width]).to_vec()) as u16
                 });
                 append(codes, new);
             }
-            States::Real(all) => append(all, layer.decode(columns)),
+            States::Real(all) => append(all, columns.mapv(|x| unit.decode(&[x]))),
+            // A block is of one kind.
+            States::Blocks(_) => {}
         }
     }
 
-    /// Appends rows of values, which are in the units' domain. If one is not a state (a grey value), all rows become numbers.
+    /// Appends rows of values, which are in the units' domain. If one is not a state (a grey value), all rows of its block become
+    /// numbers.
     pub(crate) fn push_values(&mut self, layer: &Layout, values: ArrayView2<T>) {
-        let unit = layer.unit::<T>();
+        for (part, block) in self.parts_mut().iter_mut().zip(layer.blocks()) {
+            part.push_part_values(block, values.slice(s![.., block.sites()]));
+        }
+    }
+
+    fn push_part_values(&mut self, block: &Block, values: ArrayView2<T>) {
+        let unit = block.unit::<T>();
         let table = values.as_standard_layout();
         let cells = table.as_slice().unwrap_or(&[]);
         // Values may be written with a few digits only, such as 0.333.
@@ -210,10 +264,11 @@ impl<T: Real> States<T> {
                 append(all, table.to_owned());
                 true
             }
+            States::Blocks(_) => true,
         };
         if !fits && !cells.is_empty() {
-            *self = States::Real(self.values(layer));
-            self.push_values(layer, values);
+            *self = States::Real(self.part_values(block));
+            self.push_part_values(block, values);
         }
     }
 
@@ -223,18 +278,19 @@ impl<T: Real> States<T> {
             States::Bits(bits) => bits.append(&rows),
             _ => {
                 let n = rows.rows();
-                self.push(layer, States::Bits(rows).columns(layer.unit(), 0, n).view());
+                self.push(layer, States::Bits(rows).columns(layer, 0, n).view());
             }
         }
     }
 
     /// The rows with these numbers, in this order.
     pub fn select(&self, rows: &[usize]) -> States<T> {
-        match self {
+        self.map(|part| match part {
             States::Bits(b) => States::Bits(b.select(rows)),
-            States::Codes(c) => States::Codes(c.select(ndarray::Axis(0), rows)),
-            States::Real(x) => States::Real(x.select(ndarray::Axis(0), rows)),
-        }
+            States::Codes(c) => States::Codes(c.select(Axis(0), rows)),
+            States::Real(x) => States::Real(x.select(Axis(0), rows)),
+            States::Blocks(_) => part.select(rows),
+        })
     }
 
     /// Replaces the rows with these numbers by `new`, which has the same storage.
@@ -252,65 +308,92 @@ impl<T: Real> States<T> {
             (States::Real(all), States::Real(new)) => {
                 rows.iter().zip(new.rows()).for_each(|(r, new)| all.row_mut(*r).assign(&new));
             }
+            (States::Blocks(all), States::Blocks(new)) => {
+                all.iter_mut().zip(new).for_each(|(all, new)| all.replace(rows, new));
+            }
             // A backend returns rows in the storage it received.
             _ => {}
         }
     }
 
     /// Rows `from..to` as rows of columns.
-    pub fn columns(&self, unit: &dyn Unit<T>, from: usize, to: usize) -> Array2<T> {
-        let width = unit.width();
-        let mut out = Array2::zeros((to - from, self.sites() * width));
-        let bit = |k: usize| {
-            let mut x = [T::zero()];
-            unit.state(k, &mut x);
-            x[0]
-        };
-        for (r, mut row) in (from..to).zip(out.rows_mut()) {
-            let Some(row) = row.as_slice_mut() else { continue };
-            match self {
-                States::Bits(b) => unpack(b.row(r), [bit(0), bit(1)], row),
-                States::Codes(c) => {
-                    for (site, &code) in row.chunks_exact_mut(width).zip(c.row(r)) {
-                        unit.state(usize::from(code), site);
-                    }
-                }
-                States::Real(x) => {
-                    for (site, &value) in row.chunks_exact_mut(width).zip(x.row(r)) {
-                        unit.encode(value, site);
-                    }
+    pub fn columns(&self, layer: &Layout, from: usize, to: usize) -> Array2<T> {
+        let mut out = Array2::zeros((to - from, layer.columns()));
+        for (part, block) in self.parts().iter().zip(layer.blocks()) {
+            for (r, mut row) in (from..to).zip(out.rows_mut()) {
+                if let Some(row) = row.as_slice_mut() {
+                    part.write_row(block, r, &mut row[block.columns()]);
                 }
             }
         }
         out
     }
 
+    /// Row `r` of a block as columns.
+    fn write_row(&self, block: &Block, r: usize, row: &mut [T]) {
+        let (unit, width) = (block.unit::<T>(), block.width());
+        match self {
+            States::Bits(b) => unpack(b.row(r), two_values(unit).unwrap_or([T::zero(), T::one()]), row),
+            States::Codes(c) => {
+                for (site, &code) in row.chunks_exact_mut(width).zip(c.row(r)) {
+                    unit.state(usize::from(code), site);
+                }
+            }
+            States::Real(x) => {
+                for (site, &value) in row.chunks_exact_mut(width).zip(x.row(r)) {
+                    unit.encode(value, site);
+                }
+            }
+            States::Blocks(_) => {}
+        }
+    }
+
     /// All rows as data values.
     pub fn values(&self, layer: &Layout) -> Array2<T> {
-        match self {
-            States::Real(x) => x.clone(),
-            _ => layer.decode(self.columns(layer.unit(), 0, self.rows()).view()),
+        let parts: Vec<_> = self.parts().iter().zip(layer.blocks()).map(|(p, b)| p.part_values(b)).collect();
+        if parts.len() == 1 {
+            return parts.into_iter().next().unwrap_or_default();
         }
+        let mut all = Array2::zeros((self.rows(), layer.sites()));
+        for (part, block) in parts.iter().zip(layer.blocks()) {
+            all.slice_mut(s![.., block.sites()]).assign(part);
+        }
+        all
+    }
+
+    /// All rows of a block as data values.
+    fn part_values(&self, block: &Block) -> Array2<T> {
+        if let States::Real(x) = self {
+            return x.clone();
+        }
+        let layer = Layout::new(block.kind().clone(), block.sites().len());
+        layer.decode(self.columns(&layer, 0, self.rows()).view())
     }
 
     /// Refuses rows that are not states of the layer: a wrong number of sites, or invalid codes.
     pub fn check(&self, layer: &Layout) -> Result<()> {
-        let n = layer.unit::<T>().n_states().unwrap_or(usize::MAX);
-        let fits = match self {
-            States::Bits(_) => n == 2 && layer.unit::<T>().width() == 1,
+        let parts = self.parts();
+        let fits = parts.len() == layer.blocks().len()
+            && parts.iter().zip(layer.blocks()).all(|(part, block)| part.fits(block) && part.rows() == self.rows());
+        if fits { Ok(()) } else { Err(Error::Undefined(format!("the rows are not states of {layer} units"))) }
+    }
+
+    /// Whether these are states of a block.
+    fn fits(&self, block: &Block) -> bool {
+        let unit = block.unit::<T>();
+        let n = unit.n_states().unwrap_or(usize::MAX);
+        let valid = match self {
+            States::Bits(_) => n == 2 && unit.width() == 1,
             States::Codes(c) => n < usize::MAX && c.iter().all(|&c| usize::from(c) < n),
             // Sites of several columns are codes, never numbers.
             States::Real(x) => {
                 let mut column = [T::zero()];
-                let mut is_value = |x: &T| x.is_finite() && layer.unit().encode(*x, &mut column);
-                layer.unit::<T>().width() == 1 && x.iter().all(&mut is_value)
+                let mut is_value = |x: &T| x.is_finite() && unit.encode(*x, &mut column);
+                unit.width() == 1 && x.iter().all(&mut is_value)
             }
+            States::Blocks(_) => false,
         };
-        if fits && self.sites() == layer.sites() {
-            Ok(())
-        } else {
-            Err(Error::Undefined(format!("the rows are not states of {} units", layer.kind())))
-        }
+        valid && self.sites() == block.sites().len()
     }
 }
 
@@ -324,11 +407,11 @@ fn unpack<T: Real>(words: &[u64], values: [T; 2], row: &mut [T]) {
 }
 
 /// Whether every site is in one of its states. Sites of several columns come from `encode`, which writes states only.
-fn all_states<T: Real>(layer: &Layout, columns: ArrayView2<T>) -> bool {
-    match layer.two_values::<T>() {
+fn all_states<T: Real>(unit: &dyn Unit<T>, columns: ArrayView2<T>) -> bool {
+    match two_values(unit) {
         Some([low, high]) => columns.iter().all(|x| *x == low || *x == high),
         None => {
-            let (unit, mut state) = (layer.unit::<T>(), [T::zero()]);
+            let mut state = [T::zero()];
             let mut is_state = |x: &T| {
                 unit.state(unit.state_of(&[*x]), &mut state);
                 state[0] == *x
@@ -343,7 +426,7 @@ fn append<A: Clone>(all: &mut Array2<A>, new: Array2<A>) {
         *all = new;
     } else {
         // Both have one column per site, so the shapes always fit.
-        let _ = all.append(ndarray::Axis(0), new.view());
+        let _ = all.append(Axis(0), new.view());
     }
 }
 

@@ -108,12 +108,12 @@ impl<T: Real> Plain<T> {
         let hidden = chains.hidden.take().unwrap_or_else(|| self.rows(visible, sweeps.beta, up));
         let down = |m: &LoweredModel<T>, h: ArrayView2<T>, r| m.down().sample(h, key(Purpose::Visible), first + r);
         let drawn = self.rows(&hidden, sweeps.beta, down);
-        let width = self.model.visible().unit().width();
+        let site_of = self.model.visible().site_of_columns();
         chains.visible =
             match &chains.clamped {
                 None => drawn,
                 Some((known, values)) => Array2::from_shape_fn(drawn.dim(), |(r, c)| {
-                    if known.get(r, c / width) { values[[r, c]] } else { drawn[[r, c]] }
+                    if known.get(r, site_of[c]) { values[[r, c]] } else { drawn[[r, c]] }
                 }),
             };
     }
@@ -135,7 +135,7 @@ impl<T: Real> Chains<T> for Plain<T> {
 
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
         let chosen = which.map_or_else(|| rows.clone(), |which| rows.select(which));
-        let visible = chosen.columns(self.model.visible().unit(), 0, chosen.rows());
+        let visible = chosen.columns(self.model.visible(), 0, chosen.rows());
         *self.slot(slot) = ChainRows { visible, hidden: None, clamped: None, first: 0 };
     }
 
@@ -156,7 +156,7 @@ impl<T: Real> Chains<T> for Plain<T> {
     }
 
     fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
-        self.model.up().free_energy(rows.columns(self.model.visible().unit(), 0, rows.rows()).view())
+        self.model.up().free_energy(rows.columns(self.model.visible(), 0, rows.rows()).view())
     }
 
     fn layer_means(&mut self, slot: Slot, weights: Option<&[T]>) -> LayerMeans<T> {
@@ -188,7 +188,7 @@ impl<T: Real> Backend<T> for Plain<T> {
     }
 
     fn put_hidden(&mut self, slot: Slot, rows: &States<T>) {
-        let hidden = rows.columns(self.model.hidden().unit(), 0, rows.rows());
+        let hidden = rows.columns(self.model.hidden(), 0, rows.rows());
         self.slot(slot).hidden = Some(hidden);
     }
 

@@ -30,12 +30,12 @@ pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, 
             draws.push(states.values(this.narrow.visible()).mapv(f64::from));
         }
     });
+    let site_of = this.lowered.visible().site_of_columns();
     let one = |r: usize| {
         let of_row = s![r * chains..(r + 1) * chains, ..];
         let each = &sums.slice(of_row) / measured;
         let (mut means, mut std_err) = (mean(each.view()), deviation_of_mean(each.view()));
-        let width = columns / known.sites();
-        for c in (0..columns).filter(|c| known.get(r, c / width)) {
+        for c in (0..columns).filter(|c| known.get(r, site_of[*c])) {
             (means[c], std_err[c]) = (x[[r, c]], 0.0);
         }
         let some: Vec<_> = draws.iter().map(|d| d.slice(of_row)).collect();
@@ -130,7 +130,7 @@ fn in_pieces(
     let rows = states.rows();
     let parallel = rows * lowered.weights().len() >= threads::MANY;
     let pieces: Vec<Array2<f32>> = threads::map(parallel, (0..rows).step_by(PIECE), |from| {
-        let x = states.columns(lowered.visible().unit(), from, (from + PIECE).min(rows));
+        let x = states.columns(lowered.visible(), from, (from + PIECE).min(rows));
         f(from as u64, x.view())
     });
     let views: Vec<_> = pieces.iter().map(|p| p.view()).collect();

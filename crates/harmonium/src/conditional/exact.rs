@@ -7,7 +7,7 @@ use crate::lowered::LoweredModel;
 use crate::rng::Key;
 use crate::states::Bits;
 use crate::stats::Stats;
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2, Axis, s};
 
 /// Independent draws that intervals are computed from.
 const DRAWS: usize = 1000;
@@ -43,8 +43,12 @@ impl Row<'_> {
 
     /// Columns of the cells that are not known.
     fn free(&self) -> Vec<usize> {
-        let width = self.lowered.visible().unit().width();
-        (0..self.x.len()).filter(|c| !self.known.get(self.number, c / width)).collect()
+        self.free_sites().into_iter().flat_map(|site| self.lowered.visible().columns_of(site)).collect()
+    }
+
+    /// Sites that are not known.
+    fn free_sites(&self) -> Vec<usize> {
+        (0..self.lowered.visible().sites()).filter(|site| !self.known.get(self.number, *site)).collect()
     }
 
     /// ⟨T(v)⟩, ⟨T(h)⟩ and ⟨vhᵀ⟩ given the known cells.
@@ -53,12 +57,13 @@ impl Row<'_> {
             return Ok(self.lowered.up().stats(self.one().view(), Array1::ones(1).view()));
         }
         let (found, mut all) = (self.solved()?.stats(), Stats::zeros(self.lowered));
-        self.lowered.visible().unit().stats(&self.x, all.visible.view_mut());
+        self.lowered.visible().stats(&self.x, all.visible.view_mut());
         for (x, mut row) in self.x.iter().zip(all.cross.rows_mut()) {
             row.assign(&(&found.hidden.row(0) * *x));
         }
+        let rows = found.visible.nrows();
         for (k, c) in self.free().into_iter().enumerate() {
-            all.visible.column_mut(c).assign(&found.visible.column(k));
+            all.visible.slice_mut(s![..rows, c]).assign(&found.visible.column(k));
             all.cross.row_mut(c).assign(&found.cross.row(k));
         }
         Ok(Stats { hidden: found.hidden, weight: 1.0, ..all })
@@ -82,12 +87,11 @@ impl Row<'_> {
         let solved = self.solved()?;
         let stats = solved.stats();
         free.iter().enumerate().for_each(|(k, c)| means[*c] = stats.visible[[0, k]]);
-        let width = layer.unit().width();
         let draws = draws.map(|key| {
             let (drawn, _) = solved.sample(DRAWS, key);
             let mut all = Array2::zeros((DRAWS, layer.sites()));
-            for (k, column) in free.iter().step_by(width).enumerate() {
-                all.column_mut(column / width).assign(&drawn.column(k));
+            for (k, site) in self.free_sites().into_iter().enumerate() {
+                all.column_mut(site).assign(&drawn.column(k));
             }
             all
         });

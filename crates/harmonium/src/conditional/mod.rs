@@ -211,9 +211,10 @@ impl Conditional {
 
 /// The cost of summing over the unknown cells of a row, in terms (see [`budget`]); none if that is not possible.
 pub(crate) fn cost<T: Real>(layers: [&LoweredLayer<T>; 2], known: &Bits, row: usize) -> Option<f64> {
-    match known.sites() - known.ones(row) {
+    let free: Vec<usize> = (0..known.sites()).filter(|i| !known.get(row, *i)).collect();
+    match free.len() {
         0 => Some(layers[1].columns() as f64),
-        free => Exact::cost_of_sites(layers, free),
+        _ => Exact::cost_of([&layers[0].select(&free), layers[1]]),
     }
 }
 

@@ -3,9 +3,9 @@
 use super::{Answer, named};
 use crate::data::Preprocess;
 use crate::error::Result;
+use crate::layout::{Layout, Site};
 use crate::lowered::LoweredLayer;
 use crate::states::Bits;
-use crate::units::Unit;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 /// Filled rows of data values, one entry per site.
@@ -48,28 +48,24 @@ impl Fill {
 
 impl Filled {
     /// Replaces means by states or draws, as `fill` requires.
-    pub fn choose(&mut self, fill: Fill, unit: &dyn Unit<f64>) {
-        match (fill, unit.n_states()) {
-            (Fill::Draw, _) => {
+    pub fn choose(&mut self, fill: Fill, layer: &Layout) {
+        match fill {
+            Fill::Mean => {}
+            Fill::Draw => {
                 for (mut row, draws) in self.values.rows_mut().into_iter().zip(&self.draws) {
                     if let Some(last) = draws.as_ref().and_then(|d| d.rows().into_iter().next_back()) {
                         row.assign(&last);
                     }
                 }
             }
-            (Fill::Best, Some(q)) if unit.width() == 1 => {
-                let mut state = [0.0];
-                let states: Vec<f64> = (0..q)
-                    .map(|k| {
-                        unit.state(k, &mut state);
-                        state[0]
-                    })
-                    .collect();
-                let nearest =
-                    |x: f64| states.iter().fold(states[0], |b, s| if (s - x).abs() < (b - x).abs() { *s } else { b });
-                self.values.mapv_inplace(nearest);
+            Fill::Best => {
+                for site in layer.each_site().filter(|site| site.columns.len() == 1 && site.n_states().is_some()) {
+                    let states = site.states::<f64>().concat();
+                    let nearer = |x: f64, b: f64, s: f64| if (s - x).abs() < (b - x).abs() { s } else { b };
+                    let nearest = |x: f64| states.iter().fold(states[0], |b, s| nearer(x, b, *s));
+                    self.values.column_mut(site.index).mapv_inplace(nearest);
+                }
             }
-            _ => (),
         }
     }
 
@@ -93,16 +89,16 @@ pub(super) fn of(
     interval: Option<f64>,
     exact: usize,
 ) -> Filled {
-    let (rows, sites, width) = (answers.len(), layer.sites(), layer.unit().width());
+    let (rows, sites) = (answers.len(), layer.sites());
     let zeros = || Array2::zeros((rows, sites));
     let (mut means, mut std_err, mut spread) = (Array2::zeros((rows, layer.columns())), zeros(), zeros());
     let (mut low, mut high) = (zeros(), zeros());
     for (r, answer) in answers.iter().enumerate() {
         means.row_mut(r).assign(&answer.means);
-        for site in 0..sites {
+        for Site { index: site, columns, .. } in layer.each_site() {
             // The column that `decode` chooses.
-            let columns = site * width..(site + 1) * width;
-            let best = columns.fold(site * width, |b, c| if answer.means[c] > answer.means[b] { c } else { b });
+            let (first, width) = (columns.start, columns.len());
+            let best = columns.fold(first, |b, c| if answer.means[c] > answer.means[b] { c } else { b });
             std_err[[r, site]] = answer.std_err[best];
             if let Some(draws) = answer.draws.as_ref().filter(|_| !known.get(r, site)) {
                 let drawn = draws.column(site).to_owned();

@@ -2,15 +2,15 @@
 //!
 //! With the mean log likelihood this gives the divergence KL(q‖p) = −⟨log p⟩ − H(q) without storing the rows.
 
-use crate::units::Unit;
+use crate::layout::{Layout, Site};
 use ndarray::{ArrayView1, ArrayView2};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
 /// How often each row occurs; rows are identified by 128 bits of their SHA-256.
 pub struct RowCounts {
-    /// The possible values of a site, sorted; empty for continuous units.
-    states: Vec<f64>,
+    /// The possible values of every site, sorted; none for continuous units.
+    states: Vec<Vec<f64>>,
     counts: HashMap<[u8; 16], u64>,
     rows: u64,
     all_states: bool,
@@ -20,22 +20,22 @@ impl RowCounts {
     /// Rows after which counting stops: more would take over 64 MB.
     pub(crate) const MOST_ROWS: u64 = 1_000_000;
 
-    /// For data values of `unit`.
-    pub fn new(unit: &dyn Unit<f64>) -> RowCounts {
-        let mut columns = vec![0.0; unit.width()];
-        let value = |k| {
-            unit.state(k, &mut columns);
-            unit.decode(&columns)
+    /// For data values of a layer.
+    pub fn new(layer: &Layout) -> RowCounts {
+        let states = |site: Site| {
+            let unit = site.kind.unit::<f64>();
+            let mut states: Vec<f64> = site.states::<f64>().iter().map(|x| unit.decode(x)).collect();
+            states.sort_by(f64::total_cmp);
+            states
         };
-        let mut states: Vec<f64> = (0..unit.n_states().unwrap_or(0)).map(value).collect();
-        states.sort_by(f64::total_cmp);
+        let states = layer.each_site().map(states).collect();
         RowCounts { states, counts: HashMap::new(), rows: 0, all_states: true }
     }
 
     /// Counts rows of data values.
     pub fn add(&mut self, rows: ArrayView2<f64>) {
         self.rows += rows.nrows() as u64;
-        self.all_states = self.all_states && rows.iter().all(|x| self.is_state(*x));
+        self.all_states = self.all_states && rows.rows().into_iter().all(|row| self.are_states(row));
         if !self.all_states || self.rows > Self::MOST_ROWS {
             self.counts.clear();
             return;
@@ -63,9 +63,10 @@ impl RowCounts {
         Some(counts.into_iter().map(term).map(|q| -q * q.ln()).sum::<f64>() + 0.0)
     }
 
-    /// Whether x is a state. Adding zero turns −0 into 0.
-    fn is_state(&self, x: f64) -> bool {
-        self.states.binary_search_by(|s| s.total_cmp(&(x + 0.0))).is_ok()
+    /// Whether every value of a row is a state. Adding zero turns −0 into 0.
+    fn are_states(&self, row: ArrayView1<f64>) -> bool {
+        let is_state = |states: &Vec<f64>, x: f64| states.binary_search_by(|s| s.total_cmp(&(x + 0.0))).is_ok();
+        row.iter().zip(&self.states).all(|(x, states)| is_state(states, *x))
     }
 }
 

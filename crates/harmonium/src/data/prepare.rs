@@ -2,8 +2,8 @@
 
 use super::Binarize;
 use crate::error::{Error, Result};
+use crate::layout::Layout;
 use crate::states::Bits;
-use crate::units::Kind;
 use ndarray::{Array1, Array2, Axis};
 
 /// Preprocessing, as stored in a model file; by default none.
@@ -55,25 +55,22 @@ impl Preprocess {
     }
 
     /// −Σ log scale, which the change of units adds to a log density; 0 for finite units, whose probabilities do not change.
-    pub fn log_jacobian(&self, visible: &Kind) -> f64 {
+    pub fn log_jacobian(&self, visible: &Layout) -> f64 {
         let columns = self.scale.as_ref().map_or(0, Array1::len);
         self.mean_log_jacobian(visible, &vec![1.0; columns])
     }
 
     /// The same for each of some rows, counting only cells that are `known`, one bit per site; none means all.
-    pub fn log_jacobians(&self, visible: &Kind, rows: usize, known: Option<&Bits>) -> Vec<f64> {
+    pub fn log_jacobians(&self, visible: &Layout, rows: usize, known: Option<&Bits>) -> Vec<f64> {
         let Some(known) = known else { return vec![self.log_jacobian(visible); rows] };
         let row = |r| (0..known.sites()).map(|i| f64::from(u8::from(known.get(r, i)))).collect::<Vec<_>>();
         (0..rows).map(|r| self.mean_log_jacobian(visible, &row(r))).collect()
     }
 
     /// The mean over rows with unknown cells; `known` is the fraction of rows in which each column is known.
-    pub(crate) fn mean_log_jacobian(&self, visible: &Kind, known: &[f64]) -> f64 {
-        match &self.scale {
-            Some(scale) if visible.unit::<f64>().n_states().is_none() => {
-                -scale.iter().zip(known).map(|(s, known)| known * s.ln()).sum::<f64>()
-            }
-            _ => 0.0,
-        }
+    pub(crate) fn mean_log_jacobian(&self, visible: &Layout, known: &[f64]) -> f64 {
+        let Some(scale) = &self.scale else { return 0.0 };
+        let continuous = visible.each_site().filter(|site| site.n_states().is_none());
+        -continuous.map(|site| known[site.index] * scale[site.index].ln()).sum::<f64>()
     }
 }

@@ -3,7 +3,7 @@
 use super::{Binarize, Binarizer, Preprocess, Source, takes_bits, takes_probabilities};
 use crate::advice::Advice;
 use crate::error::{Error, Result};
-use crate::layout::Layout;
+use crate::layout::{self, Layout, Site};
 use crate::states::Bits;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
@@ -98,11 +98,11 @@ impl<'a> PreparedRows<'a> {
             return Err(Error::Columns { expected: layer.sites(), found: source.columns() });
         }
         let wanted = binarize.filter(|rule| *rule != Binarize::None);
-        if wanted.is_some() && !takes_bits(layer.unit::<f64>()) {
-            let problem = format!("needs units with the values 0 and 1, but the visible units are {}", layer.kind());
+        if wanted.is_some() && !layer.single().is_some_and(|b| takes_bits(b.unit())) {
+            let problem = format!("needs units with the values 0 and 1, but the visible units are {layer}");
             return Err(Error::Config { key: "data.binarize", problem });
         }
-        let binarizer = Binarizer::new(binarize, preprocess.binarize, layer.unit::<f64>(), seed);
+        let binarizer = Binarizer::new(binarize, preprocess.binarize, layer.single().map(layout::Block::unit), seed);
         Ok(PreparedRows { source, layer, preprocess, binarizer, missing: false, done: 0 })
     }
 
@@ -169,7 +169,7 @@ impl<'a> PreparedRows<'a> {
             Error::Domain { value: 0.0, .. } if self.layer.two_values() == Some([-1.0, 1.0]) => {
                 error.advise(&[Advice::BitsToSpins])
             }
-            Error::Domain { value, .. } if value.is_finite() && takes_probabilities(self.layer.unit::<f64>()) => {
+            Error::Domain { value, .. } if value.is_finite() && self.layer.single().is_some_and(|b| takes_probabilities(b.unit())) => {
                 error.advise(&[Advice::Binarize])
             }
             _ => error,
@@ -181,12 +181,15 @@ impl<'a> PreparedRows<'a> {
         if !values.iter().any(|x| x.is_nan()) {
             return None;
         }
-        let unit = self.layer.unit::<f64>();
-        let first_state = if unit.n_states().is_some() { unit.value(0) } else { unit.decode(&[0.0]) };
+        let first_state = |site: Site| {
+            let unit = site.kind.unit::<f64>();
+            if unit.n_states().is_some() { unit.value(0) } else { unit.decode(&[0.0]) }
+        };
+        let first_states: Vec<f64> = self.layer.each_site().map(first_state).collect();
         let mut known = Bits::new(values.ncols());
         for mut row in values.rows_mut() {
             known.push(row.iter().map(|x| !x.is_nan()));
-            row.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = first_state);
+            row.iter_mut().zip(&first_states).filter(|(x, _)| x.is_nan()).for_each(|(x, first)| *x = *first);
         }
         Some(known)
     }

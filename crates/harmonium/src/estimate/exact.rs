@@ -42,7 +42,7 @@ fn advised<T: Real>(error: Error, hidden: &LoweredLayer<T>) -> Error {
     if !matches!(error, Error::TooManyStates { .. }) {
         return error;
     }
-    let states = hidden.unit().n_states();
+    let states = hidden.single().and_then(|block| block.unit::<T>().n_states());
     let most = states.map(|states| (f64::from(MOST_STATES_LOG2) / (states as f64).log2()) as u32);
     let fewer = most.map(Advice::HiddenAtMost);
     error.advise(&fewer.into_iter().chain([Advice::OtherMethod]).collect::<Vec<_>>())
@@ -60,7 +60,7 @@ fn narrow<T: Real>(stats: &Stats<f64>) -> Stats<T> {
 /// Statistics of the batch, averaged over the cells that are not known.
 fn summed<T: Real>(cx: &Context<T>, model: &LoweredModel<f64>, known: &Bits) -> Result<Stats<f64>> {
     let states = cx.learner.backend().get(BATCH);
-    let x = states.columns(cx.learner.backend().layers()[0].unit(), 0, states.rows()).mapv(T::f64);
+    let x = states.columns(cx.learner.backend().layers()[0], 0, states.rows()).mapv(T::f64);
     let weights: Vec<f64> = (0..states.rows()).map(|r| cx.weights.map_or(1.0, |w| w[r].f64())).collect();
     conditional::stats(model, x.view(), known, &weights)
 }

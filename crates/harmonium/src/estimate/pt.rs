@@ -52,7 +52,7 @@ impl<T: Real> Pt<T> {
         let means = self.means.get_or_insert_with(now);
         means.iter_mut().zip(now()).for_each(|(m, n)| *m += &((n - &*m) * RATE));
         let fit =
-            |layer: &LoweredLayer<T>, means: &Array2<f64>| layer.kind().fitted(means.view(), 1.0 / RATE).mapv(T::of);
+            |layer: &LoweredLayer<T>, means: &Array2<f64>| layer.fitted(means.view(), 1.0 / RATE).mapv(T::of);
         let [visible, hidden] = backend.layers();
         let base = [fit(visible, &means[0]), fit(hidden, &means[1])];
         backend.set_base(base);
@@ -136,12 +136,12 @@ impl<T: Real> Estimator<T> for Pt<T> {
 
 /// How many numbers the running means are.
 fn mean_count<T: Real>(layers: [&LoweredLayer<T>; 2]) -> usize {
-    layers.map(|layer| layer.unit().n_stats() * layer.columns()).iter().sum()
+    layers.map(|layer| layer.statistics().0 * layer.columns()).iter().sum()
 }
 
 /// Running means from their numbers; none if there are no numbers.
 fn means<T: Real>(layers: [&LoweredLayer<T>; 2], numbers: &[f64]) -> Option<[Array2<f64>; 2]> {
-    let [v, h] = layers.map(|layer| (layer.unit().n_stats(), layer.columns()));
+    let [v, h] = layers.map(|layer| layer.statistics());
     let (first, rest) = numbers.split_at_checked(v.0 * v.1)?;
     let table = |shape, numbers: &[f64]| Array2::from_shape_vec(shape, numbers.to_vec()).ok();
     Some([table(v, first)?, table(h, rest)?])

@@ -8,13 +8,13 @@ use super::factors::{self, Factors};
 use super::quadratic::{self, Quadratic};
 use super::{MOST_STATES_LOG2, Progress};
 use crate::error::{Error, Result};
-use crate::lowered::{LoweredLayer, LoweredModel, Pass};
+use crate::layout::Layout;
+use crate::lowered::{LoweredModel, Pass};
 use crate::math::{exp_row, log_sum_exp};
 use crate::real::Real;
 use crate::rng::Key;
 use crate::stats::Stats;
 use crate::threads;
-use crate::units::Unit;
 use ndarray::{Array1, Array2, ArrayView1, s};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,7 +46,7 @@ impl Enumeration {
         let over_visible = cheaper_is_visible(lowered);
         let mut this = Enumeration { over_visible, states: 0, masses: Vec::new() };
         let pass = this.pass(lowered);
-        let states_log2 = states_log2(pass.from.unit(), pass.from.sites());
+        let states_log2 = states_log2(pass.from);
         if states_log2 > f64::from(MOST_STATES_LOG2) {
             let states = format!("2^{states_log2:.0}");
             let layer = if over_visible { "visible" } else { "hidden" };
@@ -137,38 +137,30 @@ impl Enumeration {
 }
 
 /// log₂ of the number of states of a finite layer, ∞ for a continuous one.
-fn states_log2<T: Real>(unit: &dyn Unit<T>, sites: usize) -> f64 {
-    unit.n_states().map_or(f64::INFINITY, |q| sites as f64 * (q as f64).log2())
+fn states_log2(layout: &Layout) -> f64 {
+    layout.log_states().map_or(f64::INFINITY, |states| states / std::f64::consts::LN_2)
 }
 
 /// log₂ of the costs of enumerating each layer: its number of states times the columns of the other, of which Gaussian ones
 /// cost the same however many there are.
-fn layer_costs_log2<T: Real>([v, h]: [(&dyn Unit<T>, usize); 2]) -> [f64; 2] {
-    let columns = |to: (&dyn Unit<T>, usize)| match to.0.quadratic() {
-        true => quadratic::COLUMNS,
-        false => (to.1 * to.0.width()) as f64,
-    };
-    [(v, h), (h, v)].map(|(from, to)| states_log2(from.0, from.1) + columns(to).log2())
-}
-
-fn sizes<T: Real>(layers: [&LoweredLayer<T>; 2]) -> [(&dyn Unit<T>, usize); 2] {
-    layers.map(|layer| (layer.unit(), layer.sites()))
+fn layer_costs_log2([v, h]: [&Layout; 2]) -> [f64; 2] {
+    let columns = |to: &Layout| if to.is_quadratic() { quadratic::COLUMNS } else { to.columns() as f64 };
+    [(v, h), (h, v)].map(|(from, to)| states_log2(from) + columns(to).log2())
 }
 
 fn cheaper_is_visible<T: Real>(lowered: &LoweredModel<T>) -> bool {
-    let [visible, hidden] = layer_costs_log2(sizes(lowered.layers()));
+    let [visible, hidden] = layer_costs_log2([lowered.visible(), lowered.hidden()]);
     visible <= hidden
 }
 
-/// log₂ of the cost of the cheaper layer of a model with `sites` visible sites; two Gaussian layers cost a matrix product
-/// and a factorisation.
-pub(super) fn cost_log2<T: Real>(layers: [&LoweredLayer<T>; 2], sites: usize) -> Option<f64> {
-    let [(v, _), (h, hidden)] = sizes(layers);
-    let [a, b] = layer_costs_log2([(v, sites), (h, hidden)]);
+/// log₂ of the cost of the cheaper layer of a model; two Gaussian layers cost a matrix product and a factorisation.
+pub(super) fn cost_log2(layers: [&Layout; 2]) -> Option<f64> {
+    let [a, b] = layer_costs_log2(layers);
     if a.min(b) < f64::INFINITY {
         Some(a.min(b))
-    } else if v.quadratic() && h.quadratic() {
-        Some((sites.min(hidden) as f64).log2() * 2.0 + (sites.max(hidden) as f64).log2())
+    } else if layers.iter().all(|layer| layer.is_quadratic()) {
+        let [visible, hidden] = layers.map(Layout::sites);
+        Some((visible.min(hidden) as f64).log2() * 2.0 + (visible.max(hidden) as f64).log2())
     } else {
         None
     }
@@ -179,6 +171,8 @@ struct Walk<'a> {
     pass: Pass<'a, f64>,
     /// Columns of the first sites, one row per combination.
     low: Array2<f64>,
+    /// How many these are.
+    low_sites: usize,
     /// ⟨η, T⟩ of those, and what they add to the inputs of the other layer.
     low_weight: Vec<f64>,
     low_input: Array2<f64>,
@@ -199,27 +193,31 @@ struct Scratch {
 impl<'a> Walk<'a> {
     /// Needs a finite layer with at most 2^MOST_STATES_LOG2 states.
     fn new(pass: Pass<'a, f64>) -> Walk<'a> {
-        let (q, sites) = (pass.from.unit().n_states().unwrap_or(1), pass.from.sites());
+        let states: Vec<usize> = pass.from.each_site().map(|site| site.kind.unit::<f64>().n_states().unwrap_or(1)).collect();
         let is_quadratic = Quadratic::applies(pass);
         let row_bytes = 8 * pass.to.columns();
         let fits = |n: usize| match is_quadratic {
             true => n <= QUADRATIC_STATES,
             false => n <= BLOCK_STATES && n * row_bytes <= TABLE_BYTES,
         };
-        let low_sites = (1..=sites).take_while(|&l| fits(q.saturating_pow(l as u32))).last().unwrap_or(0);
-        let n_low = q.pow(low_sites as u32);
-        let mut low = Array2::zeros((n_low, low_sites * pass.from.unit().width()));
+        let products = states.iter().scan(1usize, |product, q| {
+            *product = product.saturating_mul(*q);
+            Some(*product)
+        });
+        let (low_sites, n_low) = products.take_while(|n| fits(*n)).zip(1..).last().map_or((0, 1), |(n, l)| (l, n));
+        let low_columns = pass.from.each_site().take(low_sites).last().map_or(0, |site| site.columns.end);
+        let mut low = Array2::zeros((n_low, low_columns));
         for (k, mut row) in low.rows_mut().into_iter().enumerate() {
-            write_state(pass, k as u64, row.as_slice_mut().unwrap_or_default());
+            write_state(pass, 0..low_sites, k as u64, row.as_slice_mut().unwrap_or_default());
         }
         let low_weight = low.rows().into_iter().map(|x| log_weight(pass, 0, &x.to_vec())).collect();
         let quadratic = is_quadratic.then(|| Quadratic::new(pass, &low));
         // The quadratic form has no use for inputs.
         let tabulated = if is_quadratic { low.slice(s![..0, ..]) } else { low.view() };
         let low_input = tabulated.dot(&pass.weights.slice(s![..low.ncols(), ..])).as_standard_layout().into_owned();
-        let factors = Factors::new(pass.to.unit(), pass.to.eta(), &low_input);
-        let blocks = (q as u64).pow((sites - low_sites) as u32);
-        Walk { pass, low, low_weight, low_input, factors, quadratic, blocks }
+        let factors = pass.to.single().and_then(|b| Factors::new(b.unit(), pass.to.eta(), &low_input));
+        let blocks = states[low_sites..].iter().map(|q| *q as u64).product();
+        Walk { pass, low, low_sites, low_weight, low_input, factors, quadratic, blocks }
     }
 
     fn scratch(&self) -> Scratch {
@@ -243,7 +241,7 @@ impl<'a> Walk<'a> {
     /// Columns of the sites that block `block` fixes.
     fn high(&self, block: u64) -> Vec<f64> {
         let mut x = vec![0.0; self.pass.from.columns() - self.low.ncols()];
-        write_state(self.pass, block, &mut x);
+        write_state(self.pass, self.low_sites..self.pass.from.sites(), block, &mut x);
         x
     }
 
@@ -268,14 +266,14 @@ impl<'a> Walk<'a> {
         if factors.is_some_and(|f| f.add_log_norms(&scratch.base, &mut scratch.factors, &mut scratch.log_weights)) {
             return &scratch.log_weights;
         }
-        let (unit, eta) = (self.pass.to.unit(), self.pass.to.eta());
+        let (to, eta) = (self.pass.to, self.pass.to.eta());
         let width = scratch.input.len();
         let lows = self.low_input.as_slice().unwrap_or_default().chunks_exact(width);
         for (out, low) in scratch.log_weights.iter_mut().zip(lows) {
             for ((input, base), low) in scratch.input.iter_mut().zip(&scratch.base).zip(low) {
                 *input = base + low;
             }
-            *out += unit.log_norm(eta, &scratch.input);
+            *out += to.log_norm(eta, &scratch.input);
         }
         &scratch.log_weights
     }
@@ -354,20 +352,24 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Writes the digits of `number` in base q as states of consecutive sites.
-fn write_state(pass: Pass<f64>, mut number: u64, columns: &mut [f64]) {
-    let unit = pass.from.unit();
-    let q = unit.n_states().unwrap_or(1) as u64;
-    for site in columns.chunks_exact_mut(unit.width()) {
-        unit.state((number % q) as usize, site);
-        number /= q;
+/// Writes the digits of `number` as states of consecutive sites, whose numbers of states are the bases of the digits.
+fn write_state(pass: Pass<f64>, sites: Range<usize>, mut number: u64, mut columns: &mut [f64]) {
+    for site in sites.map(|i| pass.from.site(i)) {
+        let unit = site.kind.unit::<f64>();
+        let q = unit.n_states().unwrap_or(1) as u64;
+        let (own, rest) = columns.split_at_mut(site.columns.len());
+        unit.state((number % q) as usize, own);
+        (number, columns) = (number / q, rest);
     }
 }
 
 /// ⟨η, T(x)⟩ of consecutive sites, the first of which has column `first`.
 fn log_weight(pass: Pass<f64>, first: usize, x: &[f64]) -> f64 {
+    let mut all = vec![0.0; pass.from.columns()];
+    all[first..first + x.len()].copy_from_slice(x);
     let eta = pass.from.eta();
-    let mut t = Array2::zeros((eta.nrows(), x.len()));
-    pass.from.unit().stats(x, t.view_mut());
-    (&eta.slice(s![.., first..first + x.len()]) * &t).sum()
+    let mut t = Array2::zeros(eta.dim());
+    pass.from.stats(&all, t.view_mut());
+    let columns = s![.., first..first + x.len()];
+    (&eta.slice(columns) * &t.slice(columns)).sum()
 }

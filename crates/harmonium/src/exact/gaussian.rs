@@ -7,10 +7,12 @@
 use super::budget::MOST_GAUSSIAN_UNITS;
 use super::cholesky::Cholesky;
 use crate::error::{Error, Result};
+use crate::layout::{Block, Layout};
 use crate::lowered::{LoweredLayer, LoweredModel, Pass};
+use crate::real::Real;
 use crate::rng::{Key, normal};
 use crate::stats::Stats;
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 /// The normal distribution of the smaller layer.
 pub(super) struct Joint {
@@ -25,6 +27,44 @@ fn precision(layer: &LoweredLayer<f64>) -> Array1<f64> {
     layer.eta().row(1).mapv(|e| -2.0 * e)
 }
 
+/// Refuses a model that cannot be normalised. Sums over finite units are finite, so only the Gaussian units of both layers count.
+pub(crate) fn normalisable<T: Real>(lowered: &LoweredModel<T>) -> Result<()> {
+    let gaussian = |layer: &Layout| {
+        let blocks = layer.blocks().iter().filter(|b| b.unit::<f64>().quadratic());
+        blocks.flat_map(Block::columns).collect::<Vec<_>>()
+    };
+    let (v, h) = (gaussian(lowered.visible()), gaussian(lowered.hidden()));
+    if v.is_empty() || h.is_empty() {
+        return Ok(());
+    }
+    let gamma = |layer: &LoweredLayer<T>, columns: &[usize]| -> Array1<f64> {
+        columns.iter().map(|c| -2.0 * layer.eta()[[1, *c]].f64()).collect()
+    };
+    let weights = lowered.weights().select(Axis(0), &v).select(Axis(1), &h).mapv(T::f64);
+    let (gamma_v, gamma_h) = (gamma(lowered.visible(), &v), gamma(lowered.hidden(), &h));
+    // The smaller side costs less.
+    match v.len() <= h.len() {
+        true => factor(weights.view(), &gamma_v, &gamma_h),
+        false => factor(weights.t(), &gamma_h, &gamma_v),
+    }
+    .map(|_| ())
+}
+
+/// The factor of S, for weights from x to y and the precisions of both.
+fn factor(weights: ArrayView2<f64>, from: &Array1<f64>, to: &Array1<f64>) -> Result<Cholesky> {
+    let scaled = &weights / &to.view().insert_axis(Axis(0));
+    let mut schur = -scaled.dot(&weights.t());
+    let mut diagonal = schur.diag_mut();
+    diagonal += from;
+    Cholesky::new(schur).ok_or_else(|| {
+        Error::NotNormalisable(
+            "the model cannot be normalised: both layers have Gaussian units and their joint precision matrix is not positive \
+             definite (some weights are too large for the variances)"
+                .into(),
+        )
+    })
+}
+
 impl Joint {
     pub fn new(lowered: &LoweredModel<f64>) -> Result<Joint> {
         let over_visible = lowered.visible().columns() <= lowered.hidden().columns();
@@ -37,16 +77,7 @@ impl Joint {
         }
         let (gamma, theta) = (precision(pass.to), pass.to.eta().row(0).to_owned());
         let scaled = &pass.weights / &gamma.view().insert_axis(Axis(0));
-        let mut schur = -scaled.dot(&pass.weights.t());
-        let mut diagonal = schur.diag_mut();
-        diagonal += &precision(pass.from);
-        let factor = Cholesky::new(schur).ok_or_else(|| {
-            Error::NotNormalisable(
-                "the model cannot be normalised: both layers are Gaussian and their joint precision matrix is not positive definite \
-                 (some weights are too large for the variances)"
-                    .into(),
-            )
-        })?;
+        let factor = factor(pass.weights, &precision(pass.from), &gamma)?;
         let t = &pass.from.eta().row(0) + &scaled.dot(&theta);
         let mean = factor.solve(t.view());
         let log_2pi = std::f64::consts::TAU.ln();

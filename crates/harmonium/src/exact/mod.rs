@@ -12,10 +12,12 @@ mod quadratic;
 pub(crate) mod rounding;
 
 pub use budget::MOST_STATES_LOG2;
+pub(crate) use gaussian::normalisable;
 
 use crate::dataset::check_weights;
 use crate::error::{Error, Result};
-use crate::lowered::{LoweredLayer, LoweredModel};
+use crate::layout::{Layout, Site};
+use crate::lowered::LoweredModel;
 use crate::model::{Gradient, Rbm};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
@@ -61,12 +63,12 @@ impl Exact {
 
     /// What solving a model costs, in terms (see [`budget`]); `None` if it cannot be done exactly.
     pub fn cost<T: Real>(lowered: &LoweredModel<T>) -> Option<f64> {
-        Self::cost_of_sites(lowered.layers(), lowered.visible().sites())
+        Self::cost_of([lowered.visible(), lowered.hidden()])
     }
 
-    /// The same with only `sites` visible sites.
-    pub(crate) fn cost_of_sites<T: Real>(layers: [&LoweredLayer<T>; 2], sites: usize) -> Option<f64> {
-        enumerate::cost_log2(layers, sites).filter(|c| *c < MOST_COST_LOG2).map(f64::exp2)
+    /// The same for any model with such a visible and a hidden layer.
+    pub(crate) fn cost_of(layers: [&Layout; 2]) -> Option<f64> {
+        enumerate::cost_log2(layers).filter(|c| *c < MOST_COST_LOG2).map(f64::exp2)
     }
 
     /// The exact gradient of the weighted mean log likelihood of rows of data values.
@@ -91,16 +93,16 @@ impl Solved {
     /// Solves a model by enumerating the cheaper layer, with progress reports. Parameters so large that rounding would leave
     /// no exact digits are an error.
     pub(crate) fn new(lowered: LoweredModel<f64>, progress: Progress) -> Result<Solved> {
-        let (v, h) = (lowered.visible().unit(), lowered.hidden().unit());
-        let (solution, log_z) = if v.n_states().is_some() || h.n_states().is_some() {
+        let (v, h) = (lowered.visible(), lowered.hidden());
+        let (solution, log_z) = if v.is_finite() || h.is_finite() {
             let (e, log_z) = Enumeration::new(&lowered, progress)?;
             (Solution::Enumerated(e), log_z)
-        } else if v.quadratic() && h.quadratic() {
+        } else if v.is_quadratic() && h.is_quadratic() {
             let joint = Joint::new(&lowered)?;
             let log_z = joint.log_z();
             (Solution::Gaussian(joint), log_z)
         } else {
-            let (v, h) = (lowered.visible().kind(), lowered.hidden().kind());
+            let (v, h) = (v.to_string(), h.to_string());
             return Err(Error::Undefined(format!("there is no exact method for {v} visible and {h} hidden units")));
         };
         if !log_z.is_finite() {
@@ -166,7 +168,7 @@ impl Solved {
             return Err(Error::Undefined(format!(
                 "the divergence needs discrete visible units and data values that are their states; \
                  the visible units are {}",
-                visible.kind()
+                visible.layout()
             )));
         }
         let log_p = self.log_likelihood(rows)?;
@@ -183,16 +185,18 @@ impl Solved {
 
     /// Whether every site of every row is a state of its unit and not, for example, a grey value.
     fn all_states(&self, x: ArrayView2<f64>) -> bool {
-        let unit = self.lowered.visible().unit();
-        let Some(n) = unit.n_states() else { return false };
-        let mut state = vec![0.0; unit.width()];
-        x.rows().into_iter().all(|row| {
-            row.to_vec().chunks_exact(unit.width()).all(|site| {
-                (0..n).any(|k| {
-                    unit.state(k, &mut state);
-                    state == site
-                })
+        let visible = self.lowered.visible();
+        let is_state = |site: &Site, x: &[f64]| {
+            let unit = site.kind.unit::<f64>();
+            let mut state = vec![0.0; unit.width()];
+            (0..unit.n_states().unwrap_or(0)).any(|k| {
+                unit.state(k, &mut state);
+                state == x
             })
+        };
+        x.rows().into_iter().all(|row| {
+            let row = row.to_vec();
+            visible.each_site().all(|site| is_state(&site, &row[site.columns.clone()]))
         })
     }
 }

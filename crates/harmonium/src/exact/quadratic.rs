@@ -2,6 +2,7 @@
 //! J = W̃ diag(σ²) W̃ᵀ, g = W̃σ²θ and c = ½ Σ (σ²θ² + log 2πσ²). So a state costs a few additions, however many columns the
 //! Gaussian layer has, and all statistics follow from ⟨x⟩ and ⟨xxᵀ⟩.
 
+use crate::layout::Site;
 use crate::lowered::Pass;
 use crate::stats::Stats;
 use ndarray::{Array1, Array2, ArrayView1, Axis, s};
@@ -17,8 +18,8 @@ pub(super) struct Quadratic {
     high_field: Array1<f64>,
     /// c + gᵀx + ½xᵀJx of every combination of the first sites.
     low: Vec<f64>,
-    /// The columns of every state of a site.
-    site_states: Vec<Vec<f64>>,
+    /// The columns of every state of each of the first sites.
+    site_states: Vec<Vec<Vec<f64>>>,
 }
 
 /// Sums over the states of some blocks: of p for every combination of the first sites, and of p·x for blocks.
@@ -38,12 +39,11 @@ fn parameters(pass: Pass<f64>) -> (Array1<f64>, Array1<f64>) {
 impl Quadratic {
     /// Whether the other layer is Gaussian, and this one finite with its columns as its statistics.
     pub fn applies(pass: Pass<f64>) -> bool {
-        pass.to.unit().quadratic() && pass.from.unit().n_stats() == 1 && pass.from.unit().n_states().is_some()
+        pass.to.is_quadratic() && pass.from.statistics().0 == 1 && pass.from.is_finite()
     }
 
     /// `low` has one row of columns for every combination of the first sites.
     pub fn new(pass: Pass<f64>, low: &Array2<f64>) -> Quadratic {
-        let unit = pass.from.unit();
         let (variance, theta) = parameters(pass);
         let scaled = &pass.weights * &variance.view().insert_axis(Axis(0));
         let (form, field) = (scaled.dot(&pass.weights.t()), scaled.dot(&theta));
@@ -52,17 +52,21 @@ impl Quadratic {
         let (n, first) = (low.ncols(), s![..low.ncols()]);
         let own = form.slice(s![..n, ..n]);
         let low = low.rows().into_iter().map(|x| constant + field.slice(first).dot(&x) + 0.5 * x.dot(&own.dot(&x)));
-        let state = |k: usize| {
-            let mut x = vec![0.0; unit.width()];
-            unit.state(k, &mut x);
-            x
+        let states = |site: Site| {
+            let unit = site.kind.unit::<f64>();
+            let state = |k: usize| {
+                let mut x = vec![0.0; unit.width()];
+                unit.state(k, &mut x);
+                x
+            };
+            (0..unit.n_states().unwrap_or(1)).map(state).collect()
         };
         Quadratic {
             cross: form.slice(s![..n, n..]).to_owned(),
             high: form.slice(s![n.., n..]).to_owned(),
             high_field: field.slice(s![n..]).to_owned(),
             low: low.collect(),
-            site_states: (0..unit.n_states().unwrap_or(1)).map(state).collect(),
+            site_states: pass.from.each_site().take_while(|site| site.columns.end <= n).map(states).collect(),
         }
     }
 
@@ -74,15 +78,18 @@ impl Quadratic {
         table.clear();
         table.push(own);
         // The first site is the last digit of a state's number, so that every further site repeats the table.
-        for site in field.as_slice().unwrap_or_default().chunks_exact(self.site_states[0].len()) {
+        let mut field = field.as_slice().unwrap_or_default();
+        for states in &self.site_states {
+            let (site, rest) = field.split_at(states[0].len());
+            field = rest;
             let size = table.len();
-            for state in &self.site_states[1..] {
+            for state in &states[1..] {
                 let more: f64 = state.iter().zip(site).map(|(x, f)| x * f).sum();
                 table.extend_from_within(..size);
                 let from = table.len() - size;
                 table[from..].iter_mut().for_each(|t| *t += more);
             }
-            let more: f64 = self.site_states[0].iter().zip(site).map(|(x, f)| x * f).sum();
+            let more: f64 = states[0].iter().zip(site).map(|(x, f)| x * f).sum();
             table[..size].iter_mut().for_each(|t| *t += more);
         }
         for ((out, low), cross) in out.iter_mut().zip(&self.low).zip(table.iter()) {

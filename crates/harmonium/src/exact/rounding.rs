@@ -5,8 +5,9 @@
 //! they belong to states of probability 0.
 
 use crate::error::{Error, Result};
+use crate::layout::Block;
 use crate::lowered::{LoweredLayer, LoweredModel, Pass};
-use ndarray::{Array1, Axis};
+use ndarray::Array1;
 
 /// Largest rounding error of a number that is called exact, in nats: six decimals are printed.
 const LARGEST: f64 = 1e-6;
@@ -25,7 +26,7 @@ pub(crate) fn check(lowered: &LoweredModel<f64>, log_z: f64) -> Result<()> {
 /// The largest terms that can meet in one sum.
 fn size_of_terms(lowered: &LoweredModel<f64>, log_z: f64) -> f64 {
     let passes = [lowered.up(), lowered.down()];
-    let finite = passes.iter().filter(|pass| pass.from.unit().n_states().is_some());
+    let finite = passes.iter().filter(|pass| pass.from.is_finite());
     let largest = finite.map(|pass| positive_terms(*pass)).fold(0.0, f64::max);
     let squares: f64 = [lowered.visible(), lowered.hidden()].into_iter().map(squares).sum();
     // Negative terms are at most as large as the positive ones they cancel.
@@ -34,34 +35,31 @@ fn size_of_terms(lowered: &LoweredModel<f64>, log_z: f64) -> f64 {
 
 /// The largest ⟨η, T(x)⟩ of a finite layer, and Γ of the other layer where its inputs are largest.
 fn positive_terms(pass: Pass<f64>) -> f64 {
-    let (unit, eta) = (pass.from.unit(), pass.from.eta());
-    let (width, states) = (unit.width(), unit.n_states().unwrap_or(0));
+    let eta = pass.from.eta();
     let mut own = 0.0;
     let mut reach = Array1::zeros(pass.from.columns());
-    for site in 0..pass.from.sites() {
-        let mut best: f64 = 0.0;
-        for k in 0..states {
-            let mut x = vec![0.0; width];
+    for site in pass.from.each_site() {
+        let (unit, columns) = (site.kind.unit::<f64>(), site.columns);
+        let (mut best, rows): (f64, _) = (0.0, unit.n_stats());
+        for k in 0..unit.n_states().unwrap_or(0) {
+            let mut x = vec![0.0; columns.len()];
             unit.state(k, &mut x);
-            let mut t = ndarray::Array2::zeros((eta.nrows(), width));
+            let mut t = ndarray::Array2::zeros((rows, columns.len()));
             unit.stats(&x, t.view_mut());
-            let columns = site * width..(site + 1) * width;
-            best = best.max((&eta.slice(ndarray::s![.., columns.clone()]) * &t).sum());
-            x.iter().zip(columns).for_each(|(x, c)| reach[c] = x.abs().max(reach[c]));
+            best = best.max((&eta.slice(ndarray::s![..rows, columns.clone()]) * &t).sum());
+            x.iter().zip(columns.clone()).for_each(|(x, c)| reach[c] = x.abs().max(reach[c]));
         }
         own += best;
     }
     let inputs = pass.weights.mapv(f64::abs).t().dot(&reach);
-    let log_norm = |sign: f64| pass.to.unit().log_norm(pass.to.eta(), &(&inputs * sign).to_vec()).abs();
+    let log_norm = |sign: f64| pass.to.log_norm(pass.to.eta(), &(&inputs * sign).to_vec()).abs();
     own + log_norm(1.0).max(log_norm(-1.0))
 }
 
 /// ½ Σ θ²/γ of a Gaussian layer, the square that its means add to log Z; 0 for other units.
 fn squares(layer: &LoweredLayer<f64>) -> f64 {
-    if !layer.unit().quadratic() {
-        return 0.0;
-    }
-    layer.eta().axis_iter(Axis(1)).map(|eta| 0.25 * eta[0] * eta[0] / -eta[1]).sum()
+    let gaussian = layer.blocks().iter().filter(|b| b.unit::<f64>().quadratic());
+    gaussian.flat_map(Block::columns).map(|c| layer.eta().column(c).to_owned()).map(|e| 0.25 * e[0] * e[0] / -e[1]).sum()
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Sums {
             let rows: Vec<usize> = (fold..data.len()).step_by(folds).collect();
             for rows in rows.chunks(BLOCK) {
                 let part = data.select(rows);
-                let x = part.states().columns(layer.unit(), 0, part.len()).mapv(T::f64) - &origin;
+                let x = part.states().columns(layer, 0, part.len()).mapv(T::f64) - &origin;
                 let weights: Array1<f64> = part.weights().iter().map(|w| w.f64()).collect();
                 let weighted = &x * &weights.view().insert_axis(Axis(1));
                 sums.first += &weighted.sum_axis(Axis(0));

@@ -1,5 +1,6 @@
 //! Files: the model file, its limits, and the atomic writer.
 
+mod blocks;
 pub(crate) mod digest;
 mod model;
 mod notes;

@@ -3,12 +3,14 @@
 //! Everything is validated before a model is built. The same model always gives the same bytes: keys are sorted, and nothing
 //! depends on time, path or threads.
 
+use super::blocks::{self, BLOCKS, Units};
 use super::digest;
 use super::tensors::{self, TensorWriter, invalid, numbers};
 use crate::atomic;
 use crate::data::{Binarize, Preprocess};
 use crate::error::{Error, Result, shown};
 use crate::layer::Layer;
+use crate::layout::Layout;
 use crate::model::Rbm;
 use crate::open;
 use crate::real::Real;
@@ -19,7 +21,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 const FORMAT: &str = "harmonium";
-const VERSION: &str = "1";
+/// Version 1 has a kind for each layer, version 2 a list of blocks.
+const VERSIONS: [&str; 2] = ["1", "2"];
 const ABOUT: &str = "about.";
 
 /// The number type of the tensors in a file.
@@ -92,7 +95,8 @@ impl ModelFile {
         tensors: &BTreeMap<String, Tensor>,
         precision: Precision,
     ) -> Result<ModelFile> {
-        let named = [("format".into(), FORMAT.into()), ("version".into(), VERSION.into())];
+        let version = VERSIONS[usize::from(metadata.keys().any(|key| key.ends_with(BLOCKS)))];
+        let named = [("format".into(), FORMAT.into()), ("version".into(), version.into())];
         let mut out = TensorWriter::new(metadata.into_iter().chain(named).collect());
         for (name, (shape, numbers)) in tensors {
             match precision {
@@ -110,8 +114,8 @@ impl ModelFile {
         all.insert("weights".into(), (weights.shape().to_vec(), weights.iter().copied().collect()));
         let mut row = |name: String, numbers: Vec<f64>| all.insert(name, (vec![numbers.len()], numbers));
         for (side, layer) in [("visible", self.rbm.visible()), ("hidden", self.rbm.hidden())] {
-            for (field, numbers) in layer.kind().unit::<f64>().fields().iter().zip(layer.par().rows()) {
-                row(format!("{side}.{}", field.name), numbers.to_vec());
+            for (field, number, _) in layer.layout().fields() {
+                row(format!("{side}.{}", field.name), layer.par().row(number).to_vec());
             }
             if layer.offset().iter().any(|x| *x != 0.0) {
                 row(format!("{side}.offset"), layer.offset().to_vec());
@@ -128,14 +132,25 @@ impl ModelFile {
     /// The kinds of units, the preprocessing and the notes, by their names in the file.
     pub fn metadata(&self) -> BTreeMap<String, String> {
         let mut all: BTreeMap<String, String> =
-            [("format".into(), FORMAT.into()), ("version".into(), VERSION.into())].into();
+            [("format".into(), FORMAT.into()), ("version".into(), self.version().into())].into();
         for (side, layer) in [("visible", self.rbm.visible()), ("hidden", self.rbm.hidden())] {
-            all.insert(format!("{side}.kind"), layer.kind().name().into());
-            all.extend(layer.kind().options().into_iter().map(|(k, v)| (format!("{side}.{k}"), v)));
+            match layer.kind().filter(|_| self.version() == VERSIONS[0]) {
+                Some(kind) => {
+                    all.insert(format!("{side}.kind"), kind.name().into());
+                    all.extend(kind.options().into_iter().map(|(k, v)| (format!("{side}.{k}"), v)));
+                }
+                None => _ = all.insert(format!("{side}{BLOCKS}"), blocks::to_json(layer.layout())),
+            }
         }
         all.extend(self.preprocess.binarize.map(|b| ("data.binarize".into(), b.to_string())));
         all.extend(self.about.iter().map(|(k, v)| (format!("{ABOUT}{k}"), v.clone())));
         all
+    }
+
+    /// The oldest version that can say what the file has to say.
+    fn version(&self) -> &'static str {
+        let single = [self.rbm.visible(), self.rbm.hidden()].iter().all(|layer| layer.kind().is_some());
+        VERSIONS[usize::from(!single)]
     }
 
     /// Validates the bytes of a file and builds the model.
@@ -154,7 +169,7 @@ struct Parts<'a> {
 impl Parts<'_> {
     fn build(mut self) -> Result<ModelFile> {
         self.expect("format", FORMAT)?;
-        self.expect("version", VERSION)?;
+        let is_first = self.version()? == VERSIONS[0];
         self.metadata.remove(digest::KEY);
         let binarize = self.metadata.remove("data.binarize").map(|b| Binarize::parse(&b)).transpose()?;
         let mut about = BTreeMap::new();
@@ -162,14 +177,18 @@ impl Parts<'_> {
             Some(name) => about.insert(name.into(), value.clone()).is_some(),
             None => true,
         });
-        let (visible_kind, hidden_kind) = (self.kind("visible")?, self.kind("hidden")?);
+        let units = ["visible", "hidden"].map(|side| if is_first { self.kind(side) } else { self.blocks(side) });
+        let [visible, hidden] = units;
+        let (visible, hidden) = (visible?, hidden?);
         if let Some(key) = self.metadata.keys().next() {
             return Err(invalid(format!("unknown metadata key '{}'", shown(key))));
         }
-        self.check_names(&visible_kind, &hidden_kind)?;
         let weights = self.matrix("weights")?;
-        let visible = self.layer("visible", visible_kind, weights.nrows())?;
-        let hidden = self.layer("hidden", hidden_kind, weights.ncols())?;
+        let visible = visible.layout("visible", weights.nrows())?;
+        let hidden = hidden.layout("hidden", weights.ncols())?;
+        self.check_names(&visible, &hidden)?;
+        let visible = self.layer("visible", visible)?;
+        let hidden = self.layer("hidden", hidden)?;
         let rbm = Rbm::from_parts(visible, hidden, weights)?;
         let columns = rbm.visible().sites();
         let preprocess = Preprocess {
@@ -193,7 +212,20 @@ impl Parts<'_> {
         }
     }
 
-    fn kind(&mut self, side: &str) -> Result<Kind> {
+    fn version(&mut self) -> Result<&'static str> {
+        let newer = self.metadata.get("version").and_then(|found| VERSIONS.into_iter().find(|v| v == found));
+        let version = newer.unwrap_or(VERSIONS[0]);
+        self.expect("version", version).map(|()| version)
+    }
+
+    /// The units of a layer of several blocks.
+    fn blocks(&mut self, side: &str) -> Result<Units> {
+        let key = format!("{side}{BLOCKS}");
+        let text = self.metadata.remove(&key).ok_or_else(|| invalid(format!("the metadata key '{key}' is missing")))?;
+        blocks::from_json(&key, &text).map(Units::Blocks)
+    }
+
+    fn kind(&mut self, side: &str) -> Result<Units> {
         let name = self.metadata.remove(&format!("{side}.kind"));
         let name = name.ok_or_else(|| invalid(format!("the metadata key '{side}.kind' is missing")))?;
         let prefix = format!("{side}.");
@@ -202,14 +234,14 @@ impl Parts<'_> {
             Some(option) => options.insert(option.into(), value.clone()).is_some(),
             None => true,
         });
-        Kind::new(&name, &options)
+        Kind::new(&name, &options).map(Units::Kind)
     }
 
     /// Refuses tensors that this model does not have.
-    fn check_names(&self, visible: &Kind, hidden: &Kind) -> Result<()> {
+    fn check_names(&self, visible: &Layout, hidden: &Layout) -> Result<()> {
         let mut known: Vec<String> = ["weights", "data.shift", "data.scale"].map(String::from).into();
-        for (side, kind) in [("visible", visible), ("hidden", hidden)] {
-            known.extend(kind.unit::<f64>().fields().iter().map(|f| format!("{side}.{}", f.name)));
+        for (side, layout) in [("visible", visible), ("hidden", hidden)] {
+            known.extend(layout.fields().iter().map(|(field, ..)| format!("{side}.{}", field.name)));
             known.push(format!("{side}.offset"));
         }
         match self.tensors.names().into_iter().find(|name| !known.iter().any(|k| k == name)) {
@@ -218,17 +250,17 @@ impl Parts<'_> {
         }
     }
 
-    fn layer(&self, side: &str, kind: Kind, columns: usize) -> Result<Layer<f64>> {
-        let fields = kind.unit::<f64>().fields();
-        let mut par = Array2::zeros((0, columns));
-        for field in fields {
+    fn layer(&self, side: &str, layout: Layout) -> Result<Layer<f64>> {
+        let columns = layout.columns();
+        let mut par = Array2::zeros(layout.parameters());
+        for (field, row, _) in layout.fields() {
             let name = format!("{side}.{}", field.name);
             let numbers = self.optional(&name, columns)?;
             let numbers = numbers.ok_or_else(|| invalid(format!("the tensor '{name}' is missing")))?;
-            par.push_row(numbers.view()).map_err(|e| invalid(format!("the tensor '{name}': {e}")))?;
+            par.row_mut(row).assign(&numbers);
         }
         let offset = self.optional(&format!("{side}.offset"), columns)?;
-        Layer::from_parts(kind, par, offset.unwrap_or_else(|| Array1::zeros(columns)))
+        Layer::from_layout(layout, par, offset.unwrap_or_else(|| Array1::zeros(columns)))
             .map_err(|e| invalid(format!("{side} layer: {e}")))
     }
 

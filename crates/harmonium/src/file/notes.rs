@@ -26,7 +26,7 @@ impl ColumnNotes {
     /// The notes of a file, as far as they fit its model: they are free text, and anyone may have written them.
     pub fn read(file: &ModelFile) -> ColumnNotes {
         let (about, sites) = (&file.about, file.rbm.visible().sites());
-        let states = file.rbm.visible().kind().unit::<f64>().n_states();
+        let states = file.rbm.visible().kind().and_then(|kind| kind.unit::<f64>().n_states());
         let alphabet = about.get(ALPHABET).filter(|a| Alphabet::new(a).is_ok() && Some(a.len()) == states).cloned();
         let names = about.get(COLUMNS).and_then(|text| serde_json::from_str::<Vec<String>>(text).ok());
         let image = about.get(IMAGE).and_then(|text| image_size(text));

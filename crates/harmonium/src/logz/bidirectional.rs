@@ -182,8 +182,8 @@ impl<'a, T: Real> Annealer<'a, T> {
         let key = self.key.of(Purpose::Chains).step(round);
         let pick = |r: usize| (key.uniforms::<f64>(r as u64, 0)[0] * rows.rows() as f64) as usize;
         let chosen: Vec<usize> = (half..effort.ladders).map(|r| pick(r).min(rows.rows() - 1)).collect();
-        let unit = self.path.backend.layers()[0].unit();
-        last.slice_mut(s![half.., ..]).assign(&rows.select(&chosen).columns(unit, 0, chosen.len()));
+        let layer = self.path.backend.layers()[0].layout();
+        last.slice_mut(s![half.., ..]).assign(&rows.select(&chosen).columns(layer, 0, chosen.len()));
         groups[half..].fill(1);
         groups
     }
@@ -223,7 +223,7 @@ impl<'a, T: Real> Annealer<'a, T> {
 /// The first rows of the forward chains.
 fn columns<T: Real>(path: &Path<T>, rows: usize) -> Array2<T> {
     let states = path.backend.get(FORWARD);
-    states.columns(path.backend.layers()[0].unit(), 0, rows.min(states.rows()))
+    states.columns(path.backend.layers()[0], 0, rows.min(states.rows()))
 }
 
 fn shifted(e: Estimate, by: f64) -> Estimate {

@@ -13,7 +13,9 @@ const ERRORS: f64 = 3.0;
 /// log Σ exp(−F) over the distinct rows, which are rows of columns; none if they are not states of finite units.
 pub fn of_rows(lowered: &LoweredModel<f64>, rows: &Array2<f64>) -> Option<f64> {
     let visible = lowered.visible();
-    visible.unit().n_states()?;
+    if !visible.is_finite() {
+        return None;
+    }
     let states = crate::states::States::of(visible, rows.view()).codes()?;
     let energies = lowered.up().free_energy(rows.view());
     let distinct: BTreeMap<Vec<u16>, f64> = states.rows().into_iter().map(|r| r.to_vec()).zip(energies).collect();

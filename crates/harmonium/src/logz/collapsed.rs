@@ -45,7 +45,7 @@ impl<T: Real> Collapsed<T> {
     fn own(&self, x: ArrayView1<T>) -> [f64; 2] {
         let layer = self.lowered.visible();
         let mut t = Array2::zeros(layer.eta().dim());
-        layer.unit().stats(&x.to_vec(), t.view_mut());
+        layer.stats(&x.to_vec(), t.view_mut());
         [layer.eta(), self.base.view()].map(|eta| eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum())
     }
 
@@ -53,39 +53,40 @@ impl<T: Real> Collapsed<T> {
     fn log_p(&self, x: ArrayView1<T>) -> [f64; 2] {
         let (hidden, [own, base]) = (self.lowered.hidden(), self.own(x));
         let input = x.dot(&self.lowered.weights());
-        let norm = hidden.unit().log_norm(hidden.eta(), input.as_slice().unwrap_or(&[]));
+        let norm = hidden.log_norm(hidden.eta(), input.as_slice().unwrap_or(&[]));
         [own + norm - self.lowered.constant(), base]
     }
 
     /// Draws every site of a row given the others, at inverse temperature `beta`.
     fn sweep(&self, mut x: ArrayViewMut1<T>, beta: f64, key: Key, chain: u64) {
         let (visible, hidden, weights) = (self.lowered.visible(), self.lowered.hidden(), self.lowered.weights());
-        let (unit, width) = (visible.unit(), visible.unit().width());
-        let (sites, q) = (visible.sites(), unit.n_states().unwrap_or(1));
+        let sites = visible.sites();
         let mut u = vec![0.0f64; sites + 1];
         key.fill(chain, &mut u);
         let mut input = x.dot(&weights);
-        let (mut trial, mut state) = (input.clone(), vec![T::zero(); width]);
-        let mut norm = hidden.unit().log_norm(hidden.eta(), input.as_slice().unwrap_or(&[]));
-        let mut t = Array2::zeros((unit.n_stats(), width));
-        let mut found = vec![(0.0, 0.0); q];
+        let mut trial = input.clone();
+        let mut norm = hidden.log_norm(hidden.eta(), input.as_slice().unwrap_or(&[]));
+        let mut found = Vec::new();
         for k in 0..sites {
             let site = if u[sites] < 0.5 { k } else { sites - 1 - k };
-            let columns = site * width..(site + 1) * width;
+            let place = visible.site(site);
+            let (unit, columns, states) = (place.kind.unit::<T>(), place.columns.clone(), place.states::<T>());
+            let mut t = Array2::zeros((unit.n_stats(), columns.len()));
             let now = unit.state_of(&x.slice(s![columns.clone()]).to_vec());
+            found.resize(states.len(), (0.0, 0.0));
             for (k, found) in found.iter_mut().enumerate() {
-                unit.state(k, &mut state);
+                let state = &states[k];
                 let mut other = norm;
                 if k != now {
                     trial.assign(&input);
-                    for (c, new) in columns.clone().zip(&state) {
+                    for (c, new) in columns.clone().zip(state) {
                         trial.scaled_add(*new - x[c], &weights.row(c));
                     }
-                    other = hidden.unit().log_norm(hidden.eta(), trial.as_slice().unwrap_or(&[]));
+                    other = hidden.log_norm(hidden.eta(), trial.as_slice().unwrap_or(&[]));
                 }
-                unit.stats(&state, t.view_mut());
+                unit.stats(state, t.view_mut());
                 let dot = |eta: ndarray::ArrayView2<T>| -> f64 {
-                    eta.slice(s![.., columns.clone()]).iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum()
+                    eta.slice(s![..t.nrows(), columns.clone()]).iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum()
                 };
                 *found = (beta * (dot(visible.eta()) + other) + (1.0 - beta) * dot(self.base.view()), other);
             }
@@ -95,10 +96,9 @@ impl<T: Real> Collapsed<T> {
                 passed += (f.0 - all).exp();
                 u[site] >= passed
             });
-            let chosen = skipped.count().min(q - 1);
+            let chosen = skipped.count().min(states.len() - 1);
             if chosen != now {
-                unit.state(chosen, &mut state);
-                for (c, new) in columns.zip(&state) {
+                for (c, new) in columns.zip(&states[chosen]) {
                     input.scaled_add(*new - x[c], &weights.row(c));
                     x[c] = *new;
                 }
@@ -123,7 +123,7 @@ impl<T: Real> Chains<T> for Collapsed<T> {
 
     fn put(&mut self, slot: Slot, rows: &States<T>, which: Option<&[usize]>) {
         let all = which.map_or_else(|| rows.clone(), |which| rows.select(which));
-        *self.slot(slot) = all.columns(self.lowered.visible().unit(), 0, all.rows());
+        *self.slot(slot) = all.columns(self.lowered.visible(), 0, all.rows());
     }
 
     fn get(&self, slot: Slot) -> States<T> {
@@ -152,18 +152,18 @@ impl<T: Real> Chains<T> for Collapsed<T> {
     }
 
     fn free_energy(&mut self, rows: &States<T>) -> Array1<f64> {
-        let x = rows.columns(self.lowered.visible().unit(), 0, rows.rows());
+        let x = rows.columns(self.lowered.visible(), 0, rows.rows());
         x.rows().into_iter().map(|x| -self.log_p(x)[0]).collect()
     }
 
     /// Of the visible layer only: the hidden one has no states here.
     fn layer_means(&mut self, slot: Slot, weights: Option<&[T]>) -> LayerMeans<T> {
-        let unit = self.lowered.visible().unit();
+        let layer = self.lowered.visible();
         let mut means = LayerMeans::zeros(self.lowered.layers());
         let mut t = Array2::zeros(means.visible.dim());
         for (r, row) in self.slots[slot].rows().into_iter().enumerate() {
             let w = weights.map_or(T::one(), |w| w[r]);
-            unit.stats(&row.to_vec(), t.view_mut());
+            layer.stats(&row.to_vec(), t.view_mut());
             means.visible.scaled_add(w, &t);
             means.weight += w.f64();
         }

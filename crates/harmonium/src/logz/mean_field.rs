@@ -1,6 +1,7 @@
 //! Mean-field fixed points: products q(v)q(h) in which each layer is the best for the other. log Z ≥ ⟨−E⟩ + H(q), and each
 //! half-step raises this bound, so every state flows to a fixed point: the mode to whose basin it belongs.
 
+use crate::layout::Site;
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::real::Real;
 use crate::threads;
@@ -94,7 +95,7 @@ fn distance<T: Real>(a: ArrayView1<T>, b: ArrayView1<T>) -> f64 {
 }
 
 fn log_norm<T: Real>(layer: &LoweredLayer<T>, input: ArrayView1<T>) -> f64 {
-    layer.unit().log_norm(layer.eta(), &input.to_vec())
+    layer.log_norm(layer.eta(), &input.to_vec())
 }
 
 /// Natural parameters of the product distribution at given means, visible and hidden.
@@ -110,25 +111,25 @@ pub fn product_at<T: Real>(lowered: &LoweredModel<T>, visible: &Array1<T>, hidde
 
 /// What one unit of distance is in every column: the range of a finite unit, the standard deviation of a Gaussian one.
 pub fn scales<T: Real>(layer: &LoweredLayer<T>) -> Vec<f64> {
-    let (unit, width) = (layer.unit(), layer.unit().width());
-    let Some(states) = unit.n_states() else {
+    layer.each_site().flat_map(|site| scales_of(layer, &site)).collect()
+}
+
+fn scales_of<T: Real>(layer: &LoweredLayer<T>, site: &Site) -> Vec<f64> {
+    let (states, last) = (site.states::<T>(), site.kind.unit::<T>().n_stats() - 1);
+    if states.is_empty() {
         return layer
             .eta()
-            .row(layer.eta().nrows() - 1)
+            .slice(s![last, site.columns.clone()])
             .iter()
             .map(|c| (-2.0 * c.f64()).max(1e-300).sqrt().recip())
             .collect();
-    };
-    let (mut low, mut high, mut x) =
-        (vec![f64::INFINITY; width], vec![f64::NEG_INFINITY; width], vec![T::zero(); width]);
-    for k in 0..states {
-        unit.state(k, &mut x);
-        for ((low, high), x) in low.iter_mut().zip(&mut high).zip(&x) {
-            (*low, *high) = (low.min(x.f64()), high.max(x.f64()));
-        }
     }
-    let site: Vec<f64> = low.iter().zip(&high).map(|(low, high)| high - low).collect();
-    site.iter().copied().cycle().take(layer.columns()).collect()
+    let range = |c: usize| {
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        states.iter().for_each(|x| (low, high) = (low.min(x[c].f64()), high.max(x[c].f64())));
+        high - low
+    };
+    (0..site.columns.len()).map(range).collect()
 }
 
 #[cfg(test)]

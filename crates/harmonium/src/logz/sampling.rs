@@ -6,7 +6,7 @@ use super::collapsed::Collapsed;
 use super::result::LogZ;
 use crate::backend::Chains;
 use crate::error::Result;
-use crate::exact::{Exact, Progress};
+use crate::exact::{Progress, normalisable};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::model::Rbm;
 use crate::real::Real;
@@ -35,7 +35,7 @@ enum Kept {
 
 /// The finite layer with few sites; the smaller one if both have few.
 fn small_layer<T: Real>(lowered: &LoweredModel<T>) -> Option<Kept> {
-    let few = |layer: &LoweredLayer<T>| layer.unit().n_states().map(|_| layer.sites()).filter(|n| *n <= FEW_SITES);
+    let few = |layer: &LoweredLayer<T>| Some(layer.sites()).filter(|n| layer.is_finite() && *n <= FEW_SITES);
     match (few(lowered.visible()), few(lowered.hidden())) {
         (Some(v), Some(h)) if v < h => Some(Kept::Visible),
         (_, Some(_)) => Some(Kept::Hidden),
@@ -57,11 +57,7 @@ impl Problem<'_> {
     /// Calls `f` with everything that sampling needs, in the precision that suits the model.
     pub(super) fn sample(&self, f: impl Sampler) -> Result<LogZ> {
         let lowered = self.rbm.lower();
-        let (v, h) = (lowered.visible().unit(), lowered.hidden().unit());
-        if v.quadratic() && h.quadratic() {
-            // Two Gaussian layers may not be normalisable; the factorisation fails then.
-            Exact::new(self.rbm)?;
-        }
+        normalisable(&lowered)?;
         if suits_f32(&lowered) {
             self.sample_as::<f32>(self.rbm.cast::<f32>().lower(), f)
         } else {

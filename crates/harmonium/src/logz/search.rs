@@ -54,7 +54,7 @@ fn settle<T: Real>(path: &mut Path<T>, sweeps: u64, key: Key) -> Option<Array2<T
     let hidden = far_apart(model.hidden(), key).filter(|_| path.layers == 2);
     let states = match hidden {
         Some(hidden) => {
-            let h = hidden.columns(model.hidden().unit(), 0, rows(&hidden));
+            let h = hidden.columns(model.hidden(), 0, rows(&hidden));
             States::of(model.visible(), model.down().sample(h.view(), key.of(Purpose::Visible), 0).view())
         }
         // Two layers that are not finite are Gaussian: there is one mode.
@@ -65,7 +65,7 @@ fn settle<T: Real>(path: &mut Path<T>, sweeps: u64, key: Key) -> Option<Array2<T
     let mut samples = Array2::zeros((MODES * SAMPLES, width));
     for k in 0..SAMPLES {
         path.backend.gibbs(SEARCH, Sweeps { steps: APART, key, first: sweeps + k as u64 * APART, beta: None });
-        let now = path.backend.get(SEARCH).columns(path.backend.layers()[0].unit(), 0, MODES);
+        let now = path.backend.get(SEARCH).columns(path.backend.layers()[0], 0, MODES);
         samples.slice_mut(s![k..; SAMPLES, ..]).assign(&now);
     }
     Some(samples)
@@ -85,19 +85,23 @@ fn near<T: Real>(path: &mut Path<T>, rows: &Array2<T>, key: Key) -> f64 {
     log_mass
 }
 
-/// States that are far apart, one row per mode; none if the units are not finite. In each row a fraction of the sites, from all
+/// States that are far apart, one row per mode; none if no unit is finite. In each row a fraction of the sites, from all
 /// to none, has the same state, and the others are random.
 fn far_apart<T: Real>(layer: &LoweredLayer<T>, key: Key) -> Option<States<T>> {
-    let (unit, width) = (layer.unit(), layer.unit().width());
-    let n = unit.n_states()?;
+    if !layer.has_finite() {
+        return None;
+    }
     let mut columns = Array2::zeros((MODES, layer.columns()));
-    let (mut u, mut row) = (vec![0.0; 2 * layer.sites()], vec![T::zero(); layer.columns()]);
+    let none = vec![T::zero(); layer.columns()];
+    let (mut u, mut row) = (vec![0.0; 2 * layer.sites()], none.clone());
     for r in 0..MODES {
-        let part = 1.0 - (r / n) as f64 / MODES.div_ceil(n) as f64;
+        layer.means(layer.eta(), &none, &mut row);
         key.of(Purpose::Far).fill(r as u64, &mut u);
-        for (site, u) in row.chunks_exact_mut(width).zip(u.chunks_exact(2)) {
+        for (site, u) in layer.each_site().zip(u.chunks_exact(2)) {
+            let Some(n) = site.n_states() else { continue };
+            let part = 1.0 - (r / n) as f64 / MODES.div_ceil(n) as f64;
             let random = ((u[1] * n as f64) as usize).min(n - 1);
-            unit.state(if u[0] < part { r % n } else { random }, site);
+            site.kind.unit().state(if u[0] < part { r % n } else { random }, &mut row[site.columns]);
         }
         columns.row_mut(r).assign(&Array1::from(row.clone()));
     }

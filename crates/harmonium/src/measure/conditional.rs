@@ -3,6 +3,7 @@
 //! Changing one site changes the inputs of the hidden layer by one difference of weight rows. The density of a Gaussian v_i is a
 //! mixture, over the states of h, of normal densities that all have the variance σ_i².
 
+use crate::layout::Site;
 use crate::lowered::LoweredModel;
 use crate::math::log_sum_exp;
 use ndarray::{Array2, s};
@@ -20,8 +21,8 @@ const MOST_NODES: i64 = 100_000;
 /// How p(v_i | rest) is normalised.
 #[derive(Clone, Copy)]
 enum How {
-    /// By a sum over this number of states.
-    Sum(usize),
+    /// By a sum over the states.
+    Sum,
     /// In closed form: with two Gaussian layers −F is a parabola in v_i.
     Normal,
     /// By quadrature: Gaussian visible and finite hidden units.
@@ -32,6 +33,7 @@ enum How {
 #[derive(Clone, Copy)]
 pub(super) struct Conditional<'a> {
     lowered: &'a LoweredModel<f64>,
+    /// Of Gaussian units.
     how: How,
 }
 
@@ -47,12 +49,13 @@ pub(super) struct Line {
 impl<'a> Conditional<'a> {
     /// `None` if a layer is neither finite nor Gaussian.
     pub fn new(lowered: &'a LoweredModel<f64>) -> Option<Conditional<'a>> {
-        let (visible, hidden) = (lowered.visible().unit(), lowered.hidden().unit());
-        let how = match (visible.n_states(), hidden.n_states()) {
-            (Some(q), _) => How::Sum(q),
-            (None, _) if !visible.quadratic() => return None,
-            (None, Some(_)) => How::Quadrature,
-            (None, None) if hidden.quadratic() => How::Normal,
+        let (visible, hidden) = (lowered.visible(), lowered.hidden());
+        let fits = |site: Site| site.n_states().is_some() || site.kind.unit::<f64>().quadratic();
+        let how = match () {
+            _ if visible.is_finite() => How::Sum,
+            _ if !visible.each_site().all(fits) => return None,
+            _ if hidden.is_finite() => How::Quadrature,
+            _ if hidden.is_quadratic() => How::Normal,
             _ => return None,
         };
         Some(Conditional { lowered, how })
@@ -60,52 +63,49 @@ impl<'a> Conditional<'a> {
 
     /// About how many terms of Γ one conditional needs.
     pub fn terms(&self) -> f64 {
-        let evaluations = match self.how {
-            How::Sum(q) => q - 1,
-            How::Normal => 1,
+        let visible = self.lowered.visible();
+        let evaluations = |site: Site| match (site.n_states(), self.how) {
+            (Some(q), _) => q - 1,
             // About 20 nodes cover −8σ to 8σ, and the narrowing needs ten means.
-            How::Quadrature => 40,
+            (None, How::Quadrature) => 40,
+            (None, _) => 1,
         };
-        (evaluations * self.lowered.hidden().columns()) as f64
+        let all: usize = visible.each_site().map(evaluations).sum();
+        all as f64 / visible.sites() as f64 * self.lowered.hidden().columns() as f64
     }
 
     pub fn line(&self, x: &[f64], inputs: &[f64]) -> Line {
         let hidden = self.lowered.hidden();
-        let log_norm = hidden.unit().log_norm(hidden.eta(), inputs);
+        let log_norm = hidden.log_norm(hidden.eta(), inputs);
         let room = vec![0.0; inputs.len()];
         Line { x: x.to_vec(), inputs: inputs.to_vec(), log_norm, moved: room.clone(), means: room }
     }
 
     /// log p(v_i | rest) of one site, in nats.
     pub fn log_p(&self, line: &mut Line, site: usize) -> f64 {
-        match self.how {
-            How::Sum(q) => self.sum(line, site, q),
-            How::Normal => self.normal(line, site),
-            How::Quadrature => self.quadrature(line, site),
+        let site = self.lowered.visible().site(site);
+        match (site.n_states(), self.how) {
+            (Some(_), _) => self.sum(line, &site),
+            (None, How::Quadrature) => self.quadrature(line, site.columns.start),
+            (None, _) => self.normal(line, site.columns.start),
         }
     }
 
-    fn sum(&self, line: &mut Line, site: usize, states: usize) -> f64 {
+    fn sum(&self, line: &mut Line, site: &Site) -> f64 {
         let layer = self.lowered.visible();
-        let (unit, width) = (layer.unit(), layer.unit().width());
-        let columns = site * width..(site + 1) * width;
+        let (unit, columns, states) = (site.kind.unit::<f64>(), site.columns.clone(), site.states::<f64>());
         let now = line.x[columns.clone()].to_vec();
         let eta = layer.eta();
-        let mut t = Array2::zeros((eta.nrows(), width));
+        let mut t = Array2::zeros((unit.n_stats(), columns.len()));
         let mut own_weight = |state: &[f64]| {
             unit.stats(state, t.view_mut());
-            (&eta.slice(s![.., columns.clone()]) * &t).sum()
+            (&eta.slice(s![..t.nrows(), columns.clone()]) * &t).sum()
         };
         let own = own_weight(&now) + line.log_norm;
-        let (mut all, mut state) = (Vec::with_capacity(states), vec![0.0; width]);
-        for k in 0..states {
-            unit.state(k, &mut state);
-            all.push(if state == now {
-                own
-            } else {
-                own_weight(&state) + self.moved(line, columns.start, &now, &state)
-            });
-        }
+        let other = |state: &Vec<f64>| {
+            if *state == now { own } else { own_weight(state) + self.moved(line, columns.start, &now, state) }
+        };
+        let all: Vec<f64> = states.iter().map(other).collect();
         own - log_sum_exp(all.into_iter())
     }
 
@@ -116,7 +116,7 @@ impl<'a> Conditional<'a> {
             line.moved.iter_mut().zip(self.lowered.weights().row(c)).for_each(|(i, w)| *i += (then - now) * w);
         }
         let hidden = self.lowered.hidden();
-        hidden.unit().log_norm(hidden.eta(), &line.moved)
+        hidden.log_norm(hidden.eta(), &line.moved)
     }
 
     /// σ² Σ_j w_ij⟨h_j⟩ + σ²η with v_i at `x`: the mean that a draw of v_i would have after a draw of h.
@@ -124,7 +124,7 @@ impl<'a> Conditional<'a> {
         let now = line.x[site];
         self.moved(line, site, &[now], &[x]);
         let hidden = self.lowered.hidden();
-        hidden.unit().means(hidden.eta(), &line.moved, &mut line.means);
+        hidden.means(hidden.eta(), &line.moved, &mut line.means);
         let input: f64 = self.lowered.weights().row(site).iter().zip(&line.means).map(|(w, h)| w * h).sum();
         let eta = self.lowered.visible().eta();
         (eta[[0, site]] + input) / (-2.0 * eta[[1, site]])
@@ -187,13 +187,13 @@ impl<'a> Conditional<'a> {
 
     /// The smallest and the largest mean of v_i over all states of a finite hidden layer.
     fn extreme_means(&self, site: usize) -> (f64, f64) {
-        let (unit, eta) = (self.lowered.hidden().unit(), self.lowered.visible().eta());
-        let mut state = vec![0.0; unit.width()];
+        let (hidden, eta) = (self.lowered.hidden(), self.lowered.visible().eta());
         let (mut low, mut high) = (eta[[0, site]], eta[[0, site]]);
-        for w in self.lowered.weights().row(site).to_vec().chunks_exact(unit.width()) {
+        let weights = self.lowered.weights();
+        for unit in hidden.each_site() {
+            let w = weights.slice(s![site, unit.columns.clone()]);
             let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-            for k in 0..unit.n_states().unwrap_or(0) {
-                unit.state(k, &mut state);
+            for state in unit.states::<f64>() {
                 let input: f64 = w.iter().zip(&state).map(|(w, h)| w * h).sum();
                 (least, most) = (least.min(input), most.max(input));
             }

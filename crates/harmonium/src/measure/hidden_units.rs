@@ -2,6 +2,7 @@
 
 use super::inputs::column_moments;
 use super::{Better, Context, Measure, Needs, Quantity, Value};
+use crate::layout::Site;
 use crate::lowered::LoweredLayer;
 use ndarray::ArrayView2;
 use serde::Serialize;
@@ -43,9 +44,9 @@ fn run(cx: &Context) -> Option<Vec<Value>> {
     let idle = Idle::of(hidden, rows.hidden.view(), &rows.weights)?;
     let value = |name, n: usize| Value::exact(name, n as f64 / hidden.sites() as f64);
     let mut values = vec![value("still_units", idle.constant)];
-    if range(hidden).is_some() {
+    if hidden.has_finite() {
         values.push(value("saturated_units", idle.on));
-        if hidden.unit().width() == 1 {
+        if hidden.each_site().any(|site| site.n_states().is_some() && site.columns.len() == 1) {
             values.push(value("dead_units", idle.off));
         }
     }
@@ -69,14 +70,15 @@ impl Idle {
         if means.nrows() < 2 {
             return None;
         }
-        let (width, scale, ends) = (hidden.unit().width(), scales(hidden), ends(means));
+        let (scale, ends) = (scales(hidden), ends(means));
         let variance = column_moments(means, weights).1;
-        let near_end = range(hidden).map(|(low, high)| (low, high, NEARLY * (high - low)));
         let mut idle = Idle::default();
-        for site in 0..hidden.sites() {
-            let mut columns = site * width..(site + 1) * width;
+        for site in hidden.each_site() {
+            let near_end = range(&site).map(|(low, high)| (low, high, NEARLY * (high - low)));
+            let mut columns = site.columns;
             let on = near_end.is_some_and(|(_, high, near)| columns.clone().any(|c| ends[c].0 > high - near));
-            let off = width == 1 && near_end.is_some_and(|(low, _, near)| ends[site].1 < low + near);
+            let first = columns.start;
+            let off = columns.len() == 1 && near_end.is_some_and(|(low, _, near)| ends[first].1 < low + near);
             let constant = columns.all(|c| variance[c].sqrt() < STILL * scale[c]);
             idle.off += usize::from(off);
             idle.on += usize::from(on);
@@ -101,27 +103,23 @@ fn ends(means: ArrayView2<f64>) -> Vec<(f64, f64)> {
 }
 
 /// The smallest and the largest number of a finite unit's columns.
-fn range(layer: &LoweredLayer<f64>) -> Option<(f64, f64)> {
-    let unit = layer.unit();
-    let mut state = vec![0.0; unit.width()];
-    let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
-    for k in 0..unit.n_states()? {
-        unit.state(k, &mut state);
-        ends = state.iter().fold(ends, |(lo, hi), x| (lo.min(*x), hi.max(*x)));
-    }
-    Some(ends)
+fn range(site: &Site) -> Option<(f64, f64)> {
+    let ends = (f64::INFINITY, f64::NEG_INFINITY);
+    let states = site.n_states().map(|_| site.states::<f64>())?;
+    Some(states.iter().flatten().fold(ends, |(lo, hi), x| (lo.min(*x), hi.max(*x))))
 }
 
 /// What a change is measured by: the range, or without one the conditional standard deviation at the mean of no input.
 fn scales(layer: &LoweredLayer<f64>) -> Vec<f64> {
-    if let Some((low, high)) = range(layer) {
-        return vec![high - low; layer.columns()];
-    }
     let mut t = ndarray::Array2::zeros(layer.eta().dim());
-    layer.unit().mean_stats(layer.eta(), &vec![0.0; layer.columns()], t.view_mut());
+    layer.mean_stats(layer.eta(), &vec![0.0; layer.columns()], t.view_mut());
     let deviation = |c: usize| match t.nrows() {
         1 => f64::NAN,
         _ => (t[[1, c]] - t[[0, c]].powi(2)).max(0.0).sqrt(),
     };
-    (0..layer.columns()).map(deviation).collect()
+    let of = |site: Site| {
+        let ends = range(&site);
+        site.columns.map(move |c| ends.map_or_else(|| deviation(c), |(low, high)| high - low))
+    };
+    layer.each_site().flat_map(of).collect()
 }

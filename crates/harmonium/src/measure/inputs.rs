@@ -31,7 +31,7 @@ impl MeasuredRows {
     pub fn new<T: Real>(backend: &mut dyn backend::Chains<T>, data: &Dataset<T>, few: usize) -> MeasuredRows {
         let free_energies = backend.free_energy(data.states());
         let lowered = backend.model();
-        let x = data.states().columns(lowered.visible().unit(), 0, data.len().min(few));
+        let x = data.states().columns(lowered.visible(), 0, data.len().min(few));
         let hidden = lowered.up().means(x.view());
         let reconstruction = lowered.down().means(hidden.view());
         let [x, hidden, reconstruction] = [x, hidden, reconstruction].map(|m| m.mapv(T::f64));
@@ -59,7 +59,7 @@ pub struct Chains {
 impl Chains {
     /// The current states of chains, without a trace.
     pub(crate) fn still<T: Real>(lowered: &LoweredModel<T>, states: &States<T>) -> Chains {
-        let x = states.columns(lowered.visible().unit(), 0, states.rows()).mapv(T::f64);
+        let x = states.columns(lowered.visible(), 0, states.rows()).mapv(T::f64);
         Chains { x, states_per_chain: 1, trace: Array2::zeros((0, states.rows())) }
     }
 
@@ -80,7 +80,7 @@ impl Chains {
             energies.assign(&backend.free_energy(&now));
             let left = sweeps - first - 1;
             if left.is_multiple_of(apart) && left / apart < KEPT {
-                kept.push(now.columns(backend.layers()[0].unit(), 0, now.rows()));
+                kept.push(now.columns(backend.layers()[0], 0, now.rows()));
             }
         }
         let n = kept.len().max(1);

@@ -71,7 +71,7 @@ fn run(cx: &Context) -> Option<Vec<Value>> {
     let model = MomentTable::new(chains.x.view(), &vec![1.0; chains.x.nrows()], chains.states_per_chain)?;
     let variances: Vec<f64> = (0..rows.x.ncols()).map(|i| data.product(i, i).0).collect();
     let means: Vec<_> = (0..variances.len()).map(|i| (data.mean(i), model.mean(i))).collect();
-    let pairs = pairs(rows.x.ncols(), cx.lowered.visible().unit().width(), cx.key.of(Purpose::Monitor));
+    let pairs = pairs(&cx.lowered.visible().site_of_columns(), cx.key.of(Purpose::Monitor));
     let products: Vec<_> = pairs.iter().map(|&(i, j)| (data.product(i, j), model.product(i, j))).collect();
     let scale = pairs.iter().map(|&(i, j)| variances[i] * variances[j]).sum();
     let mut values = compare(&means, variances.iter().sum(), &MEAN);
@@ -159,8 +159,8 @@ fn correlation(both: &[(Estimate, Estimate)]) -> f64 {
 }
 
 /// Pairs of columns of different sites: all, or a random sample if there are many.
-fn pairs(columns: usize, width: usize, key: Key) -> Vec<(usize, usize)> {
-    let apart = |&(i, j): &(usize, usize)| i / width != j / width;
+fn pairs(site_of: &[usize], key: Key) -> Vec<(usize, usize)> {
+    let (columns, apart) = (site_of.len(), |&(i, j): &(usize, usize)| site_of[i] != site_of[j]);
     if columns * columns.saturating_sub(1) / 2 <= PAIRS {
         return (0..columns).flat_map(|j| (0..j).map(move |i| (i, j))).filter(apart).collect();
     }
@@ -199,8 +199,9 @@ mod tests {
 
     #[test]
     fn pairs_are_of_different_sites_and_not_too_many() {
-        assert_eq!(pairs(4, 2, Key::root(1)), [(0, 2), (1, 2), (0, 3), (1, 3)]);
-        let many = pairs(3000, 3, Key::root(1));
+        let sites = |columns: usize, width: usize| (0..columns).map(|c| c / width).collect::<Vec<_>>();
+        assert_eq!(pairs(&sites(4, 2), Key::root(1)), [(0, 2), (1, 2), (0, 3), (1, 3)]);
+        let many = pairs(&sites(3000, 3), Key::root(1));
         assert!(many.len() > PAIRS - 20 && many.iter().all(|(i, j)| i / 3 < j / 3 && *j < 3000));
     }
 }

@@ -157,7 +157,7 @@ impl<'a> Facts<'a> {
             binarized: threshold.map(|rule| rule.to_string()),
             solved: self.update == 0
                 && self.spec.model.start == Start::Factors
-                && self.rbm.hidden().kind().unit::<f32>().quadratic(),
+                && self.rbm.hidden().layout().is_quadratic(),
             chosen: self.spec.found.as_ref().map_or(Vec::new(), |found| found.chosen.clone()),
             exact_gradient: self.spec.train.method == "exact",
             recovered: self.events.iter().filter(|e| matches!(e, Event::Recovered { .. })).count(),
@@ -177,7 +177,9 @@ impl<'a> Facts<'a> {
         let (train, valid) = (self.train.as_deref()?, self.valid.as_deref()?);
         let lowered = self.rbm.lower();
         let layer = lowered.visible();
-        layer.unit().n_states()?;
+        if !layer.is_finite() {
+            return None;
+        }
         let mut new: HashSet<Vec<u32>> = bits_of_rows(layer, valid).collect();
         for row in bits_of_rows(layer, train) {
             new.remove(&row);
@@ -197,7 +199,7 @@ pub(super) fn all_alike(layer: &LoweredLayer<f32>, rows: &Dataset<f32>) -> bool 
 /// The columns of every row, as bits that can be compared.
 fn bits_of_rows<'a>(layer: &'a LoweredLayer<f32>, rows: &'a Dataset<f32>) -> impl Iterator<Item = Vec<u32>> + 'a {
     (0..rows.len()).step_by(BLOCK).flat_map(move |first| {
-        let block = rows.states().columns(layer.unit(), first, (first + BLOCK).min(rows.len()));
+        let block = rows.states().columns(layer, first, (first + BLOCK).min(rows.len()));
         block.rows().into_iter().map(|row| row.iter().map(|x| x.to_bits()).collect()).collect::<Vec<_>>()
     })
 }

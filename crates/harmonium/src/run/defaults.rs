@@ -109,7 +109,7 @@ impl<'a> Chooser<'a> {
     pub fn quick_start(&self, spec: &mut Spec, rbm: &Rbm<f32>) {
         let (config, model) = (&mut spec.train, &spec.model);
         let own = ["train.quick_start", "train.method", "train.lr"].into_iter().any(|key| self.has(key));
-        let finite = [rbm.visible(), rbm.hidden()].iter().all(|layer| layer.kind().unit::<f32>().n_states().is_some());
+        let finite = [rbm.visible(), rbm.hidden()].iter().all(|layer| layer.layout().is_finite());
         let fits = finite && model.init.is_none() && model.start == Start::Independent;
         if fits && !own && config.method == "pt" && config.optimizer.name == "adam" {
             config.quick_start = (QUICK_START * config.updates as f64) as u64;

@@ -148,7 +148,7 @@ impl Time {
 pub fn log_z(spec: &Spec, rbm: &Rbm<f32>, train: &Dataset<f32>, time: Time, front: &dyn Front) -> Result<LogZ> {
     let (seed, device) = (spec.train.seed, spec.device);
     let some_rows = train.select(&deepest_and_others(device, rbm, train)?);
-    let rows = some_rows.states().columns(rbm.lower().visible().unit(), 0, some_rows.len()).mapv(f64::from);
+    let rows = some_rows.states().columns(rbm.lower().visible(), 0, some_rows.len()).mapv(f64::from);
     let (budget, time) = (time.work(), Some(time.seconds()));
     let settings = logz::LogZOptions { seed, device, data: Some(&rows), budget, time, ..Default::default() };
     logz::log_z(&rbm.cast::<f64>(), "auto", settings, &|done, all| front.progress(Stage::LogZ, done, Some(all)))
@@ -181,22 +181,22 @@ impl<'a> Fitness<'a> {
         front: &'a dyn Front,
     ) -> Fitness<'a> {
         let narrow = rbm.lower();
-        let independent = train.moments(narrow.visible()).fitted(rbm.visible().kind());
+        let independent = train.moments(narrow.visible()).fitted(rbm.visible().layout());
         Fitness { device, wide: rbm.cast::<f64>().lower(), narrow, independent, preprocess, rbm, log_z, front }
     }
 
     /// How well it fits some rows.
     pub fn fit(&self, rows: &Dataset<f32>) -> Result<RowsFit> {
         let moments = rows.moments(self.narrow.visible());
-        let kind = self.rbm.visible().kind();
-        let jacobian = self.preprocess.mean_log_jacobian(kind, &moments.known);
+        let layer = self.rbm.visible().layout();
+        let jacobian = self.preprocess.mean_log_jacobian(layer, &moments.known);
         let (energy, std_err, missing) = match (self.log_z, rows.known()) {
             (Some(_), Some(known)) => self.energy_of_known(rows, known)?,
             _ => (self.free_energy(rows), 0.0, None),
         };
         let pseudo = rows.known().is_none().then(|| self.pseudo(rows, jacobian)).flatten();
         let log_likelihood = self.log_z.map(|z| jacobian - z.value - energy.value);
-        let finite = self.narrow.visible().unit().n_states().is_some();
+        let finite = self.narrow.visible().is_finite();
         let known = log_likelihood.and_then(|l| possible(l, finite));
         Ok(RowsFit {
             rows: rows.len(),
@@ -208,7 +208,7 @@ impl<'a> Fitness<'a> {
             missing,
             pseudo_log_likelihood: pseudo.map(|p| p.value),
             pseudo_std_err: pseudo.and_then(|p| p.std_err).unwrap_or(0.0),
-            baseline: moments.log_likelihood(kind, &self.independent) + jacobian,
+            baseline: moments.log_likelihood(layer, &self.independent) + jacobian,
         })
     }
 
@@ -223,7 +223,7 @@ impl<'a> Fitness<'a> {
         let (mut all, mut exact) = (Vec::new(), 0);
         for some in which.chunks(PIECE) {
             let some_rows = rows.select(some);
-            let x = some_rows.states().columns(self.narrow.visible().unit(), 0, some_rows.len()).mapv(f64::from);
+            let x = some_rows.states().columns(self.narrow.visible(), 0, some_rows.len()).mapv(f64::from);
             let scores = ask.scores(x.view(), &known.select(some), some[0] as u64)?;
             exact += scores.exact;
             all.extend(scores.rows);
@@ -237,10 +237,10 @@ impl<'a> Fitness<'a> {
 
     /// ⟨F⟩ and its standard error over the rows.
     fn free_energy(&self, rows: &Dataset<f32>) -> Value {
-        let (up, unit) = (self.wide.up(), self.narrow.visible().unit());
+        let (up, layer) = (self.wide.up(), self.narrow.visible());
         let starts: Vec<usize> = (0..rows.len()).step_by(CHUNK).collect();
         let chunk = |&a: &usize| {
-            let x = rows.states().columns(unit, a, (a + CHUNK).min(rows.len())).mapv(f64::from);
+            let x = rows.states().columns(layer, a, (a + CHUNK).min(rows.len())).mapv(f64::from);
             up.free_energy(x.view()).to_vec()
         };
         let each: Vec<Vec<f64>> = starts.par_iter().map(chunk).collect();
@@ -249,7 +249,7 @@ impl<'a> Fitness<'a> {
 
     fn pseudo(&self, rows: &Dataset<f32>, jacobian: f64) -> Option<Value> {
         let some_rows = rows.select(&evenly(rows.len(), PSEUDO_ROWS));
-        let x = some_rows.states().columns(self.narrow.visible().unit(), 0, some_rows.len()).mapv(f64::from);
+        let x = some_rows.states().columns(self.narrow.visible(), 0, some_rows.len()).mapv(f64::from);
         let each = sampled_pseudo_log_likelihood(&self.wide, x.view(), PSEUDO_TERMS, Key::root(0))? + jacobian;
         Some(Value::mean("pseudo_log_likelihood", each.iter().copied(), &weights(&some_rows)))
             .filter(|p| p.value.is_finite())

@@ -48,19 +48,17 @@ impl Reader<'_> {
     pub(crate) fn read(
         &self,
         spec: &Spec,
-        visible: &Kind,
-        columns: usize,
+        layout: &Layout,
         preprocess: &mut Preprocess,
     ) -> Result<Input> {
         let (data, seed) = (&spec.data, spec.train.seed);
-        let layout = Layout::new(visible.clone(), columns);
         preprocess.binarize = data.binarize()?.or(preprocess.binarize);
-        let (mut train, decided) = self.pack(&layout, &data.source, &data.options(), preprocess, seed)?;
+        let (mut train, decided) = self.pack(layout, &data.source, &data.options(), preprocess, seed)?;
         preprocess.binarize = preprocess.binarize.or(decided);
         self.weigh(&mut train, &data.weights()?, false)?;
         let (train, valid) = match (&data.valid, data.valid_fraction) {
             (Some(valid), _) => {
-                let mut valid = self.pack(&layout, valid, &data.options(), preprocess, seed)?.0;
+                let mut valid = self.pack(layout, valid, &data.options(), preprocess, seed)?.0;
                 self.weigh(&mut valid, &data.weights()?, true)?;
                 (train, Some(valid))
             }
@@ -113,7 +111,7 @@ impl Reader<'_> {
         let advice = match error.plain() {
             Error::Domain { value, .. } if value.is_nan() => vec![Advice::MissingCells],
             Error::Domain { value, .. } if value.is_finite() => {
-                let binarize = takes_probabilities(side.unit::<f64>()).then_some(Advice::Binarize);
+                let binarize = side.single().is_some_and(|b| takes_probabilities(b.unit())).then_some(Advice::Binarize);
                 self.kinds_that_fit(name, options, side).into_iter().chain(binarize).collect()
             }
             // The model was made for the training rows, so that these are others.
@@ -169,7 +167,7 @@ impl Reader<'_> {
         let with_states: Options = [("states".to_string(), states.to_string())].into();
         let make = |name: &str| Kind::new(name, &Options::new()).or_else(|_| Kind::new(name, &with_states)).ok();
         let mut kinds: Vec<(&'static str, Kind)> = Kind::LIST.iter().filter_map(|k| Some((k.0, make(k.0)?))).collect();
-        kinds.retain(|k| k.0 != side.kind().name());
+        kinds.retain(|k| side.kind().is_none_or(|kind| k.0 != kind.name()));
         let Ok(mut table) = self.tables.open(name, options) else { return Vec::new() };
         while let Ok(Some(block)) = table.read(SURVEY_ROWS) {
             kinds.retain(|(_, kind)| {
@@ -223,18 +221,21 @@ impl Reader<'_> {
     }
 
     /// (x − mean)/deviation for every column; only where numbers have units.
-    pub(crate) fn standardization(&self, spec: &Spec, visible: &Kind) -> Result<Preprocess> {
+    pub(crate) fn standardization(&self, spec: &Spec, visible: &Layout) -> Result<Preprocess> {
         if !spec.data.standardize {
             return Ok(Preprocess::default());
         }
-        if visible.unit::<f64>().n_states().is_some() {
+        if visible.is_finite() {
             let problem = format!("needs continuous visible units such as gaussian, but these are {visible}");
             return Err(Error::Config { key: "data.standardize", problem });
         }
         let found = self.survey(&spec.data.source, &spec.data.options())?;
         // In the precision of the model file, so that what it stores is what was done, to the bit.
-        let shift = found.mean.mapv(|x| f64::from(x as f32));
-        let scale = found.deviation.mapv(|x| f64::from((x as f32).clamp(f32::MIN_POSITIVE, f32::MAX)));
+        let mut shift = found.mean.mapv(|x| f64::from(x as f32));
+        let mut scale = found.deviation.mapv(|x| f64::from((x as f32).clamp(f32::MIN_POSITIVE, f32::MAX)));
+        for site in visible.each_site().filter(|site| site.n_states().is_some()) {
+            (shift[site.index], scale[site.index]) = (0.0, 1.0);
+        }
         Ok(Preprocess { binarize: None, shift: Some(shift), scale: Some(scale) })
     }
 }

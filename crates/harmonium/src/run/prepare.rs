@@ -17,7 +17,6 @@ use crate::model::Rbm;
 use crate::start::Start;
 use crate::states::States;
 use crate::train::{TrainConfig, adopted_model, default_hidden, factor_model, initial_model, ladder_model, no_factors};
-use crate::units::Kind;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use toml::Table;
@@ -74,17 +73,16 @@ pub fn prepare(
         Some(file) => take_over(spec, asked, &file.rbm, columns)?,
         None => complete_model(spec, asked, &reader)?,
     }
-    let (visible, hidden) = spec.model.kinds()?;
-    let width = |kind: &Kind| kind.unit::<f32>().width();
-    spec.train.check_memory([columns, width(&visible)], [spec.model.n_hidden, width(&hidden)])?;
+    check_memory(spec, columns)?;
+    let visible = spec.model.visible_layout(columns)?;
     if lookup(asked, "data.standardize").is_none() {
-        spec.data.standardize = init.is_none() && visible.unit::<f32>().n_states().is_none();
+        spec.data.standardize = init.is_none() && !visible.is_finite();
     }
     let mut preprocess = match &init {
         Some(file) => file.preprocess.clone(),
         None => reader.standardization(spec, &visible)?,
     };
-    let mut input = reader.read(spec, &visible, columns, &mut preprocess)?;
+    let mut input = reader.read(spec, &visible, &mut preprocess)?;
     let chooser = Chooser::new(asked);
     if let Some(part) = chooser.held_out(spec, input.train.len()) {
         spec.data.valid_fraction = Some(part);
@@ -96,11 +94,12 @@ pub fn prepare(
         front.note(&Note::Weighted { identity: SIMILAR, rows: input.train.len(), weight });
     }
     if init.is_none() {
-        complete_start(&mut spec.model, asked, (&visible, &hidden), &input)?;
+        complete_start(&mut spec.model, asked, &visible, &input)?;
     }
+    let layouts = spec.model.layouts(columns)?;
     let rbm = match init {
         Some(file) => adopted_model(spec.device, &file.rbm.cast(), &input.train, spec.train.centering)?,
-        None => first_model(spec, (&visible, &hidden), &input)?,
+        None => first_model(spec, layouts, &input)?,
     };
     complete_method(&mut spec.train, asked, &rbm);
     let has_valid = input.has_valid();
@@ -124,51 +123,52 @@ fn model_to_start_from(path: &str) -> Result<ModelFile> {
 }
 
 /// The first model of a run.
-fn first_model(spec: &Spec, (visible, hidden): (&Kind, &Kind), input: &Input) -> Result<Rbm<f32>> {
+fn first_model(spec: &Spec, [visible, hidden]: [Layout; 2], input: &Input) -> Result<Rbm<f32>> {
     let (config, n_hidden, train) = (&spec.train, spec.model.n_hidden, &input.train);
-    match spec.model.start {
-        Start::Factors if hidden.unit::<f32>().quadratic() => {
-            factor_model(visible, hidden, n_hidden, train, config.centering)
+    match (spec.model.start, visible.kind().zip(hidden.kind())) {
+        (Start::Factors, Some((v, h))) if hidden.is_quadratic() => {
+            factor_model(v, h, n_hidden, train, config.centering)
         }
-        Start::Factors => ladder_model(spec.device, visible, hidden, n_hidden, train, config.centering, config.seed),
-        Start::Independent => initial_model(visible, hidden, n_hidden, train, config.centering, config.seed),
+        (Start::Factors, Some((v, h))) => {
+            ladder_model(spec.device, v, h, n_hidden, train, config.centering, config.seed)
+        }
+        _ => initial_model(&visible, &hidden, train, config.centering, config.seed),
     }
+}
+
+/// Refuses a model and chains that do not fit in memory.
+fn check_memory(spec: &Spec, columns: usize) -> Result<()> {
+    let [v, h] = spec.model.columns(columns)?;
+    spec.train.check_memory([v, h], spec.model.n_hidden)
 }
 
 /// Where learning begins, and with how many hidden units, now that the rows are read. Ladders of two-valued units pay where the
 /// gradient is exact.
-fn complete_start(
-    model: &mut ModelSpec,
-    asked: &Table,
-    (visible, hidden): (&Kind, &Kind),
-    input: &Input,
-) -> Result<()> {
-    let (unit, columns) = (hidden.unit::<f32>(), input.train.states().sites());
-    if lookup(asked, "model.n_hidden").is_none() {
-        let continuous = visible.unit::<f32>().n_states().is_none();
-        model.n_hidden = default_hidden(columns, input.train.len(), continuous);
+fn complete_start(model: &mut ModelSpec, asked: &Table, visible: &Layout, input: &Input) -> Result<()> {
+    let columns = input.train.states().sites();
+    let free = lookup(asked, "model.n_hidden").is_none() && model.listed_hidden().is_none();
+    if free {
+        model.n_hidden = default_hidden(columns, input.train.len(), visible.is_quadratic());
     }
-    let two_valued = unit.n_states() == Some(2) && unit.width() == 1;
+    let [_, hidden] = model.layouts(columns)?;
+    let quadratic = hidden.is_quadratic();
+    let two_valued = hidden.two_values::<f32>().is_some();
     let obstacle = no_factors(visible, &input.train)
-        .or((!unit.quadratic() && !two_valued)
-            .then(|| format!("the hidden units are {hidden}, not Gaussian or binary")));
+        .or((!quadratic && !two_valued).then(|| format!("the hidden units are {hidden}, not Gaussian or binary")));
     let possible = obstacle.is_none();
-    if possible && two_valued && columns <= MOST_NARROW && lookup(asked, "model.n_hidden").is_none() {
+    if possible && two_valued && columns <= MOST_NARROW && free {
         model.n_hidden = NARROW_HIDDEN;
     }
-    let is_best = unit.quadratic() || {
-        let rbm: Rbm<f32> = Rbm::new(visible.clone(), columns, hidden.clone(), model.n_hidden)?;
-        budget::GRADIENT_GAUSSIAN.allows(Exact::cost(&rbm.lower()))
-    };
+    let [_, hidden] = model.layouts(columns)?;
+    let is_best = quadratic || budget::GRADIENT_GAUSSIAN.allows(Exact::cost_of([visible, &hidden]));
     let wanted = lookup(asked, "model.start").map(|_| model.start);
     if let Some(obstacle) = obstacle.filter(|_| wanted == Some(Start::Factors)) {
         let problem = format!("cannot be factors: {obstacle}");
         return Err(Error::Config { key: "model.start", problem });
     }
     model.start = wanted.unwrap_or(if possible && is_best { Start::Factors } else { Start::Independent });
-    if model.start == Start::Factors && unit.quadratic() && lookup(asked, "model.n_hidden").is_none() {
-        let layout = Layout::new(visible.clone(), columns);
-        model.n_hidden = default_factors(&layout, &input.train, input.valid.as_ref());
+    if model.start == Start::Factors && quadratic && free {
+        model.n_hidden = default_factors(visible, &input.train, input.valid.as_ref());
     }
     Ok(())
 }
@@ -176,7 +176,7 @@ fn complete_start(
 /// Chooses the method, now that the model is known.
 pub fn complete_method(config: &mut TrainConfig, asked: &Table, rbm: &Rbm<f32>) {
     let lowered = rbm.lower();
-    let gaussian = [lowered.visible(), lowered.hidden()].iter().any(|layer| layer.unit().quadratic());
+    let gaussian = [lowered.visible(), lowered.hidden()].iter().any(|layer| layer.is_quadratic());
     let budget = if gaussian { budget::GRADIENT_GAUSSIAN } else { budget::GRADIENT };
     if lookup(asked, "train.method").is_none() && budget.allows(Exact::cost(&lowered)) {
         config.method = "exact".into();
@@ -188,7 +188,7 @@ pub fn complete_method(config: &mut TrainConfig, asked: &Table, rbm: &Rbm<f32>) 
 /// rows make a batch, steps can be large, and few are needed. Whether anything was chosen.
 fn complete_learning(config: &mut TrainConfig, asked: &Table, rbm: &Rbm<f32>, input: &Input) -> bool {
     let has = |key| lookup(asked, key).is_some();
-    let gaussian = rbm.hidden().kind().unit::<f32>().quadratic();
+    let gaussian = rbm.hidden().layout().is_quadratic() && rbm.visible().layout().is_quadratic();
     if !gaussian && config.method != "exact" {
         return false;
     }
@@ -231,8 +231,16 @@ fn complete_model(spec: &mut Spec, asked: &Table, reader: &Reader) -> Result<()>
         let found = reader.survey(&data.source, &data.options())?;
         model.states = Some((found.largest.max(0.0) as u64).saturating_add(1).max(2));
     }
+    if let Some(n) = model.listed_hidden() {
+        if has("model.n_hidden") && model.n_hidden != n {
+            let problem = format!("lists {n} units, but n_hidden is {}", model.n_hidden);
+            return Err(Error::Config { key: "model.hidden", problem });
+        }
+        model.n_hidden = n;
+    }
     let (visible, hidden) = model.kinds()?;
-    model.set_kinds(&visible, &hidden);
+    visible.into_iter().for_each(|kind| model.set_visible(&Layout::new(kind, 1)));
+    hidden.into_iter().for_each(|kind| model.set_hidden(&Layout::new(kind, 1)));
     Ok(())
 }
 
@@ -256,7 +264,8 @@ fn take_over(spec: &mut Spec, asked: &Table, rbm: &Rbm<f64>, columns: usize) -> 
     if columns != expected {
         return Err(Error::Columns { expected, found: columns }.in_file(spec.data.source.as_ref()));
     }
-    model.set_kinds(rbm.visible().kind(), rbm.hidden().kind());
+    model.set_visible(rbm.visible().layout());
+    model.set_hidden(rbm.hidden().layout());
     model.n_hidden = rbm.hidden().sites();
     let found = Table::try_from(&*model).map_err(|e| Error::Settings { path: None, problem: e.to_string() })?;
     for (key, value) in lookup(asked, "model").and_then(|m| m.as_table()).into_iter().flatten() {
@@ -285,10 +294,13 @@ fn hash(input: &Input) -> Sha256 {
     let mut hash = Sha256::new();
     for part in [Some(&input.train), input.valid.as_ref()].into_iter().flatten() {
         hash.update((part.len() as u64).to_le_bytes());
-        match part.states() {
-            States::Bits(b) => b.words().iter().for_each(|w| hash.update(w.to_le_bytes())),
-            States::Codes(c) => c.iter().for_each(|c| hash.update(c.to_le_bytes())),
-            States::Real(x) => x.iter().for_each(|x| hash.update(x.to_le_bytes())),
+        for states in part.states().parts() {
+            match states {
+                States::Bits(b) => b.words().iter().for_each(|w| hash.update(w.to_le_bytes())),
+                States::Codes(c) => c.iter().for_each(|c| hash.update(c.to_le_bytes())),
+                States::Real(x) => x.iter().for_each(|x| hash.update(x.to_le_bytes())),
+                States::Blocks(_) => {}
+            }
         }
         part.weights().iter().for_each(|w| hash.update(w.to_le_bytes()));
         part.known().iter().flat_map(|k| k.words()).for_each(|w| hash.update(w.to_le_bytes()));

@@ -5,6 +5,7 @@ use crate::data::{Alphabet, Binarize, ReadOptions};
 use crate::error::{Error, Result};
 use crate::events::MOST_COUNT;
 use crate::file::image_size;
+use crate::layout::Layout;
 use crate::settings;
 use crate::start::Start;
 use crate::train::{DEFAULT_HIDDEN, TrainConfig};
@@ -249,8 +250,50 @@ impl RowWeights {
 }
 
 impl ModelSpec {
-    /// The visible and the hidden kind.
-    pub(crate) fn kinds(&self) -> Result<(Kind, Kind)> {
+    /// The visible units of data with so many columns, and the hidden units.
+    pub(crate) fn layouts(&self, columns: usize) -> Result<[Layout; 2]> {
+        let (visible, hidden) = self.kinds()?;
+        let layout = |key: &'static str, text: &str, kind: Option<Kind>, sites: usize| match kind {
+            Some(kind) => Ok(Layout::new(kind, sites)),
+            None => Layout::parse(text).map_err(|e| Error::Config { key, problem: e.to_string() }),
+        };
+        let visible = layout("model.visible", &self.visible, visible, columns)?;
+        let hidden = layout("model.hidden", &self.hidden, hidden, self.n_hidden)?;
+        let wrong = |key: &'static str, found: usize, expected: String| {
+            Err(Error::Config { key, problem: format!("lists {found} units, but {expected}") })
+        };
+        if visible.sites() != columns {
+            return wrong("model.visible", visible.sites(), format!("the data has {columns} columns"));
+        }
+        if hidden.sites() != self.n_hidden {
+            return wrong("model.hidden", hidden.sites(), format!("n_hidden is {}", self.n_hidden));
+        }
+        Ok([visible, hidden])
+    }
+
+    /// The visible units of data with so many columns.
+    pub(crate) fn visible_layout(&self, columns: usize) -> Result<Layout> {
+        let n_hidden = self.listed_hidden().unwrap_or(self.n_hidden);
+        ModelSpec { n_hidden, ..self.clone() }.layouts(columns).map(|[visible, _]| visible)
+    }
+
+    /// Columns of both layers for data with so many; a number of units that no layer can have is no obstacle.
+    pub(crate) fn columns(&self, columns: usize) -> Result<[f64; 2]> {
+        let (visible, hidden) = self.kinds()?;
+        let count = |kind: Option<Kind>, text: &str, sites: usize| match kind {
+            Some(kind) => Ok(kind.unit::<f32>().width() as f64 * sites as f64),
+            None => Layout::parse(text).map(|layout| layout.columns() as f64),
+        };
+        Ok([count(visible, &self.visible, columns)?, count(hidden, &self.hidden, self.n_hidden)?])
+    }
+
+    /// The number of hidden units that a list of blocks has.
+    pub(crate) fn listed_hidden(&self) -> Option<usize> {
+        Layout::is_list(&self.hidden).then(|| Layout::parse(&self.hidden).ok()).flatten().map(|layout| layout.sites())
+    }
+
+    /// The visible and the hidden kind; none where blocks are listed.
+    pub(crate) fn kinds(&self) -> Result<(Option<Kind>, Option<Kind>)> {
         let visible = Units {
             keys: ["model.visible", "model.coupling", "model.states"],
             name: &self.visible,
@@ -267,14 +310,22 @@ impl ModelSpec {
         Ok((visible.kind()?, hidden.kind()?))
     }
 
-    /// Sets the kinds and their options.
-    pub(crate) fn set_kinds(&mut self, visible: &Kind, hidden: &Kind) {
-        let get = |kind: &Kind, name: &str| kind.options().remove(name);
-        let states = |kind: &Kind| get(kind, "states").and_then(|q| q.parse().ok());
-        (self.visible, self.hidden) = (visible.name().into(), hidden.name().into());
-        (self.coupling, self.hidden_coupling) = (get(visible, "coupling"), get(hidden, "coupling"));
-        (self.states, self.hidden_states) = (states(visible), states(hidden));
+    /// Sets the visible units and their options.
+    pub(crate) fn set_visible(&mut self, visible: &Layout) {
+        (self.visible, self.coupling, self.states) = named(visible);
     }
+
+    /// Sets the hidden units and their options.
+    pub(crate) fn set_hidden(&mut self, hidden: &Layout) {
+        (self.hidden, self.hidden_coupling, self.hidden_states) = named(hidden);
+    }
+}
+
+/// A kind's name with its coupling and number of states, or a list of blocks.
+fn named(layout: &Layout) -> (String, Option<String>, Option<u64>) {
+    let Some(kind) = layout.kind() else { return (layout.list(), None, None) };
+    let get = |name: &str| kind.options().remove(name);
+    (kind.name().into(), get("coupling"), get("states").and_then(|q| q.parse().ok()))
 }
 
 /// The units of one layer: their kind's name and its options, with their keys.
@@ -285,13 +336,22 @@ struct Units<'a> {
 }
 
 impl Units<'_> {
-    /// The kind; an option that is missing or belongs to other units is named by its key.
-    fn kind(&self) -> Result<Kind> {
+    /// The kind, or none for a list of blocks; an option that is missing or belongs to other units is named by its key.
+    fn kind(&self) -> Result<Option<Kind>> {
+        if Layout::is_list(self.name) {
+            return match self.keys[1..].iter().zip(&self.options).find(|(_, (_, value))| value.is_some()) {
+                Some((key, (name, _))) => {
+                    let problem = format!("is for layers of one kind; in a list of blocks write KIND({name}=…)");
+                    Err(Error::Config { key, problem })
+                }
+                None => Ok(None),
+            };
+        }
         let given = |without: &str| -> Options {
             let some = self.options.iter().filter(|(name, _)| *name != without);
             some.filter_map(|(name, value)| Some((name.to_string(), value.clone()?))).collect()
         };
-        Kind::new(self.name, &given("")).map_err(|error| {
+        Kind::new(self.name, &given("")).map(Some).map_err(|error| {
             let fits = |name: &str| Kind::new(self.name, &given(name)).is_ok();
             for (key, (name, value)) in self.keys[1..].iter().zip(&self.options) {
                 match value {
@@ -390,7 +450,7 @@ mod tests {
             let bad = match setting.takes {
                 Takes::Whole(least, _) | Takes::WholeOr(least, ..) => Value::Integer(least - 1),
                 Takes::Number(_) => Value::Float(f64::INFINITY),
-                Takes::Choice(_) => Value::String("nonsense".into()),
+                Takes::Choice(_) | Takes::Units(_) => Value::String("nonsense".into()),
                 _ => continue,
             };
             let mut table = Table::new();

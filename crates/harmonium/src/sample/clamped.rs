@@ -7,6 +7,8 @@ use ndarray::{Array2, Axis};
 /// A model of all cells of a row, or of those that are not clamped.
 pub struct Clamped {
     lowered: LoweredModel<f64>,
+    /// The site of every column of whole rows.
+    site_of: Vec<usize>,
     /// The values of the row in the units of the data, and which of them are clamped.
     known: Option<(Vec<f64>, Vec<bool>)>,
 }
@@ -14,12 +16,13 @@ pub struct Clamped {
 impl Clamped {
     /// The whole model, with nothing clamped.
     pub fn nothing(lowered: &LoweredModel<f64>) -> Clamped {
-        Clamped { lowered: lowered.clone(), known: None }
+        Clamped { lowered: lowered.clone(), site_of: lowered.visible().site_of_columns(), known: None }
     }
 
     /// The model of the cells that are not `known`, given a row of columns `x` whose values in the units of the data are `raw`.
     pub fn cells(lowered: &LoweredModel<f64>, x: &[f64], raw: Vec<f64>, known: Vec<bool>) -> Clamped {
-        Clamped { lowered: lowered.clamped(x, |site| known[site]), known: Some((raw, known)) }
+        let free = lowered.clamped(x, |site| known[site]);
+        Clamped { lowered: free, site_of: lowered.visible().site_of_columns(), known: Some((raw, known)) }
     }
 
     /// The model to sample.
@@ -30,8 +33,7 @@ impl Clamped {
     /// The columns of whole rows that are not clamped.
     pub fn free_columns(&self, rows: &Array2<f64>) -> Array2<f64> {
         let Some((_, known)) = &self.known else { return rows.clone() };
-        let width = self.lowered.visible().unit().width();
-        let free: Vec<usize> = (0..rows.ncols()).filter(|c| !known[c / width]).collect();
+        let free: Vec<usize> = (0..rows.ncols()).filter(|c| !known[self.site_of[*c]]).collect();
         rows.select(Axis(1), &free)
     }
 

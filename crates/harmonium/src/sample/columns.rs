@@ -45,9 +45,9 @@ impl ColumnTraces {
         }
     }
 
-    /// The site with the largest R̂, if any varies; a site has `width` columns.
-    pub fn worst(&self, width: usize) -> Option<WorstSite> {
-        let of = |column: usize| Some(WorstSite { site: column / width, r_hat: r_hat(self.trace(column).view())? });
+    /// The site with the largest R̂, if any varies; `site_of` has the site of every column.
+    pub fn worst(&self, site_of: &[usize]) -> Option<WorstSite> {
+        let of = |column: usize| Some(WorstSite { site: site_of[column], r_hat: r_hat(self.trace(column).view())? });
         let found: Vec<WorstSite> = (0..self.columns).into_par_iter().filter_map(of).collect();
         found.into_iter().max_by(|a, b| a.r_hat.total_cmp(&b.r_hat).then(b.site.cmp(&a.site)))
     }
@@ -82,10 +82,11 @@ mod tests {
             );
         }
         assert!(traces.apart > 1 && traces.numbers.len() <= MOST_NUMBERS);
-        let worst = traces.worst(2).unwrap();
+        let sites: Vec<usize> = (0..columns).map(|c| c / 2).collect();
+        let worst = traces.worst(&sites).unwrap();
         assert!(worst.site == 2499 && worst.r_hat > 1.1, "{worst:?}");
         let same = r_hat(traces.trace(4999).view()).unwrap();
         assert_eq!(worst.r_hat, same);
-        assert_eq!(ColumnTraces::new(4, 3).worst(1), None);
+        assert_eq!(ColumnTraces::new(4, 3).worst(&[0, 1, 2]), None);
     }
 }

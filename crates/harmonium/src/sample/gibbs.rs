@@ -51,6 +51,6 @@ pub(super) fn with_free_energies<T: Real>(
     backend: &mut dyn Chains<T>,
     states: &States<T>,
 ) -> (Array2<f64>, Array1<f64>) {
-    let columns = states.columns(backend.layers()[0].unit(), 0, states.rows());
+    let columns = states.columns(backend.layers()[0], 0, states.rows());
     (columns.mapv(T::f64), backend.free_energy(states))
 }

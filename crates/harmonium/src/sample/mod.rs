@@ -38,7 +38,7 @@ pub use watch::TracedQuantity;
 use crate::advice::Warning;
 use crate::backend::{DeviceRef, cpu};
 use crate::error::{Error, Result};
-use crate::exact::{Exact, Progress, Solved, budget};
+use crate::exact::{Exact, Progress, budget, normalisable};
 use crate::lowered::LoweredModel;
 use crate::memory;
 use crate::model::Rbm;
@@ -249,7 +249,7 @@ impl Problem<'_> {
 
 /// Whether chains of a model may run in f32: both layers are finite, and there are many weights.
 pub(crate) fn suits_f32<T: Real>(lowered: &LoweredModel<T>) -> bool {
-    let finite = [lowered.visible(), lowered.hidden()].iter().all(|s| s.unit().n_states().is_some());
+    let finite = [lowered.visible(), lowered.hidden()].iter().all(|s| s.is_finite());
     finite && lowered.weights().len() >= LARGE
 }
 
@@ -304,10 +304,7 @@ impl<'a> Sampling<'a> {
         settings.check_size(&lowered)?;
         let entry = choose(settings.sampler, &lowered)?;
         let settings = SampleOptions { burn_in: if entry.independent { 0 } else { settings.burn_in }, ..settings };
-        if lowered.visible().unit().quadratic() && lowered.hidden().unit().quadratic() {
-            // Two Gaussian layers may not be normalisable; the factorisation fails then.
-            Solved::new(lowered.clone(), progress)?;
-        }
+        normalisable(&lowered)?;
         settings.start.check(&lowered)?;
         let (chains, key) = (settings.n_chains(), Key::root(settings.seed).of(Purpose::Sample));
         let problem = Problem { lowered: &lowered, settings, chains, key, progress };
@@ -409,7 +406,7 @@ impl<'a> Sampling<'a> {
             chains,
             r_hat: None,
             ess: Some(self.returned as f64),
-            worst_site: self.column_traces.worst(self.lowered.visible().unit().width()),
+            worst_site: self.column_traces.worst(&self.lowered.visible().site_of_columns()),
             quantities,
             tempered,
             warnings: Vec::new(),

@@ -142,7 +142,7 @@ impl<'a, T: Real> Path<'a, T> {
         let mut means = self.backend.layer_means(0, None);
         if cautious {
             let (lowered, states) = (self.backend.model(), self.backend.get(0));
-            let x = states.columns(lowered.visible().unit(), 0, states.rows());
+            let x = states.columns(lowered.visible(), 0, states.rows());
             let [visible, hidden] = lowered.flat();
             keep_significant(lowered.visible(), &visible, &x, &mut means.visible);
             keep_significant(lowered.hidden(), &hidden, &lowered.up().means(x.view()), &mut means.hidden);
@@ -158,7 +158,7 @@ impl<'a, T: Real> Path<'a, T> {
         let layers = self.backend.layers().into_iter().zip([&mut all.visible, &mut all.hidden]);
         for ((layer, means), eta) in layers.zip(&self.base.eta) {
             let mut own = Array2::zeros(eta.dim());
-            layer.unit().mean_stats(eta.view(), &vec![T::zero(); layer.columns()], own.view_mut());
+            layer.mean_stats(eta.view(), &vec![T::zero(); layer.columns()], own.view_mut());
             means.zip_mut_with(&own, |theirs, own| *theirs = T::of(0.5) * (*theirs + *own));
         }
         all.weight *= 2.0;
@@ -178,7 +178,7 @@ impl<'a, T: Real> Path<'a, T> {
     pub fn set_base(&mut self, means: &LayerMeans<T>) -> Base<T> {
         // The base is defined by its rounded numbers.
         let fit = |layer: &LoweredLayer<T>, of: &Array2<T>| {
-            layer.kind().fitted(of.mapv(T::f64).view(), means.weight).mapv(T::of)
+            layer.fitted(of.mapv(T::f64).view(), means.weight).mapv(T::of)
         };
         let [visible, hidden] = self.backend.layers();
         let eta = [fit(visible, &means.visible), fit(hidden, &means.hidden)];
@@ -335,12 +335,13 @@ const SIGNIFICANT: f64 = 3.0;
 /// Shrinks the means of the columns of `x` towards the mean without a field: a difference d with standard error e becomes
 /// d(1 − (3e/d)²), and less than three standard errors become 0. Only finite units are changed.
 fn keep_significant<T: Real>(layer: &LoweredLayer<T>, flat: &Array2<T>, x: &Array2<T>, means: &mut Array2<T>) {
-    if layer.unit().n_states().is_none() {
+    if !layer.has_finite() {
         return;
     }
     let (n, mut none) = (x.nrows() as f64, vec![T::zero(); layer.columns()]);
-    layer.unit().means(flat.view(), &vec![T::zero(); layer.columns()], &mut none);
-    for ((column, none), mean) in x.columns().into_iter().zip(&none).zip(means.row_mut(0)) {
+    layer.means(flat.view(), &vec![T::zero(); layer.columns()], &mut none);
+    for c in layer.each_site().filter(|site| site.n_states().is_some()).flat_map(|site| site.columns) {
+        let (column, none, mean) = (x.column(c), none[c], &mut means[[0, c]]);
         let values: Vec<f64> = column.iter().map(|x| x.f64()).collect();
         let (error2, d) = (variance(&values) / n, mean.f64() - none.f64());
         let kept = if d == 0.0 { 0.0 } else { (1.0 - SIGNIFICANT * SIGNIFICANT * error2 / (d * d)).max(0.0) };
@@ -356,14 +357,15 @@ fn flat<T: Real>(backend: &dyn Chains<T>) -> [Array2<T>; 2] {
 /// Γ(η, 0) in f64.
 fn log_norm<T: Real>(layer: &LoweredLayer<T>, eta: &Array2<T>) -> f64 {
     let eta = eta.mapv(T::f64);
-    layer.kind().unit::<f64>().log_norm(eta.view(), &vec![0.0; eta.ncols()])
+    layer.log_norm(eta.view(), &vec![0.0; eta.ncols()])
 }
 
 /// Rows of zeros, or of first states.
 fn first_state<T: Real>(layer: &LoweredLayer<T>, rows: usize) -> Array2<T> {
     let mut row = Array1::zeros(layer.columns());
-    if let (Some(_), Some(row)) = (layer.unit().n_states(), row.as_slice_mut()) {
-        row.chunks_exact_mut(layer.unit().width()).for_each(|site| layer.unit().state(0, site));
+    if let Some(row) = row.as_slice_mut() {
+        let finite = layer.each_site().filter(|site| site.n_states().is_some());
+        finite.for_each(|site| site.kind.unit().state(0, &mut row[site.columns]));
     }
     Array2::from_shape_fn((rows, layer.columns()), |(_, c)| row[c])
 }

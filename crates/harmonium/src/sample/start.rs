@@ -47,7 +47,7 @@ impl Start<'_> {
             Start::Hidden => {
                 let layer = backend.layers()[1];
                 let flat = layer.flat();
-                let eta = if layer.unit().n_states().is_some() { flat } else { layer.eta().to_owned() };
+                let eta = if layer.is_finite() { flat } else { layer.eta().to_owned() };
                 let states = States::of(layer, drawn(layer, eta, chains, key).view());
                 backend.put_hidden(FIRST, &states);
                 backend.gibbs(FIRST, Sweeps { steps: 1, key, first: 0, beta: None });
@@ -63,13 +63,12 @@ impl Start<'_> {
 
 /// Rows of independent units with these natural parameters.
 fn drawn<T: Real>(layer: &LoweredLayer<T>, eta: Array2<T>, rows: usize, key: Key) -> Array2<T> {
-    let unit = layer.unit();
-    let (zero, mut u) = (vec![T::zero(); layer.columns()], vec![T::zero(); layer.sites() * unit.n_uniforms()]);
+    let (zero, mut u) = (vec![T::zero(); layer.columns()], vec![T::zero(); layer.n_uniforms()]);
     let mut out = Array2::zeros((rows, layer.columns()));
     for (chain, mut row) in out.rows_mut().into_iter().enumerate() {
         key.fill(chain as u64, &mut u);
         if let Some(row) = row.as_slice_mut() {
-            unit.sample(eta.view(), &zero, &u, row);
+            layer.sample(eta.view(), &zero, &u, row);
         }
     }
     out

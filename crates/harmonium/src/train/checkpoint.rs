@@ -8,6 +8,7 @@ use crate::events::MOST_COUNT;
 use crate::file::tensors::{self, TensorWriter, invalid as lie, numbers};
 use crate::file::{MOST_BYTES, ModelFile, digest};
 use crate::layer::Layer;
+use crate::layout::Block;
 use crate::logz::online::Online;
 use crate::model::{Gradient, Rbm};
 use crate::real::Real;
@@ -126,7 +127,15 @@ fn chains_tensor<T: Real>(out: &mut TensorWriter, name: &str, chains: &States<T>
             c.iter().for_each(|c| data.extend_from_slice(&c.to_le_bytes()));
         }),
         States::Real(x) => out.numbers(name, &shape, x.iter().copied()),
+        States::Blocks(parts) => {
+            parts.iter().enumerate().for_each(|(k, part)| chains_tensor(out, &block_name(name, k), part));
+        }
     }
+}
+
+/// The name of the tensor of a block; the first has that of the whole.
+fn block_name(name: &str, block: usize) -> String {
+    if block == 0 { name.into() } else { format!("{name}.block.{block}") }
 }
 
 /// `like` is a model of the run, whose kinds and sizes the checkpoint must have.
@@ -166,9 +175,9 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
         optimizer: optimizer.iter().map(|name| gradient(&tensors, name, like)).collect::<Result<_>>()?,
         chains: match tensors.tensor("chains") {
             Err(_) => None,
-            Ok(visible) => Some(Chains {
-                visible: chains(&visible, like.visible())?,
-                hidden: tensors.tensor("chains.hidden").ok().map(|t| chains(&t, like.hidden())).transpose()?,
+            Ok(_) => Some(Chains {
+                visible: chains(&tensors, "chains", like.visible())?,
+                hidden: optional_chains(&tensors, "chains.hidden", like.hidden())?,
                 numbers: match tensors.tensor("chains.numbers") {
                     Err(_) => Vec::new(),
                     Ok(_) => finite(&tensors, "chains.numbers")?,
@@ -188,12 +197,12 @@ pub(super) fn from_bytes<T: Real>(bytes: &[u8], like: &Rbm<T>, optimizer: &[&str
                 means(&tensors, "running.hidden", like.hidden())?,
             ]),
         },
-        filled: tensors.tensor("filled").ok().map(|t| chains(&t, like.visible())).transpose()?,
+        filled: optional_chains(&tensors, "filled", like.visible())?,
         online: match tensors.tensor("online") {
             Err(_) => None,
-            Ok(rows) => Some(Online {
-                chains: chains(&rows, like.visible())?,
-                near: chains(&tensor(&tensors, "online.near")?, like.visible())?,
+            Ok(_) => Some(Online {
+                chains: chains(&tensors, "online", like.visible())?,
+                near: chains(&tensors, "online.near", like.visible())?,
                 rbm: lowered(&tensors, "online.model", like)?,
                 log_z: finite(&tensors, "online.log_z")?,
                 shared: f64::from_bits(number("online.shared")?),
@@ -232,7 +241,7 @@ fn tensor<'a>(tensors: &SafeTensors<'a>, name: &str) -> Result<TensorView<'a>> {
 
 fn lowered<T: Real>(tensors: &SafeTensors, name: &str, like: &Rbm<T>) -> Result<Rbm<T>> {
     let rbm: Rbm<T> = ModelFile::from_bytes(tensor(tensors, name)?.data())?.rbm.cast();
-    let same = |a: &Layer<T>, b: &Layer<T>| a.kind() == b.kind() && a.columns() == b.columns();
+    let same = |a: &Layer<T>, b: &Layer<T>| a.layout() == b.layout();
     match same(rbm.visible(), like.visible()) && same(rbm.hidden(), like.hidden()) {
         true => Ok(rbm),
         false => Err(lie("the checkpoint holds another kind or size of model".into())),
@@ -254,6 +263,10 @@ fn gradient<T: Real>(tensors: &SafeTensors, name: &str, like: &Rbm<T>) -> Result
     Ok(gradient)
 }
 
+fn optional_chains<T: Real>(tensors: &SafeTensors, name: &str, like: &Layer<T>) -> Result<Option<States<T>>> {
+    tensors.tensor(name).ok().map(|_| chains(tensors, name, like)).transpose()
+}
+
 fn finite(tensors: &SafeTensors, name: &str) -> Result<Vec<f64>> {
     let values = numbers(name, &tensor(tensors, name)?)?;
     match values.iter().all(|x| x.is_finite()) {
@@ -270,10 +283,19 @@ fn means<T: Real>(tensors: &SafeTensors, name: &str, like: &Layer<T>) -> Result<
     Ok(values.into_iter().map(T::of).collect())
 }
 
-fn chains<T: Real>(tensor: &TensorView, like: &Layer<T>) -> Result<States<T>> {
+fn chains<T: Real>(tensors: &SafeTensors, name: &str, like: &Layer<T>) -> Result<States<T>> {
+    let blocks = like.layout().blocks();
+    let read = |(k, block): (usize, &Block)| part(&tensor(tensors, &block_name(name, k))?, block.sites().len());
+    let mut parts = blocks.iter().enumerate().map(read).collect::<Result<Vec<_>>>()?;
+    let states = if parts.len() == 1 { parts.remove(0) } else { States::Blocks(parts) };
+    states.check(like.layout())?;
+    Ok(states)
+}
+
+/// The chains of a block of so many sites.
+fn part<T: Real>(tensor: &TensorView, sites: usize) -> Result<States<T>> {
     let bad = || lie("the checkpoint's chains do not fit the model".into());
     let &[rows, columns] = tensor.shape() else { return Err(bad()) };
-    let sites = like.sites();
     let bytes = tensor.data();
     match tensor.dtype() {
         Dtype::U64 => {

@@ -8,6 +8,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::factor_analysis::{Covariance, Effort, FactorAnalysis, most_factors};
 use crate::layer::Layer;
+use crate::layout::Layout;
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::units::Kind;
@@ -18,9 +19,9 @@ const MOST_COLUMNS: usize = 256;
 
 /// Why the rows cannot be analysed: it takes continuous columns, not too many, with all cells known. (With unknown cells it would
 /// take an average over them in every iteration.)
-pub(crate) fn no_factors<T: Real>(visible: &Kind, data: &Dataset<T>) -> Option<String> {
+pub(crate) fn no_factors<T: Real>(visible: &Layout, data: &Dataset<T>) -> Option<String> {
     let columns = data.states().sites();
-    if !visible.unit::<T>().quadratic() {
+    if visible.single().is_none() || !visible.is_quadratic() {
         Some(format!("the visible units are {visible}, not continuous"))
     } else if data.known().is_some() {
         Some("there are missing cells".into())

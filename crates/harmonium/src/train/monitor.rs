@@ -97,7 +97,7 @@ impl<T: Real> Monitor<T> {
 
     /// Reports log likelihoods in the units that the rows had before `preprocess`.
     pub fn report_in_units_of(&mut self, preprocess: &Preprocess, side: &LoweredLayer<T>) {
-        let one = |data: &Dataset<T>| preprocess.mean_log_jacobian(side.kind(), &data.moments(side).known);
+        let one = |data: &Dataset<T>| preprocess.mean_log_jacobian(side, &data.moments(side).known);
         let train = one(&self.train);
         self.log_jacobian = [train, self.valid.as_ref().map_or(train, one)];
     }
@@ -189,7 +189,7 @@ impl<T: Real> Monitor<T> {
         let filled = filled(backend, COPIES, data, FILL, key);
         let mut rows = MeasuredRows::new(backend, &filled, FULL);
         if self.reported {
-            let x = filled.states().columns(backend.layers()[0].unit(), 0, filled.len()).mapv(T::f64);
+            let x = filled.states().columns(backend.layers()[0], 0, filled.len()).mapv(T::f64);
             let found = threads::map(true, 0..filled.len(), |r| {
                 Row { lowered, x: x.row(r).to_vec(), known, number: r }.log_p().map(|p| -p)
             });

@@ -13,13 +13,12 @@ const PER_STATE: f64 = 10.0;
 const PER_RUNG: f64 = 1.5;
 
 impl TrainConfig {
-    /// Refuses a model or chains that do not fit in memory; a layer has units, and columns per unit. Batches are no
-    /// larger than the data, which is in memory.
-    pub(crate) fn check_memory(&self, visible: [usize; 2], hidden: [usize; 2]) -> Result<()> {
-        let columns = |[units, width]: [usize; 2]| units as f64 * width as f64;
-        let (v, h) = (columns(visible), columns(hidden));
+    /// Refuses a model or chains that do not fit in memory, by the columns of the layers and the number of hidden units. Batches
+    /// are no larger than the data, which is in memory.
+    pub(crate) fn check_memory(&self, columns: [f64; 2], n_hidden: usize) -> Result<()> {
+        let [v, h] = columns;
         let model = PER_WEIGHT * v * h;
-        memory::check("model.n_hidden", format!("{} for {v} visible columns", hidden[0]), model)?;
+        memory::check("model.n_hidden", format!("{n_hidden} for {v} visible columns"), model)?;
         let chain = if self.method == "pt" { PER_RUNG * self.temperatures as f64 } else { PER_STATE };
         memory::check("train.chains", self.chains, model + chain * self.chains as f64 * (v + h))
     }
@@ -32,7 +31,7 @@ mod tests {
     #[test]
     fn the_setting_that_needs_too_much_is_named() {
         let refused = |config: &TrainConfig, n_hidden| {
-            config.check_memory([784, 1], [n_hidden, 1]).err().map(|e| e.to_string()).unwrap_or_default()
+            config.check_memory([784.0, n_hidden as f64], n_hidden).err().map(|e| e.to_string()).unwrap_or_default()
         };
         let usual = TrainConfig::default();
         assert_eq!(refused(&usual, 500), "");

@@ -14,7 +14,7 @@ impl<T: Real> Trainer<T> {
     /// The first model, if the run must not end below it: both layers are Gaussian, so that likelihoods are exact and cheap, and
     /// nothing but the likelihood of known cells is asked for.
     pub(super) fn model_to_stay_above(&self) -> Option<Rbm<T>> {
-        let gaussian = self.layers.both().map(|layer| layer.kind().unit::<T>().quadratic());
+        let gaussian = self.layers.both().map(|layer| layer.layout().is_quadratic());
         let plain = self.config.penalty == Penalty::default() && self.data.known().is_none();
         (gaussian == [true, true] && plain).then(|| self.last_model())
     }

@@ -27,22 +27,19 @@ pub struct Penalty {
 impl Penalty {
     /// Refuses a target activity that the hidden units cannot have.
     pub(crate) fn check<T: Real>(&self, hidden: &Layer<T>) -> Result<()> {
-        let unit = hidden.kind().unit::<T>();
-        let (Some(target), Some(states)) = (self.sparsity, unit.n_states()) else { return Ok(()) };
-        let mut columns = vec![T::zero(); unit.width()];
-        let mut values = |state| {
-            unit.state(state, &mut columns);
-            columns.iter().map(|x| x.f64()).collect::<Vec<_>>()
-        };
-        // States are in the order of their values; those of several columns are one-hot.
-        let ends = [values(0), values(states - 1)].concat();
+        let Some(target) = self.sparsity else { return Ok(()) };
+        // A Gaussian unit can have any mean.
+        let states: Vec<f64> = hidden.layout().each_site().flat_map(|site| site.states::<f64>()).flatten().collect();
         let (least, most) =
-            (ends.iter().copied().fold(f64::MAX, f64::min), ends.iter().copied().fold(f64::MIN, f64::max));
+            (states.iter().copied().fold(f64::MAX, f64::min), states.iter().copied().fold(f64::MIN, f64::max));
+        if states.is_empty() {
+            return Ok(());
+        }
         if (least..=most).contains(&target) {
             return Ok(());
         }
         let problem =
-            format!("is {}, but the mean of {} units is between {least} and {most}", number(target), hidden.kind());
+            format!("is {}, but the mean of {} units is between {least} and {most}", number(target), hidden.layout());
         Err(Error::Config { key: "train.penalty.sparsity", problem })
     }
 

@@ -235,9 +235,8 @@ impl<T: Real> Trainer<T> {
     fn slow_variances(&mut self) {
         let factor = T::of(self.config.variance_rate);
         for (layer, rows) in self.layers.both().into_iter().zip(&mut self.work.gradient) {
-            let fields = layer.kind().unit::<T>().fields();
-            for (_, mut row) in fields.iter().zip(rows.rows_mut()).filter(|(f, _)| f.name == "log_variance") {
-                row.mapv_inplace(|x| x * factor);
+            for (_, row, _) in layer.layout().fields().iter().filter(|(field, ..)| field.name == "log_variance") {
+                rows.row_mut(*row).mapv_inplace(|x| x * factor);
             }
         }
     }

@@ -12,7 +12,7 @@
 
 use crate::error::{Error, Result, shown};
 use crate::real::Real;
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2};
+use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -281,17 +281,5 @@ impl fmt::Display for Kind {
         } else {
             write!(f, "{} ({})", self.name(), options.join(", "))
         }
-    }
-}
-
-impl Kind {
-    /// Natural parameters of independent units with these mean statistics over `rows` rows, see [`Unit::fit`].
-    pub(crate) fn fitted(&self, means: ArrayView2<f64>, rows: f64) -> Array2<f64> {
-        let (unit, n) = (self.unit::<f64>(), means.ncols());
-        let (mut par, offset) = (Array2::zeros((unit.fields().len(), n)), Array1::zeros(n));
-        unit.fit(means, rows, offset.view(), par.view_mut());
-        let mut eta = Array2::zeros(means.dim());
-        unit.natural(par.view(), offset.view(), eta.view_mut(), &mut vec![0.0; n]);
-        eta
     }
 }

@@ -27,7 +27,7 @@ impl Product {
         let (mut loaded, mut factor, mut panels) = (LayerStates::default(), Operand::default(), Panels::default());
         loaded.load(lowered.visible(), states, None);
         factor.short = short;
-        factor.load(level, false, &loaded, &(0..rows), kind.unit::<f32>().width());
+        factor.load(level, false, &loaded, &(0..rows));
         let matrix: Vec<f32> = (0..sites * columns).map(|i| (i as f32 * 0.37).sin()).collect();
         let blocks = matrix.chunks(WIDTH * columns);
         panels::set(level, (sites, columns), blocks, |w| w, (&mut panels, 1.0), (&mut Panels::default(), 1.0));

@@ -20,6 +20,8 @@ pub struct Operand<T> {
     code_words: CodeWords,
     index_lists: IndexLists,
     packed: dense::Packed<T>,
+    /// The blocks of a layer of several kinds, each with its columns.
+    parts: Vec<(Range<usize>, Operand<T>)>,
 }
 
 /// The kernel that multiplies a factor.
@@ -31,24 +33,44 @@ enum Kernel {
     Dense,
     /// None: the products are made already, see [`Operand::set_done`].
     Done,
+    /// Each part has its own, and columns beside those of the others: their products are added.
+    Beside,
+    /// The transpose of that: each part has its own rows of the product.
+    Below,
 }
 
 impl<T: Real> Operand<T> {
-    /// Takes some rows of a layer whose sites have `width` columns.
-    pub fn load(&mut self, level: Level, parallel: bool, rows: &LayerStates<T>, range: &Range<usize>, width: usize) {
+    /// Takes some rows of a layer.
+    pub fn load(&mut self, level: Level, parallel: bool, rows: &LayerStates<T>, range: &Range<usize>) {
         match rows.form {
             Form::Bits => self.load_bits(level, parallel, &rows.bit_planes, range),
             Form::Codes => {
                 self.kernel = Kernel::IndexLists;
                 let sites = rows.codes.len() / rows.len.max(1);
                 let codes = &rows.codes[range.start * sites..range.end * sites];
-                self.index_lists.load_codes(parallel, codes, sites, width);
+                self.index_lists.load_codes(parallel, codes, sites, rows.width);
             }
             Form::Values | Form::Numbers => {
                 self.kernel = Kernel::Dense;
                 let (columns, values) = numbers(rows, range);
                 self.packed.load(level, parallel, columns, values);
             }
+            Form::Blocks => {
+                self.kernel = Kernel::Beside;
+                self.resize_parts(rows);
+                for ((_, part), rows) in self.parts.iter_mut().zip(&rows.parts) {
+                    part.load(level, parallel, rows, range);
+                }
+            }
+        }
+    }
+
+    fn resize_parts(&mut self, rows: &LayerStates<T>) {
+        self.parts.resize_with(rows.parts.len(), Default::default);
+        let mut first = 0;
+        for ((columns, _), part) in self.parts.iter_mut().zip(&rows.parts) {
+            *columns = first..first + part.columns_len();
+            first = columns.end;
         }
     }
 
@@ -87,6 +109,14 @@ impl<T: Real> Operand<T> {
             self.bit_planes = transposed;
             return;
         }
+        if rows.form == Form::Blocks {
+            self.kernel = Kernel::Below;
+            self.resize_parts(rows);
+            for (((_, part), (_, of)), rows) in self.parts.iter_mut().zip(&of.parts).zip(&rows.parts) {
+                part.load_transposed(level, parallel, of, rows, range);
+            }
+            return;
+        }
         self.kernel = of.kernel;
         if of.kernel == Kernel::Dense {
             let (columns, values) = numbers(rows, range);
@@ -107,6 +137,16 @@ impl<T: Real> Operand<T> {
             Kernel::IndexLists => index_lists::product(level, add, &self.index_lists, panel.strips, out),
             Kernel::Dense => dense::product(level, add, &self.packed, panel.strips, out),
             Kernel::Done => {}
+            Kernel::Beside => {
+                for (k, (columns, part)) in self.parts.iter().enumerate() {
+                    part.product(level, add || k > 0, &panel.strips[columns.clone()], out);
+                }
+            }
+            Kernel::Below => {
+                for (columns, part) in &self.parts {
+                    part.product(level, add, panel, &mut out[columns.clone()]);
+                }
+            }
         }
     }
 

@@ -3,12 +3,12 @@
 use super::ROWS;
 use super::bit_planes::BitPlanes;
 use super::panels::{Strip, WIDTH};
-use crate::lowered::LoweredLayer;
+use crate::layout::{Block, Layout, two_values};
 use crate::real::Real;
 use crate::simd::{Level, dispatch};
 use crate::states::{Bits, States};
 use crate::threads;
-use ndarray::{Array2, ArrayViewMut2, Axis};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 use std::ops::Range;
 
 /// How the rows are stored.
@@ -23,19 +23,32 @@ pub enum Form {
     Values,
     /// Everything else, and data between the states of a finite unit. For two-valued units 0 is the low and 1 the high value.
     Numbers,
+    /// Units of several kinds: every block by itself.
+    Blocks,
 }
 
 impl Form {
     /// The form of a layer's states.
-    pub fn of<T: Real>(side: &LoweredLayer<T>) -> Form {
-        let unit = side.unit();
+    pub fn of(layout: &Layout) -> Form {
+        layout.single().map_or(Form::Blocks, |block| Form::of_block::<f64>(block, false))
+    }
+
+    /// The form of a block's states. Beside others only bits of 0 and 1 are bits: sums over all blocks have no room for another
+    /// value of a bit that is not set.
+    fn of_block<T: Real>(block: &Block, beside: bool) -> Form {
+        let unit = block.unit::<T>();
         match unit.n_states() {
-            _ if side.two_values().is_some() => Form::Bits,
+            _ if bit_values_of::<T>(block, beside).is_some() => Form::Bits,
             Some(states) if states == unit.width() => Form::Codes,
             Some(_) => Form::Values,
             None => Form::Numbers,
         }
     }
+}
+
+/// The two values that bits of a block stand for, if its states are bits.
+fn bit_values_of<T: Real>(block: &Block, beside: bool) -> Option<[T; 2]> {
+    two_values(block.unit()).filter(|values| !beside || *values == [T::zero(), T::one()])
 }
 
 /// Rows of states of one layer. Buffers of the forms not in use are kept for later.
@@ -46,30 +59,59 @@ pub struct LayerStates<T> {
     pub(super) bit_planes: BitPlanes,
     pub(super) codes: Vec<u16>,
     pub(super) numbers: Vec<T>,
+    /// Of every block by itself, if they are of several kinds.
+    pub(super) parts: Vec<LayerStates<T>>,
+    /// Columns of a site.
+    pub(super) width: usize,
     /// Whether there are more rows elsewhere, so that products are those of many.
     pub(super) is_part: bool,
 }
 
-/// Cells that no sweep changes: which, one bit per site, and the rows that have their states.
+/// Cells that no sweep changes: of every block which, one bit per site, and the rows that have their states.
 #[derive(Clone, Debug, Default)]
 pub struct Clamped<T> {
-    known: BitPlanes,
-    rows: LayerStates<T>,
+    parts: Vec<(BitPlanes, LayerStates<T>)>,
 }
 
 impl<T: Real> Clamped<T> {
     /// The cells of these rows whose bits are set.
-    pub fn new(known: &Bits, rows: &LayerStates<T>) -> Clamped<T> {
-        let mut bit_planes = BitPlanes::default();
-        bit_planes.load(known.sites(), (0..known.rows()).map(|r| known.row(r)));
-        Clamped { known: bit_planes, rows: rows.clone() }
+    pub fn new(layout: &Layout, known: &Bits, rows: &LayerStates<T>) -> Clamped<T> {
+        let part = |(block, rows): (&Block, &LayerStates<T>)| {
+            let mut own = Bits::new(block.sites().len());
+            (0..known.rows()).for_each(|r| own.push(block.sites().map(|i| known.get(r, i))));
+            let mut bit_planes = BitPlanes::default();
+            bit_planes.load(own.sites(), (0..own.rows()).map(|r| own.row(r)));
+            (bit_planes, rows.clone())
+        };
+        Clamped { parts: layout.blocks().iter().zip(rows.parts()).map(part).collect() }
     }
 }
 
 impl<T: Real> LayerStates<T> {
+    /// The states of every block.
+    pub fn parts(&self) -> &[LayerStates<T>] {
+        if self.form == Form::Blocks { &self.parts } else { std::slice::from_ref(self) }
+    }
+
+    /// The same, to be written: first of all of the right number.
+    fn parts_mut(&mut self, layout: &Layout) -> (&mut [LayerStates<T>], bool) {
+        if layout.single().is_some() {
+            return (std::slice::from_mut(self), false);
+        }
+        self.form = Form::Blocks;
+        self.parts.resize_with(layout.blocks().len(), LayerStates::default);
+        (&mut self.parts, true)
+    }
+
     /// Gives the clamped cells back their states.
     pub fn restore(&mut self, clamped: &Clamped<T>) {
-        let Clamped { known, rows } = clamped;
+        let parts = if self.form == Form::Blocks { &mut self.parts[..] } else { std::slice::from_mut(self) };
+        for (part, (known, rows)) in parts.iter_mut().zip(&clamped.parts) {
+            part.restore_part(known, rows);
+        }
+    }
+
+    fn restore_part(&mut self, known: &BitPlanes, rows: &LayerStates<T>) {
         if (self.form, rows.form) == (Form::Bits, Form::Numbers) {
             // Grey values stay grey; draws are 0 or 1.
             let columns = self.bit_planes.columns();
@@ -83,6 +125,7 @@ impl<T: Real> LayerStates<T> {
             Form::Bits => self.bit_planes.merge(&rows.bit_planes, known),
             Form::Codes => take(known, &rows.codes, &mut self.codes),
             Form::Values | Form::Numbers => take(known, &rows.numbers, &mut self.numbers),
+            Form::Blocks => {}
         }
     }
 
@@ -91,32 +134,52 @@ impl<T: Real> LayerStates<T> {
         self.len
     }
 
+    /// Number of columns of a block.
+    pub fn columns_len(&self) -> usize {
+        match self.form {
+            Form::Bits => self.bit_planes.columns(),
+            Form::Codes => self.codes.len() / self.len.max(1) * self.width,
+            _ => self.numbers.len() / self.len.max(1),
+        }
+    }
+
     /// The rows as bits, if that is what they are.
     pub fn bits(&self) -> Option<&BitPlanes> {
         (self.form == Form::Bits).then_some(&self.bit_planes)
     }
 
     /// Takes packed states: the rows with the numbers `which`, or all.
-    pub fn load(&mut self, side: &LoweredLayer<T>, states: &States<T>, which: Option<&[usize]>) {
+    pub fn load(&mut self, layout: &Layout, states: &States<T>, which: Option<&[usize]>) {
+        let (parts, beside) = self.parts_mut(layout);
+        for ((part, block), states) in parts.iter_mut().zip(layout.blocks()).zip(states.parts()) {
+            part.load_part(block, beside, states, which);
+        }
+        self.len = which.map_or(states.rows(), <[usize]>::len);
+    }
+
+    fn load_part(&mut self, block: &Block, beside: bool, states: &States<T>, which: Option<&[usize]>) {
         let pick = |i: usize| which.map_or(i, |w| w[i]);
         self.len = which.map_or(states.rows(), <[usize]>::len);
+        self.width = block.width();
+        let (unit, form) = (block.unit::<T>(), Form::of_block::<T>(block, beside));
         match states {
-            States::Bits(bits) => {
+            States::Bits(bits) if form == Form::Bits => {
                 self.form = Form::Bits;
-                self.bit_planes.load(side.sites(), (0..self.len).map(|i| bits.row(pick(i))));
+                self.bit_planes.load(block.sites().len(), (0..self.len).map(|i| bits.row(pick(i))));
             }
-            States::Codes(codes) if Form::of(side) == Form::Codes => {
+            States::Codes(codes) if form == Form::Codes => {
                 self.form = Form::Codes;
                 self.codes.clear();
                 (0..self.len).for_each(|i| self.codes.extend(codes.row(pick(i))));
             }
+            States::Bits(bits) => {
+                let cell = |i: usize, c: usize| usize::from(bits.get(pick(i), c));
+                let cells = (0..self.len).flat_map(|i| (0..block.sites().len()).map(move |c| (i, c)));
+                self.load_values(block, cells.map(|(i, c)| cell(i, c)));
+            }
             States::Codes(codes) => {
-                self.form = Form::Values;
-                self.numbers.resize(self.len * side.columns(), T::zero());
                 let cells = (0..self.len).flat_map(|i| codes.row(pick(i)));
-                for (site, code) in self.numbers.chunks_exact_mut(side.unit().width()).zip(cells) {
-                    side.unit().state(usize::from(*code), site);
-                }
+                self.load_values(block, cells.map(|code| usize::from(*code)));
             }
             States::Real(values) => {
                 self.form = Form::Numbers;
@@ -125,31 +188,102 @@ impl<T: Real> LayerStates<T> {
                     // Rows of packed states are in standard layout.
                     self.numbers.extend_from_slice(values.row(pick(i)).as_slice().unwrap_or(&[]));
                 }
-                if let Some([low, high]) = side.two_values() {
+                if let Some([low, high]) = bit_values_of::<T>(block, beside) {
                     self.numbers.iter_mut().for_each(|x| *x = (*x - low) / (high - low));
                 }
             }
+            // A block is of one kind.
+            States::Blocks(_) => debug_assert!(false, "a block of {} blocks", unit.width()),
+        }
+    }
+
+    /// Takes states by their numbers, as numbers.
+    fn load_values(&mut self, block: &Block, cells: impl Iterator<Item = usize>) {
+        self.form = Form::Values;
+        self.numbers.resize(self.len * block.columns().len(), T::zero());
+        for (site, code) in self.numbers.chunks_exact_mut(block.width()).zip(cells) {
+            block.unit::<T>().state(code, site);
         }
     }
 
     /// The rows as packed states.
-    pub fn states(&self, side: &LoweredLayer<T>) -> States<T> {
-        let shape = (self.len, side.sites());
+    pub fn states(&self, layout: &Layout) -> States<T> {
+        match layout.single() {
+            Some(block) => self.states_of(block, false),
+            None => {
+                let parts = self.parts.iter().zip(layout.blocks());
+                States::Blocks(parts.map(|(part, block)| part.states_of(block, true)).collect())
+            }
+        }
+    }
+
+    fn states_of(&self, block: &Block, beside: bool) -> States<T> {
+        let (unit, shape) = (block.unit::<T>(), (self.len, block.sites().len()));
         // The buffers have the shape by construction.
         match self.form {
             Form::Bits => States::Bits(self.bit_planes.bits()),
             Form::Codes => States::Codes(Array2::from_shape_vec(shape, self.codes.clone()).unwrap_or_default()),
             Form::Values => {
-                let sites = self.numbers.chunks_exact(side.unit().width());
-                let codes = sites.map(|site| side.unit().state_of(site) as u16).collect();
-                States::Codes(Array2::from_shape_vec(shape, codes).unwrap_or_default())
+                let codes = self.numbers.chunks_exact(block.width()).map(|site| unit.state_of(site) as u16).collect();
+                let codes = Array2::from_shape_vec(shape, codes).unwrap_or_default();
+                if two_values(unit).is_none() {
+                    return States::Codes(codes);
+                }
+                let mut bits = Bits::new(shape.1);
+                codes.rows().into_iter().for_each(|row| bits.push(row.iter().map(|code| *code == 1)));
+                States::Bits(bits)
             }
             Form::Numbers => {
                 let mut values = Array2::from_shape_vec(shape, self.numbers.clone()).unwrap_or_default();
-                if let Some([low, high]) = side.two_values() {
+                if let Some([low, high]) = bit_values_of::<T>(block, beside) {
                     values.mapv_inplace(|x| low + x * (high - low));
                 }
                 States::Real(values)
+            }
+            Form::Blocks => States::Blocks(Vec::new()),
+        }
+    }
+
+    /// Makes room for `len` rows of a layer's states.
+    pub fn resize(&mut self, layout: &Layout, len: usize) {
+        let (parts, beside) = self.parts_mut(layout);
+        for (part, block) in parts.iter_mut().zip(layout.blocks()) {
+            part.width = block.width();
+            match Form::of_block::<T>(block, beside) {
+                Form::Bits => drop(part.bits_mut(len, block.columns().len())),
+                Form::Codes => drop(part.codes_mut(len, block.sites().len())),
+                form => drop(part.numbers_mut(form, len, block.columns().len())),
+            }
+        }
+        self.len = len;
+    }
+
+    /// Sets some rows of several blocks from rows of columns.
+    pub fn set_rows(&mut self, layout: &Layout, first: usize, rows: ArrayView2<T>) {
+        for (part, block) in self.parts.iter_mut().zip(layout.blocks()) {
+            part.set_part(block, first, rows.slice(s![.., block.columns()]));
+        }
+    }
+
+    fn set_part(&mut self, block: &Block, first: usize, rows: ArrayView2<T>) {
+        let (columns, sites) = (block.columns().len(), block.sites().len());
+        for (r, row) in (first..).zip(rows.rows()) {
+            // Parts of rows in standard layout are slices.
+            let row = row.to_slice().unwrap_or(&[]);
+            match self.form {
+                Form::Bits => {
+                    let len = self.len;
+                    for (p, cells) in row.chunks(WIDTH).enumerate() {
+                        let bit = |word: u32, (c, x): (usize, &T)| word | u32::from(*x == T::one()) << c;
+                        self.bit_planes.words_mut()[p * len + r] = cells.iter().enumerate().fold(0, bit);
+                    }
+                }
+                Form::Codes => {
+                    let cells = row.chunks_exact(block.width());
+                    let codes = self.codes[r * sites..(r + 1) * sites].iter_mut();
+                    codes.zip(cells).for_each(|(code, x)| *code = block.unit::<T>().state_of(x) as u16);
+                }
+                _ => self.numbers[r * columns..(r + 1) * columns].copy_from_slice(row),
             }
         }
     }
@@ -176,8 +310,16 @@ impl<T: Real> LayerStates<T> {
     }
 
     /// Row `r` as columns of the layer.
-    pub fn columns(&self, side: &LoweredLayer<T>, r: usize, out: &mut [T]) {
-        let unit = side.unit();
+    pub fn columns(&self, layout: &Layout, r: usize, out: &mut [T]) {
+        let beside = layout.single().is_none();
+        for (part, block) in self.parts().iter().zip(layout.blocks()) {
+            part.columns_of(block, beside, r, &mut out[block.columns()]);
+        }
+    }
+
+    /// Row `r` as columns of a block.
+    pub fn columns_of(&self, block: &Block, beside: bool, r: usize, out: &mut [T]) {
+        let unit = block.unit::<T>();
         match self.form {
             Form::Bits => {
                 for (c, x) in out.iter_mut().enumerate() {
@@ -188,7 +330,7 @@ impl<T: Real> LayerStates<T> {
                 }
             }
             Form::Codes => {
-                let sites = side.sites();
+                let sites = block.sites().len();
                 let codes = &self.codes[r * sites..(r + 1) * sites];
                 for (site, code) in out.chunks_exact_mut(unit.width()).zip(codes) {
                     unit.state(usize::from(*code), site);
@@ -196,10 +338,12 @@ impl<T: Real> LayerStates<T> {
             }
             Form::Values | Form::Numbers => {
                 out.copy_from_slice(&self.numbers[r * out.len()..(r + 1) * out.len()]);
-                if let Some([low, high]) = side.two_values() {
+                // Values are themselves, numbers of two-valued units are between 0 and 1.
+                if let Some([low, high]) = bit_values_of::<T>(block, beside) {
                     out.iter_mut().for_each(|x| *x = low + *x * (high - low));
                 }
             }
+            Form::Blocks => {}
         }
     }
 
@@ -300,9 +444,9 @@ mod tests {
         for (rows, columns) in [(1, 1), (31, 255), (33, 256), (70, 257), (100, 600)] {
             let x = Array2::from_shape_fn((rows, columns), |_| T::of(r.uniform() - 0.3));
             let weights: Vec<T> = (0..rows).map(|_| T::of(r.uniform())).collect();
-            let lowered = crate::Rbm::<T>::new(kind.clone(), columns, kind.clone(), 1).unwrap().lower();
+            let layout = Layout::new(kind.clone(), columns);
             let mut loaded = LayerStates::default();
-            loaded.load(lowered.visible(), &States::Real(x.clone()), None);
+            loaded.load(&layout, &States::Real(x.clone()), None);
             for (weights, level) in
                 [None, Some(&weights[..])].into_iter().flat_map(|w| Level::available().into_iter().map(move |l| (w, l)))
             {

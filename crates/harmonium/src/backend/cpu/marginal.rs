@@ -23,14 +23,14 @@ pub fn log_marginals<T: Real>(
     cpu.packed.make_tail(&cpu.lowered);
     let columns = m + if cpu.packed.tail().is_some() { 2 } else { 0 };
     let mut out = Array2::zeros((len, betas.len()));
-    let bits = cpu.lowered.hidden().two_values().is_some() && cpu.lowered.hidden().unit().n_stats() == 1;
+    let bits = cpu.lowered.hidden().two_values().is_some() && cpu.lowered.hidden().statistics().0 == 1;
     let key = draw.filter(|_| bits).map(|(key, step)| key.of(Purpose::Hidden).step(step));
     if key.is_some() {
         chains.hidden.bits_mut(len, m);
     }
     for range in row_chunks(&(0..len)) {
         let parallel = worth_threads(range.len(), n, m);
-        cpu.scratch.forward.load(cpu.level, parallel, &chains.visible, &range, cpu.lowered.visible().unit().width());
+        cpu.scratch.forward.load(cpu.level, parallel, &chains.visible, &range);
         cpu.scratch.inputs.resize(range.len() * panels_of(columns), Strip::zero());
         let mut out = out.slice_mut(s![range.clone(), ..]);
         if bits {
@@ -116,7 +116,7 @@ fn hidden_rows<T: Real>(cpu: &mut Cpu<T>, range: &Range<usize>, betas: &[Option<
                 None => eta.assign(&up.eta),
                 Some(_) => up.tempered(scale, &mut eta),
             }
-            *out += side.unit().log_norm(eta.view(), &input);
+            *out += side.log_norm(eta.view(), &input);
         }
     });
 }
@@ -159,7 +159,7 @@ fn by_rows<T: Real>(cpu: &Cpu<T>, chains: &ChainRows<T>, range: &Range<usize>) -
     let (mut x, mut t) = (vec![T::zero(); side.columns()], Array2::zeros(base.dim()));
     let row = |r| {
         chains.visible.columns(side, r, &mut x);
-        side.unit().stats(&x, t.view_mut());
+        side.stats(&x, t.view_mut());
         [side.eta(), base.view()].map(|eta| eta.iter().zip(&t).map(|(e, t)| e.f64() * t.f64()).sum())
     };
     range.clone().map(row).collect()

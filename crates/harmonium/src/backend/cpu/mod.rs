@@ -124,15 +124,14 @@ struct Scratch<T> {
 }
 
 impl<T: Real> Scratch<T> {
-    /// Takes a chunk of rows, whose sites have `width` columns, to be multiplied by panels, and makes room for the products. A
-    /// small batch is multiplied by all panels at once.
+    /// Takes a chunk of rows to be multiplied by panels, and makes room for the products. A small batch is multiplied by all
+    /// panels at once.
     fn load(
         &mut self,
         level: Level,
         parallel: bool,
         rows: &LayerStates<T>,
         range: &Range<usize>,
-        width: usize,
         panels: &Panels<T>,
     ) {
         self.inputs.resize(range.len() * panels.len(), Strip::zero());
@@ -141,7 +140,7 @@ impl<T: Real> Scratch<T> {
                 small_batch::products(level, bits, panels, &mut self.inputs);
                 self.forward.set_done();
             }
-            None => self.forward.load(level, parallel, rows, range, width),
+            None => self.forward.load(level, parallel, rows, range),
         }
     }
 }
@@ -344,7 +343,7 @@ impl<T: Real> Backend<T> for Cpu<T> {
     fn clamp(&mut self, slot: Slot, known: Option<&Bits>) {
         self.make(slot);
         let chains = &mut self.slots[slot];
-        chains.clamped = known.map(|known| Clamped::new(known, &chains.visible));
+        chains.clamped = known.map(|known| Clamped::new(self.lowered.visible(), known, &chains.visible));
     }
 
     fn put_hidden(&mut self, slot: Slot, rows: &States<T>) {

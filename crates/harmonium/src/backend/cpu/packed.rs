@@ -154,7 +154,7 @@ impl<T: Real> PackedModel<T> {
 
     /// The panels that give the hidden inputs and, for visible units with one statistic, ⟨η, v⟩ and ⟨base, v⟩ beside them.
     pub fn make_tail(&mut self, lowered: &LoweredModel<T>) {
-        if self.tail.is_none() && lowered.visible().unit().n_stats() == 1 {
+        if self.tail.is_none() && lowered.visible().statistics().0 == 1 {
             self.tail = Some(Tail::new(&self.up, self.down.base.as_ref().map(|b| &b.0), lowered));
         }
     }

@@ -347,7 +347,7 @@ fn factors_of_any_density_give_the_product() {
         let lowered = crate::Rbm::<f64>::new(kind.clone(), 100, kind, 1).unwrap().lower();
         let (mut rows, mut factor) = (LayerStates::default(), Operand::default());
         rows.load(lowered.visible(), &crate::States::Bits(packed), None);
-        factor.load(Level::available()[0], false, &rows, &(20..90), 1);
+        factor.load(Level::available()[0], false, &rows, &(20..90));
         let panel: Vec<Strip<f64>> = r.strips(100, 0);
         let mut out = vec![Strip::zero(); 70];
         factor.product(Level::available()[0], false, &panel[..], &mut out);

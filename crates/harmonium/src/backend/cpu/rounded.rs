@@ -120,7 +120,7 @@ mod tests {
                     rows.push((0..230).map(|i| Key::root(r).uniforms::<f64>(i, 1)[0] < density));
                 }
                 let rows = States::Bits(rows);
-                let x = rows.columns(lowered.visible().unit(), 0, 40).mapv(f64::from);
+                let x = rows.columns(lowered.visible(), 0, 40).mapv(f64::from);
                 let mut cpu = Cpu::with_level(lowered.clone(), level);
                 cpu.put(0, &rows, None);
                 for (on, want) in [(true, &near), (false, &exact)] {
@@ -147,7 +147,7 @@ mod tests {
         let (short, _) = rounded(&lowered).unwrap();
         let (base, key) = (lowered.flat(), Key::root(7));
         let log_p = |lowered: &LoweredModel<f32>, beta: f64, states: &States<f32>| {
-            let x = states.columns(lowered.visible().unit(), 0, states.rows()).mapv(f64::from);
+            let x = states.columns(lowered.visible(), 0, states.rows()).mapv(f64::from);
             let lowered = lowered.cast::<f64>();
             -lowered.tempered(&lowered.flat(), beta).up().free_energy(x.view())
         };

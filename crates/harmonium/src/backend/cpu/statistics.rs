@@ -4,11 +4,12 @@
 use super::cross::{CrossProduct, Finish};
 use super::epilogue::{self, Draw};
 use super::factor::Operand;
-use super::layer_states::LayerStates;
+use super::layer_states::{Form, LayerStates};
 use super::panels::{Panels, Strip, WIDTH, panels_of, strips_of};
 use super::sweep::inputs;
 use super::{Cpu, ROWS, Scratch, gather, row_chunks, small_batch, worth_threads};
 use crate::backend::Slot;
+use crate::layout::{Block, two_values};
 use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
@@ -156,7 +157,7 @@ fn chunk_of_bits<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, key: Option<Key>, 
     let (n, m) = (cpu.lowered.visible().columns(), cpu.lowered.hidden().columns());
     let (range, chains) = (&chunk.range, &mut cpu.slots[chunk.slot]);
     let parallel = worth_threads(range.len(), n, m);
-    scratch.load_both(level, parallel, &chains.visible, range, cpu.lowered.visible().unit().width(), &up.panels);
+    scratch.load_both(level, parallel, &chains.visible, range, &up.panels);
     let (forward, cross) = (&scratch.forward, chunk.cross_product(level, &scratch.transposed));
     let means = |panel: usize, x: &mut [Strip<T>], sums: &mut Strip<T>, words: Option<&mut [u32]>| {
         let (field, width) = (&up.field[panel], m - panel * WIDTH);
@@ -209,7 +210,7 @@ fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2
     let (level, up, scratch) = (cpu.level, &cpu.packed.up, &mut cpu.scratch);
     let parallel = worth_threads(rows, n, m);
     let from = &cpu.slots[chunk.slot].visible;
-    scratch.load_both(level, parallel, from, &chunk.range, visible.unit().width(), &up.panels);
+    scratch.load_both(level, parallel, from, &chunk.range, &up.panels);
     inputs(level, parallel, |p| up.panels.panel(p), rows, scratch);
     let x = &scratch.inputs;
     let block = |first: usize| {
@@ -217,7 +218,7 @@ fn chunk_of_rows<T: Real>(cpu: &mut Cpu<T>, chunk: &Chunk<T>, total: &mut Array2
         let (mut sums, mut means) = (t.clone(), Vec::with_capacity(ROWS * m));
         for r in first..(first + ROWS).min(rows) {
             gather(x, rows, r, &mut input);
-            hidden.unit().mean_stats(up.eta.view(), &input, t.view_mut());
+            hidden.mean_stats(up.eta.view(), &input, t.view_mut());
             let w = chunk.weights.map_or(T::one(), |w| w[r]);
             sums.scaled_add(w, &t);
             means.extend(t.row(0).iter().map(|x| *x * w));
@@ -249,10 +250,9 @@ impl<T: Real> Scratch<T> {
         parallel: bool,
         rows: &LayerStates<T>,
         range: &Range<usize>,
-        width: usize,
         panels: &Panels<T>,
     ) {
-        self.load(level, parallel, rows, range, width, panels);
+        self.load(level, parallel, rows, range, panels);
         self.cross.resize(panels.strips().len(), Strip::zero());
         match rows.bits().filter(|_| self.forward.is_done()) {
             Some(bits) => {
@@ -266,22 +266,39 @@ impl<T: Real> Scratch<T> {
 
 /// Σ w T(v), from zero; of two-valued units, how often each is in its high state.
 fn visible_sums<T: Real>(cpu: &Cpu<T>, of: &Rows<T>, out: &mut Array2<T>) {
-    let (side, rows) = (cpu.lowered.visible(), &cpu.slots[of.slot].visible);
+    let (layout, rows) = (cpu.lowered.visible(), &cpu.slots[of.slot].visible);
+    let beside = layout.single().is_none();
+    for (block, rows) in layout.blocks().iter().zip(rows.parts()) {
+        let n = block.unit::<T>().n_stats();
+        block_sums(cpu, of, (block, beside), rows, out.slice_mut(s![..n, block.columns()]));
+    }
+}
+
+/// The same of one block; whether it stands beside others.
+fn block_sums<T: Real>(
+    cpu: &Cpu<T>,
+    of: &Rows<T>,
+    (block, beside): (&Block, bool),
+    rows: &LayerStates<T>,
+    mut out: ArrayViewMut2<T>,
+) {
     let (range, weights) = (&of.range, of.weights.map(|w| &w[of.range.clone()]));
-    let n_sums = if side.unit().quadratic() { 2 } else { 1 };
+    let (unit, columns) = (block.unit::<T>(), block.columns().len());
+    let n_sums = if unit.quadratic() { 2 } else { 1 };
     // The first statistic is x, so rows of numbers are their own statistics.
-    if side.two_values().is_some() || n_sums == 2 || (side.unit().width() == 1 && side.unit().n_stats() == 1) {
-        let parallel = worth_threads(range.len() / 8, side.columns(), WIDTH);
+    let is_bits = !beside && two_values(unit).is_some();
+    if is_bits || rows.form == Form::Bits || n_sums == 2 || (unit.width() == 1 && unit.n_stats() == 1) {
+        let parallel = worth_threads(range.len() / 8, columns, WIDTH);
         return rows.sums(cpu.level, parallel, range, weights, out.slice_mut(s![..n_sums, ..]));
     }
-    let mut x = vec![T::zero(); side.columns()];
+    let mut x = vec![T::zero(); columns];
     let (mut t, mut part) = (Array2::zeros(out.dim()), Array2::zeros(out.dim()));
     for r in 0..range.len() {
-        rows.columns(side, range.start + r, &mut x);
-        side.unit().stats(&x, t.view_mut());
+        rows.columns_of(block, beside, range.start + r, &mut x);
+        unit.stats(&x, t.view_mut());
         part.scaled_add(weights.map_or(T::one(), |w| w[r]), &t);
         if r % ROWS == ROWS - 1 || r + 1 == range.len() {
-            *out += &part;
+            out += &part;
             part.fill(T::zero());
         }
     }
@@ -293,7 +310,7 @@ fn into_values<T: Real>(side: &LoweredLayer<T>, weight: T, sums: &mut Array2<T>)
     let ones = sums.row(0).to_owned();
     let [low, high] = values.map(|x| {
         let mut t = Array2::zeros(sums.dim());
-        side.unit().stats(&vec![x; ones.len()], t.view_mut());
+        side.stats(&vec![x; ones.len()], t.view_mut());
         t
     });
     for ((mut sums, low), high) in sums.rows_mut().into_iter().zip(low.rows()).zip(high.rows()) {

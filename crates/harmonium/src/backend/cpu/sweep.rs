@@ -56,19 +56,15 @@ impl<T: Real> Half<'_, T> {
     fn run(&self, from: &LayerStates<T>, to: &mut LayerStates<T>, scratch: &mut Scratch<T>, ready: bool) {
         let len = from.len();
         let form = Form::of(self.to);
-        match form {
-            Form::Bits => drop(to.bits_mut(len, self.to.columns())),
-            Form::Codes => drop(to.codes_mut(len, self.to.sites())),
-            Form::Values | Form::Numbers => drop(to.numbers_mut(form, len, self.to.columns())),
-        }
+        to.resize(self.to, len);
         for range in row_chunks(&(0..len)) {
             let parallel = worth_threads(range.len(), self.from.columns(), self.to.columns());
             if !ready {
-                scratch.load(self.level, parallel, from, &range, self.from.unit().width(), &self.direction.panels);
+                scratch.load(self.level, parallel, from, &range, &self.direction.panels);
             }
             if form == Form::Bits {
                 self.draw_bits(parallel, &range, to, scratch, ready);
-            } else if self.to.unit().quadratic() && self.beta.is_none() {
+            } else if self.to.is_quadratic() && self.beta.is_none() {
                 self.draw_numbers(parallel, &range, to, scratch, ready);
             } else {
                 if !ready {
@@ -134,41 +130,49 @@ impl<T: Real> Half<'_, T> {
 
     /// Draws row by row, for units with several columns or more than two values, and for numbers at other temperatures.
     fn draw_rows(&self, parallel: bool, range: &Range<usize>, to: &mut LayerStates<T>, inputs: &[Strip<T>]) {
-        let (unit, columns, sites, len) = (self.to.unit(), self.to.columns(), self.to.sites(), to.len());
+        let (layer, columns, sites, len) = (self.to, self.to.columns(), self.to.sites(), to.len());
         let draw = |r: usize, buffer: &mut Buffer<T>, x: &mut [T]| {
             gather(inputs, range.len(), r, &mut buffer.input);
             self.key.fill(self.first + (range.start + r) as u64, &mut buffer.uniforms);
             match self.beta.map(|b| b[range.start + r]) {
-                None => unit.sample(self.direction.eta.view(), &buffer.input, &buffer.uniforms, x),
+                None => layer.sample(self.direction.eta.view(), &buffer.input, &buffer.uniforms, x),
                 Some(beta) => {
                     buffer.input.iter_mut().for_each(|x| *x *= beta);
                     self.direction.tempered(beta, &mut buffer.eta);
-                    unit.sample(buffer.eta.view(), &buffer.input, &buffer.uniforms, x);
+                    layer.sample(buffer.eta.view(), &buffer.input, &buffer.uniforms, x);
                 }
             }
         };
         let buffer = || Buffer {
             input: vec![T::zero(); columns],
-            uniforms: vec![T::zero(); sites * unit.n_uniforms()],
+            uniforms: vec![T::zero(); layer.n_uniforms()],
             eta: Array2::zeros(self.direction.eta.dim()),
         };
-        let form = Form::of(self.to);
-        if form != Form::Codes {
-            let numbers = &mut to.numbers_mut(form, len, columns)[range.start * columns..range.end * columns];
-            return threads::each(parallel, numbers.chunks_mut(ROWS * columns).enumerate(), |(block, rows)| {
+        let draw_all = |numbers: &mut [T]| {
+            threads::each(parallel, numbers.chunks_mut(ROWS * columns).enumerate(), |(block, rows)| {
                 let mut buffer = buffer();
                 for (r, x) in rows.chunks_mut(columns).enumerate() {
                     draw(block * ROWS + r, &mut buffer, x);
                 }
             });
+        };
+        let form = Form::of(self.to);
+        if form == Form::Blocks {
+            let mut rows = Array2::zeros((range.len(), columns));
+            draw_all(rows.as_slice_mut().unwrap_or(&mut []));
+            return to.set_rows(self.to, range.start, rows.view());
         }
+        if form != Form::Codes {
+            return draw_all(&mut to.numbers_mut(form, len, columns)[range.start * columns..range.end * columns]);
+        }
+        let state_of = |site: &[T]| self.to.single().map_or(0, |block| block.unit::<T>().state_of(site));
         let codes = &mut to.codes_mut(len, sites)[range.start * sites..range.end * sites];
         threads::each(parallel, codes.chunks_mut(ROWS * sites).enumerate(), |(block, rows)| {
             let (mut buffer, mut x) = (buffer(), vec![T::zero(); columns]);
             for (r, codes) in rows.chunks_mut(sites).enumerate() {
                 draw(block * ROWS + r, &mut buffer, &mut x);
-                for (code, site) in codes.iter_mut().zip(x.chunks_exact(unit.width())) {
-                    *code = unit.state_of(site) as u16;
+                for (code, site) in codes.iter_mut().zip(x.chunks_exact(columns / sites)) {
+                    *code = state_of(site) as u16;
                 }
             }
         });

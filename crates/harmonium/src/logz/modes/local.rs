@@ -192,7 +192,7 @@ impl<T: Real> Survey<'_, T> {
         let sweeps = chains as u64 * MOVES.1;
         self.path.report_sweeps(sweeps as usize);
         self.spent += sweeps as f64;
-        self.path.backend.get(MOVING).columns(self.lowered.visible().unit(), 0, chains)
+        self.path.backend.get(MOVING).columns(self.lowered.visible(), 0, chains)
     }
 
     /// Measures the mass of the stable sets: from the mean-field product at the largest mode of each, and from units fitted to

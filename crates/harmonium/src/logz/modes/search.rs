@@ -6,6 +6,7 @@
 
 use super::super::mean_field::{Follow, settle};
 use crate::backend::{Chains, Slot, Sweeps};
+use crate::layout::Site;
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::measure::leading_modes;
 use crate::real::Real;
@@ -79,10 +80,10 @@ impl<T: Real> Starts<'_, T> {
     /// The state of a finite layer that is farthest along a visible direction.
     fn along(&mut self, direction: Array1<f64>) {
         let (visible, hidden) = (self.lowered.visible(), self.lowered.hidden());
-        if visible.unit().n_states().is_some() {
+        if visible.has_finite() {
             self.rows.push(farthest(visible, direction.view()));
         }
-        if hidden.unit().n_states().is_some() {
+        if hidden.has_finite() {
             let direction = direction.dot(self.wide);
             self.add_hidden(farthest(hidden, direction.view()));
         }
@@ -91,7 +92,7 @@ impl<T: Real> Starts<'_, T> {
     /// Hidden units whose columns are like column `j` are at their extreme, the others where no input puts them.
     fn with_cluster(&mut self, j: usize) {
         let (hidden, wide) = (self.lowered.hidden(), self.wide);
-        if hidden.unit().n_states().is_none() {
+        if !hidden.has_finite() {
             return;
         }
         let column = wide.column(j);
@@ -99,14 +100,8 @@ impl<T: Real> Starts<'_, T> {
         let cosine = |k: usize| wide.column(k).dot(&column) / (norm(wide.column(k)) * norm(column));
         let close: Vec<f64> = (0..wide.ncols()).map(cosine).collect();
         let extreme = farthest(hidden, ArrayView1::from(&close));
-        let mut row = Array1::zeros(hidden.columns());
-        let none = vec![T::zero(); hidden.columns()];
-        if let Some(row) = row.as_slice_mut() {
-            hidden.unit().means(hidden.eta(), &none, row);
-        }
-        let width = hidden.unit().width();
-        for site in 0..hidden.sites() {
-            let columns = site * width..(site + 1) * width;
+        let mut row = Array1::from(without_input(hidden));
+        for Site { columns, .. } in hidden.each_site() {
             if columns.clone().any(|c| close[c].abs() > ALIKE) {
                 row.slice_mut(s![columns.clone()]).assign(&extreme.slice(s![columns]));
             }
@@ -133,19 +128,24 @@ fn stack<T: Real>(columns: usize, rows: &[Array1<T>]) -> Array2<T> {
     all
 }
 
-/// The state of every site of a finite layer with the largest product with a direction.
+/// Means of units without input.
+fn without_input<T: Real>(layer: &LoweredLayer<T>) -> Vec<T> {
+    let mut row = vec![T::zero(); layer.columns()];
+    layer.means(layer.eta(), &vec![T::zero(); layer.columns()], &mut row);
+    row
+}
+
+/// The state of every finite site with the largest product with a direction; of others the mean without input.
 fn farthest<T: Real>(layer: &LoweredLayer<T>, direction: ArrayView1<f64>) -> Array1<T> {
-    let (unit, width) = (layer.unit(), layer.unit().width());
-    let (mut row, mut x) = (Array1::zeros(layer.columns()), vec![T::zero(); width]);
-    for site in 0..layer.sites() {
-        let along = direction.slice(s![site * width..(site + 1) * width]);
+    let mut row = Array1::from(without_input(layer));
+    for site in layer.each_site() {
+        let along = direction.slice(s![site.columns.clone()]);
         let mut best = f64::NEG_INFINITY;
-        for k in 0..unit.n_states().unwrap_or(0) {
-            unit.state(k, &mut x);
+        for x in site.states::<T>() {
             let product: f64 = along.iter().zip(&x).map(|(d, x)| d * x.f64()).sum();
             if product > best {
                 best = product;
-                row.slice_mut(s![site * width..(site + 1) * width]).assign(&ArrayView1::from(&x));
+                row.slice_mut(s![site.columns.clone()]).assign(&ArrayView1::from(&x));
             }
         }
     }
@@ -168,7 +168,7 @@ pub fn from_sampling<T: Real>(backend: &mut dyn Chains<T>, ends: ArrayView2<T>, 
         let beta = vec![T::of(*beta); first.nrows()];
         backend.gibbs(SEARCH, Sweeps { steps: SWEEPS, key, first: k as u64 * SWEEPS, beta: Some(&beta) });
         made += SWEEPS * first.nrows() as u64;
-        let now = backend.get(SEARCH).columns(backend.layers()[0].unit(), 0, first.nrows());
+        let now = backend.get(SEARCH).columns(backend.layers()[0], 0, first.nrows());
         if k % 2 == 0 {
             all.push(now);
         }
@@ -184,20 +184,21 @@ fn random_states<T: Real>(lowered: &LoweredModel<T>, key: Key) -> Array2<T> {
     let (visible, hidden) = (lowered.visible(), lowered.hidden());
     let mut rows = Vec::new();
     for k in 0..RANDOM as u64 {
-        let layer = if hidden.unit().n_states().is_some() && (k % 2 == 0 || visible.unit().n_states().is_none()) {
-            hidden
-        } else {
-            visible
-        };
-        let Some(states) = layer.unit().n_states() else { continue };
-        let (width, mut row) = (layer.unit().width(), vec![T::zero(); layer.columns()]);
+        let layer = if hidden.has_finite() && (k % 2 == 0 || !visible.has_finite()) { hidden } else { visible };
+        if !layer.has_finite() {
+            continue;
+        }
+        let mut row = without_input(layer);
         let u = key.step(k);
         let [fraction, all] = u.uniforms::<f64>(u64::MAX, 0);
         let fraction = if k % 4 < 2 { 0.0 } else { fraction };
-        for (site, x) in row.chunks_exact_mut(width).enumerate() {
-            let [own, which] = u.uniforms::<f64>(site as u64, 0);
+        for site in layer.each_site() {
+            let [own, which] = u.uniforms::<f64>(site.index as u64, 0);
             let from = if own < fraction { all } else { which };
-            layer.unit().state(((from * states as f64) as usize).min(states - 1), x);
+            if let Some(states) = site.n_states() {
+                let state = ((from * states as f64) as usize).min(states - 1);
+                site.kind.unit().state(state, &mut row[site.columns]);
+            }
         }
         if std::ptr::eq(layer, visible) {
             rows.push(Array1::from(row));

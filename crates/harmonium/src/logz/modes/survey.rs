@@ -42,7 +42,7 @@ pub fn deepest_and_others<T: Real>(backend: &mut dyn Chains<T>, rows: &States<T>
     order.truncate(ROWS);
     order.extend((0..ROWS.min(n)).map(|k| k * n / ROWS.min(n)));
     let picked = rows.select(&order);
-    picked.columns(backend.layers()[0].unit(), 0, picked.rows())
+    picked.columns(backend.layers()[0], 0, picked.rows())
 }
 
 /// A model, what is known of its modes, and what was annealed so far.
@@ -182,7 +182,7 @@ impl<'a, T: Real> Survey<'a, T> {
         self.spent += (chains * temperatures) as f64;
         let z0 = self.path.log_z0();
         annealed.weights.iter_mut().for_each(|w| *w += z0);
-        (annealed, self.path.backend.get(CHAINS).columns(self.lowered.visible().unit(), 0, chains))
+        (annealed, self.path.backend.get(CHAINS).columns(self.lowered.visible(), 0, chains))
     }
 
     /// Searches for modes: from the weights and the data in the first round, by sampling in every round.

@@ -33,7 +33,9 @@ impl<'a, T: Real> Seen<'a, T> {
 
 /// The bound of these states with their free energies; none if the units are not finite.
 pub(super) fn log_z_at_least<T: Real>(layer: &LoweredLayer<T>, seen: &[(&States<T>, &[f64])]) -> Option<f64> {
-    layer.unit().n_states()?;
+    if !layer.is_finite() {
+        return None;
+    }
     let mut distinct = BTreeMap::new();
     // Between states (grey values) −F is below its largest value at a state.
     let mut largest = f64::NEG_INFINITY;

@@ -80,7 +80,7 @@ impl<T: Real> LogZTracker<T> {
     /// Tracks a model from the start of a run that takes `rows` products of a row with the weights between two measurements.
     pub fn new(device: DeviceRef, rbm: &Rbm<T>, rows: f64, key: Key) -> Result<LogZTracker<T>> {
         let key = key.of(Purpose::Online);
-        let rows = if rbm.visible().kind().unit::<T>().width() > 1 { ONE_HOT * rows } else { rows };
+        let rows = if rbm.visible().columns() > rbm.visible().sites() { ONE_HOT * rows } else { rows };
         let (state, _) = anchored(device, rbm, None, TEMPERATURES.0, key)?;
         Ok(LogZTracker { backend: device.backend(rbm.lower())?, device, state, rows, key })
     }
@@ -233,7 +233,7 @@ fn gathered<T: Real>(lowered: &LoweredModel<T>, rows: &[(&States<T>, usize)]) ->
     let layer = lowered.visible();
     let mut all = States::new(layer);
     for (states, r) in rows {
-        all.push(layer, states.columns(layer.unit(), *r, r + 1).view());
+        all.push(layer, states.columns(layer, *r, r + 1).view());
     }
     all
 }

@@ -14,7 +14,7 @@ use crate::real::Real;
 use crate::rng::{Key, Purpose};
 use crate::sample::path::Path;
 use crate::states::States;
-use ndarray::{Array1, Array2, ArrayView1, Axis, concatenate};
+use ndarray::{Array1, Array2, Axis, concatenate};
 
 /// Most modes whose mass is estimated, and paths for each.
 pub(super) const MOST: usize = 8;
@@ -95,7 +95,7 @@ pub(super) fn masses<T: Real>(
         path.start(0, PATHS, key);
         let sums = path.anneal(0, &betas, key, |_, _, _| ());
         weights.extend(sums.iter().map(|w| w + path.log_z0()));
-        columns.push(path.backend.get(0).columns(lowered.visible().unit(), 0, PATHS));
+        columns.push(path.backend.get(0).columns(lowered.visible(), 0, PATHS));
     }
     let views: Vec<_> = columns.iter().map(|c| c.view()).collect();
     let columns = concatenate(Axis(0), &views).unwrap_or_default();
@@ -140,7 +140,7 @@ fn of_one(weights: &[f64]) -> Estimate {
 
 /// The fixed points of rows.
 fn settle<T: Real>(lowered: &LoweredModel<T>, rows: &States<T>) -> FixedPoints<T> {
-    mean_field::settle(lowered, rows.columns(lowered.visible().unit(), 0, rows.rows()).view(), FOLLOW)
+    mean_field::settle(lowered, rows.columns(lowered.visible(), 0, rows.rows()).view(), FOLLOW)
 }
 
 /// Cost of following rows, in products of a row with the weights.
@@ -189,11 +189,12 @@ fn label<T: Real>(lowered: &LoweredModel<T>, modes: &[Mode<T>], points: &FixedPo
 }
 
 fn is_same<T: Real>(lowered: &LoweredModel<T>, mode: &Mode<T>, points: &FixedPoints<T>, r: usize) -> bool {
-    let close = |a: ArrayView1<T>, b: ArrayView1<T>| a.iter().zip(b).all(|(a, b)| (*a - *b).f64().abs() <= SAME);
+    let near = |a: T, b: T| (a - b).f64().abs() <= SAME;
     // Means of units without bounds have no common scale.
-    match lowered.hidden().unit().n_states() {
-        Some(_) => close(mode.hidden.view(), points.hidden.row(r)),
-        None => close(mode.visible.view(), points.visible.row(r)),
+    let mut finite = lowered.hidden().each_site().filter(|site| site.n_states().is_some()).peekable();
+    match finite.peek() {
+        Some(_) => finite.flat_map(|site| site.columns).all(|c| near(mode.hidden[c], points.hidden[[r, c]])),
+        None => mode.visible.iter().zip(points.visible.row(r)).all(|(a, b)| near(*a, *b)),
     }
 }
 
