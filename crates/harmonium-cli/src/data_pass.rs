@@ -114,17 +114,16 @@ impl Taken<'_> {
 
 impl DataPass {
     pub fn run(model: &Model, mut stream: Stream, taken: &Taken, seed: u64) -> Result<DataPass> {
-        let (up, unit) = (model.lowered.up(), model.lowered.visible().unit());
-        let (mut counts, mut sample) = (RowCounts::new(unit), Sample::new(model, seed));
+        let (up, visible) = (model.lowered.up(), model.lowered.visible());
+        let (mut counts, mut sample) = (RowCounts::new(visible), Sample::new(model, seed));
         let (mut jacobians, mut missing) = (Vec::new(), MissingCells::default());
         let mut ask =
             Conditional::new(&model.file.rbm, conditional::ConditionalOptions { seed, ..Default::default() })?;
-        let kind = model.file.rbm.visible().kind();
         while let Some(mapped) = stream.map(1, |v| up.free_energy(v).insert_axis(Axis(1)))? {
             let Mapped { block, mut result } = taken.of(mapped);
             counts.add(block.values.view());
             let rows = block.values.nrows();
-            jacobians.extend(model.file.preprocess.log_jacobians(kind, rows, block.known.as_ref()));
+            jacobians.extend(model.file.preprocess.log_jacobians(visible, rows, block.known.as_ref()));
             match &block.known {
                 None => sample.add(&block.columns()?, result),
                 Some(known) => {
@@ -133,7 +132,7 @@ impl DataPass {
                 }
             }
         }
-        if unit.n_states().is_some() && !counts.all_states() {
+        if visible.is_finite() && !counts.all_states() {
             say(
                 "note",
                 "grey values are used as probabilities: log likelihoods are -F(v) - log Z, not log probabilities",
@@ -150,5 +149,5 @@ fn filled(model: &Model, block: &Block, known: &Bits, seed: u64) -> harmonium::R
     rows.push_values(side, block.values.view(), Some(known));
     let key = Key::root(seed).of(Purpose::Missing).step(block.first);
     let rows = conditional::filled(&mut *cpu().backend(model.lowered.clone())?, 0, &rows, FILL, key);
-    Ok(rows.states().columns(side.unit(), 0, rows.len()))
+    Ok(rows.states().columns(side, 0, rows.len()))
 }

@@ -107,7 +107,7 @@ pub fn measured(model: &Model, rows: &Sample, train: Option<&Sample>, seed: u64)
     let chains = Chains::watched(&mut *backend, 0, &data.states().select(&some), sweeps, key);
     let cx = Context {
         lowered: &model.lowered,
-        log_jacobian: model.file.preprocess.log_jacobian(model.file.rbm.visible().kind()),
+        log_jacobian: model.file.preprocess.log_jacobian(model.lowered.visible()),
         rows: Some(&shown),
         held_out: None,
         chains: Some(&chains),

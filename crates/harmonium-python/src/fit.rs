@@ -321,13 +321,13 @@ fn batches(arrays: &Arrays, asked: &Table, init: Option<&Model>, front: &dyn Fro
         if lookup(asked, "train.method").is_none() && spec.train.method == "pt" {
             spec.train.method = TrainConfig::default().method;
         }
-        let Prepared { input, rbm, preprocess, notes, columns, .. } = prepared;
-        let layout = Layout::new(rbm.visible().kind().clone(), columns);
+        let Prepared { input, rbm, preprocess, notes, .. } = prepared;
+        let layout = rbm.visible().layout().clone();
         let trainer = Trainer::on(spec.device, spec.train.clone(), rbm, input.train, None)?;
         return Ok(Batches { trainer, layout, preprocess, notes, spec });
     };
     let (rbm, mut preprocess) = (init.file.rbm.cast::<f32>(), init.file.preprocess.clone());
-    let layout = Layout::new(rbm.visible().kind().clone(), rbm.visible().sites());
+    let layout = rbm.visible().layout().clone();
     let reader = Reader { tables: arrays, front };
     preprocess.binarize = spec.data.binarize()?.or(preprocess.binarize);
     let (rows, decided) = reader.pack(&layout, X, &spec.data.options(), &preprocess, spec.train.seed)?;
@@ -407,13 +407,14 @@ impl BatchTrainer {
 pub fn setting_table() -> String {
     let row = |s: &settings::Setting| {
         let choices: Vec<&str> = match s.takes {
-            settings::Takes::Choice(list) => list().iter().map(|c| c.0).collect(),
+            settings::Takes::Choice(list) | settings::Takes::Units(list) => list().iter().map(|c| c.0).collect(),
             _ => Vec::new(),
         };
         let default = Spec::default_of(s.key).and_then(|v| serde_json::to_value(v).ok()).unwrap_or(Value::Null);
         let (takes, least, most) = match s.takes {
             settings::Takes::Text(_) => ("text", 0, 0),
             settings::Takes::Choice(_) => ("choice", 0, 0),
+            settings::Takes::Units(_) => ("units", 0, 0),
             settings::Takes::Whole(least, most) | settings::Takes::WholeOr(least, most, _) => ("whole", least, most),
             settings::Takes::Number(_) => ("number", 0, 0),
             _ => ("switch", 0, 0),

@@ -127,7 +127,7 @@ pub fn free_energies<'py>(
     seed: u64,
     threads: Option<usize>,
 ) -> PyResult<(Vector<'py>, Vector<'py>, Vector<'py>)> {
-    let (kind, preprocess) = (model.file.rbm.visible().kind(), &model.file.preprocess);
+    let (layout, preprocess) = (model.file.rbm.visible().layout(), &model.file.preprocess);
     let [energies, errors, jacobians] =
         work::run(py, threads, products_with(missing, work_of(model, &table)), |stop| {
             let settings = conditional::ConditionalOptions { seed, ..Default::default() };
@@ -135,7 +135,7 @@ pub fn free_energies<'py>(
             let [mut energies, mut errors, mut jacobians] = [Vec::new(), Vec::new(), Vec::new()];
             each(model, &table, missing, seed, stop, |lowered, block| {
                 let rows = block.values.nrows();
-                jacobians.extend(preprocess.log_jacobians(kind, rows, block.known.as_ref()));
+                jacobians.extend(preprocess.log_jacobians(layout, rows, block.known.as_ref()));
                 let Some(known) = &block.known else {
                     let part = block.map(1, |x| lowered.up().free_energy(x).insert_axis(Axis(1)))?;
                     energies.extend(part);
@@ -162,7 +162,7 @@ pub fn pseudo_log_likelihoods<'py>(
     seed: u64,
     threads: Option<usize>,
 ) -> PyResult<Vector<'py>> {
-    let (kind, preprocess) = (model.file.rbm.visible().kind(), &model.file.preprocess);
+    let (layout, preprocess) = (model.file.rbm.visible().layout(), &model.file.preprocess);
     let products = work_of(model, &table) * model.file.rbm.visible().columns() as f64;
     let out = work::run(py, threads, products_with(missing, products), |stop| {
         let mut all = Vec::new();
@@ -174,7 +174,7 @@ pub fn pseudo_log_likelihoods<'py>(
                 None => measure::pseudo_log_likelihood(lowered, x).ok_or_else(none)?,
                 Some(known) => conditional::pseudo_log_likelihoods(lowered, x, known, block.first)?,
             };
-            let jacobians = preprocess.log_jacobians(kind, x.nrows(), block.known.as_ref());
+            let jacobians = preprocess.log_jacobians(layout, x.nrows(), block.known.as_ref());
             all.extend(part.iter().zip(jacobians).map(|(p, jacobian)| p + jacobian));
             Ok(())
         })?;
@@ -210,8 +210,8 @@ pub fn gradient<'py>(
     let rbm = &model.file.rbm;
     for (side, layer, rows) in [("visible", rbm.visible(), gradient.visible), ("hidden", rbm.hidden(), gradient.hidden)]
     {
-        for (field, row) in layer.kind().unit::<f64>().fields().iter().zip(rows.rows()) {
-            all.set_item(format!("{side}.{}", field.name), row.to_owned().into_pyarray(py))?;
+        for (field, row, _) in layer.layout().fields() {
+            all.set_item(format!("{side}.{}", field.name), rows.row(row).to_owned().into_pyarray(py))?;
         }
     }
     Ok(all)

@@ -181,7 +181,7 @@ impl Imputer<'_> {
             known.push((0..sites).map(|i| block.known.as_ref().is_none_or(|k| k.get(r, i))));
         }
         let mut filled = self.ask.fill(x.view(), &known, block.first + rows[0] as u64)?;
-        filled.choose(self.fill, self.model.visible().unit());
+        filled.choose(self.fill, self.model.visible());
         let raw = block.raw.as_ref().unwrap_or(&block.values).select(Axis(0), rows);
         filled.restore(self.preprocess, raw.view(), &known);
         let [low, high] = filled.interval.unwrap_or_default();

@@ -43,12 +43,13 @@ fn hidden_means(report: &ReportData) -> Option<Array2<f32>> {
 /// The range of a hidden unit: its smallest and largest state, or the observed range if it is continuous.
 fn hidden_range(report: &ReportData, activity: ArrayView1<f32>) -> Option<(f64, f64)> {
     let observed = || Axis::around(activity.iter().map(|x| f64::from(*x)), "");
-    column_range(report.rbm.hidden().kind()).or_else(|| observed().map(|a| (a.lo, a.hi)))
+    column_range(report.rbm.hidden().layout()).or_else(|| observed().map(|a| (a.lo, a.hi)))
 }
 
 fn caption(report: &ReportData, means: &Array2<f32>) -> String {
     let (rows, columns) = means.dim();
-    let units = if report.rbm.hidden().kind().unit::<f32>().width() == 1 { "hidden unit" } else { "hidden column" };
+    let hidden = report.rbm.hidden();
+    let units = if hidden.columns() == hidden.sites() { "hidden unit" } else { "hidden column" };
     let shown = format!("Mean activation of {} over {}.", count(columns, units), count(rows, "row"));
     match &report.idle {
         None => shown,

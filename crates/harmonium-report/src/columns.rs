@@ -15,8 +15,8 @@ pub struct ColumnValues {
     pub samples: Array2<f64>,
     /// Names of the columns.
     pub names: Vec<String>,
-    /// Columns per site.
-    pub width: usize,
+    /// The site of every column.
+    pub sites: Vec<usize>,
     /// The two values that a column can take, such as 0 and 1, in the units of the data; `None` if it can take others.
     pub two_values: Option<Vec<(f64, f64)>>,
 }
@@ -29,23 +29,27 @@ impl ColumnValues {
         }
         let lowered = report.rbm.lower();
         let layer = lowered.visible();
-        let width = layer.unit().width();
         let (shift, scale): (Vec<f64>, Vec<f64>) = (0..layer.sites()).map(|i| report.shift_and_scale(i)).unzip();
-        let original = |column: usize, x: f64| if width == 1 { x * scale[column] + shift[column] } else { x };
+        let sites = layer.site_of_columns();
+        let original = |column: usize, x: f64| {
+            let site = sites[column];
+            if layer.columns_of(site).len() == 1 { x * scale[site] + shift[site] } else { x }
+        };
         let columns = |rows: ArrayView2<f32>| -> Option<Array2<f64>> {
             let rows = rows_between(rows, 0, rows.nrows().min(MAX_ROWS));
             let mut x = layer.encode(rows, 1).ok()?.mapv(f64::from);
             x.indexed_iter_mut().for_each(|((_, column), x)| *x = original(column, *x));
             Some(x)
         };
-        let name = |c: usize| match width {
-            1 => report.column(c),
-            q => format!("{} = {}", report.column(c / q), report.state(c % q)),
+        let name = |c: usize| {
+            let of = layer.columns_of(sites[c]);
+            let column = report.column(sites[c]);
+            if of.len() == 1 { column } else { format!("{column} = {}", report.state(c - of.start)) }
         };
         let names = (0..layer.columns()).map(name).collect();
         let (data, samples) = (columns(report.data)?, columns(report.samples)?);
-        let two_values = two_values(report.rbm.visible().kind())
-            .map(|(lo, hi)| (0..layer.columns()).map(|c| (original(c, lo), original(c, hi))).collect());
-        Some(ColumnValues { data, samples, names, width, two_values })
+        let both = |(c, (lo, hi))| (original(c, lo), original(c, hi));
+        let two_values = two_values(layer).map(|values| values.into_iter().enumerate().map(both).collect());
+        Some(ColumnValues { data, samples, names, sites, two_values })
     }
 }

@@ -65,7 +65,10 @@ pub fn facts(run: &Conclusion, words: AdviceWords) -> Vec<(String, String)> {
 
 /// `64 bernoulli visible, 24 bernoulli hidden`.
 pub fn units_in_words(rbm: &harmonium::Rbm<f32>) -> String {
-    let layer = |l: &harmonium::Layer<f32>| format!("{} {}", l.sites(), l.kind());
+    let layer = |l: &harmonium::Layer<f32>| match l.kind() {
+        Some(kind) => format!("{} {kind}", l.sites()),
+        None => format!("{} ({})", l.sites(), l.layout()),
+    };
     format!("{} visible, {} hidden", layer(rbm.visible()), layer(rbm.hidden()))
 }
 

@@ -50,6 +50,6 @@ pub fn section(report: &ReportData) -> Option<Section> {
 fn black_and_white(report: &ReportData) -> (f64, f64) {
     let shown =
         |rows: ArrayView2<f32>| range(rows.rows().into_iter().take(MAX_IMAGES).flatten().map(|x| f64::from(*x)));
-    let states = value_range(report.rbm.visible().kind());
+    let states = value_range(report.rbm.visible().layout());
     states.or_else(|| shown(report.data)).or_else(|| shown(report.samples)).unwrap_or((0.0, 1.0))
 }

@@ -35,7 +35,7 @@ pub const MAX_STATES: usize = 36;
 
 /// Logos of data, samples and hidden units, if visible units are Potts units.
 pub fn section(report: &ReportData) -> Option<Section> {
-    let q = report.rbm.visible().kind().unit::<f32>().width();
+    let q = report.rbm.visible().kind().map_or(0, |kind| kind.unit::<f32>().width());
     if !(2..=MAX_STATES).contains(&q) {
         return None;
     }

@@ -23,7 +23,7 @@ const Z: f64 = 1.96;
 /// Plots of the moments.
 pub fn figures(report: &ReportData, tables: &ColumnValues) -> Vec<Figure> {
     // The mean of a finite unit nearly determines its deviation. Columns in different units are compared by correlations.
-    let finite = report.rbm.visible().kind().unit::<f32>().n_states().is_some();
+    let finite = report.rbm.visible().layout().is_finite();
     let columns = if tables.names.len() <= MAX_NAMES && report.image().is_none() {
         vec![tables.dot_plot()]
     } else {
@@ -40,7 +40,7 @@ impl ColumnValues {
     fn dot_plot(&self) -> Option<Figure> {
         let both = [("one", -0.17, self.dots(&self.data)), ("two", 0.17, self.dots(&self.samples))];
         let (x, caption) = if self.two_values.is_some() {
-            let of = if self.width == 1 { "P(1)" } else { "probability of the state" };
+            let of = if self.sites.iter().copied().eq(0..self.names.len()) { "P(1)" } else { "probability of the state" };
             let caption = format!("{} of every column", capital(of));
             (Axis::between(0.0, 1.0, of), self.caption(&caption, "Bars: 95 % binomial intervals."))
         } else {
@@ -96,7 +96,7 @@ impl ColumnValues {
             Some(if covariances { (product, norm) } else { (product / norm, 1.0) })
         };
         let both = |pair| Some((one(&self.data, pair)?, one(&self.samples, pair)?));
-        let found: Vec<_> = pairs(self.names.len(), self.width).into_iter().filter_map(both).collect();
+        let found: Vec<_> = pairs(&self.sites).into_iter().filter_map(both).collect();
         if found.len() < MIN_PAIRS {
             return None;
         }
@@ -192,8 +192,9 @@ fn all_pairs(columns: usize) -> usize {
 }
 
 /// Pairs of columns of different sites: all, or evenly spread ones if there are many.
-fn pairs(columns: usize, width: usize) -> Vec<(usize, usize)> {
-    let apart = |&(i, j): &(usize, usize)| i < j && i / width != j / width;
+fn pairs(sites: &[usize]) -> Vec<(usize, usize)> {
+    let columns = sites.len();
+    let apart = |&(i, j): &(usize, usize)| i < j && sites[i] != sites[j];
     if all_pairs(columns) <= MAX_PAIRS {
         return (0..columns).flat_map(|i| (0..columns).map(move |j| (i, j))).filter(apart).collect();
     }
@@ -238,10 +239,10 @@ mod tests {
 
     #[test]
     fn pairs_are_of_different_sites_and_not_too_many() {
-        assert_eq!(pairs(4, 2), [(0, 2), (0, 3), (1, 2), (1, 3)]);
-        let many = pairs(5000, 5);
+        assert_eq!(pairs(&[0, 0, 1, 1]), [(0, 2), (0, 3), (1, 2), (1, 3)]);
+        let many = pairs(&(0..5000).map(|c| c / 5).collect::<Vec<_>>());
         assert!(many.len() > 1900 && many.len() <= MAX_PAIRS);
         assert!(many.iter().all(|(i, j)| i / 5 < j / 5 && *j < 5000));
-        assert_eq!(pairs(1, 1), []);
+        assert_eq!(pairs(&[0]), []);
     }
 }

@@ -33,8 +33,7 @@ struct Plane<'a, 'b> {
 
 /// Density and hidden means, if there are two continuous columns.
 pub fn section(report: &ReportData) -> Option<Section> {
-    let unit = report.rbm.visible().kind().unit::<f32>();
-    if unit.n_states().is_some() || report.rbm.visible().sites() != 2 || report.image().is_some() {
+    if report.rbm.visible().layout().has_finite() || report.rbm.visible().sites() != 2 || report.image().is_some() {
         return None;
     }
     let plane = Plane::new(report)?;
@@ -155,8 +154,7 @@ impl<'a, 'b> Plane<'a, 'b> {
         let order = strongest(self.report.rbm);
         let tiles = Tiles::new(order.len().min(MAX_UNITS), (COARSE, COARSE), None)?;
         let means = self.means_of(&order[..tiles.count()]);
-        let kind = self.lowered.hidden().kind();
-        let (lo, hi) = column_range(kind).or_else(|| range(means.iter().copied()))?;
+        let (lo, hi) = column_range(self.lowered.hidden()).or_else(|| range(means.iter().copied()))?;
         let raster = tiles.draw(|j, y, x| viridis(fraction(means[[y * COARSE + x, j]], lo, hi)));
         let caption = format!(
             "Mean activation of {} given v, over the same part of the plane. One panel per hidden unit, those with the strongest \

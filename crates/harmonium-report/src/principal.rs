@@ -18,7 +18,7 @@ const MAX_NUMBERS: usize = 4_000_000;
 /// Two plots on the same axes: data and samples.
 pub fn figures(report: &ReportData, tables: &ColumnValues) -> Vec<Figure> {
     // Continuous columns may have different units, so they are standardised.
-    let continuous = report.rbm.visible().kind().unit::<f32>().n_states().is_none();
+    let continuous = !report.rbm.visible().layout().is_finite();
     let Some(plane) = Projection::new(tables, continuous) else { return Vec::new() };
     let standard = if continuous { " of standardised columns" } else { "" };
     let (rows, samples) = (count(plane.data.len(), "row"), count(plane.samples.len(), "sample"));

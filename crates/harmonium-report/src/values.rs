@@ -1,35 +1,32 @@
 //! The values that units can take, and how values fall between two ends.
 
 use crate::axis::range;
-use harmonium::units::Kind;
+use harmonium::Layout;
+use harmonium::layout::Site;
 use ndarray::{ArrayView2, Axis, Slice};
 
 /// Smallest and largest data value of a finite unit.
-pub fn value_range(kind: &Kind) -> Option<(f64, f64)> {
-    let unit = kind.unit::<f64>();
-    range(states(kind).iter().map(|state| unit.decode(state)))
+pub fn value_range(layout: &Layout) -> Option<(f64, f64)> {
+    let all = layout.each_site().flat_map(|site| {
+        let unit = site.kind.unit::<f64>();
+        site.states::<f64>().into_iter().map(move |state| unit.decode(&state))
+    });
+    range(all).filter(|_| layout.is_finite())
 }
 
 /// Smallest and largest entry of a finite unit's columns.
-pub fn column_range(kind: &Kind) -> Option<(f64, f64)> {
-    range(states(kind).into_iter().flatten())
+pub fn column_range(layout: &Layout) -> Option<(f64, f64)> {
+    range(layout.each_site().flat_map(|site| site.states().concat())).filter(|_| layout.is_finite())
 }
 
-/// The two values of a unit's columns, such as 0 and 1; `None` if a column can take other values.
-pub fn two_values(kind: &Kind) -> Option<(f64, f64)> {
-    let (lo, hi) = column_range(kind)?;
-    states(kind).iter().flatten().all(|x| *x == lo || *x == hi).then_some((lo, hi))
-}
-
-/// The columns of every state; empty for a continuous unit.
-fn states(kind: &Kind) -> Vec<Vec<f64>> {
-    let unit = kind.unit::<f64>();
-    let columns = |state| {
-        let mut x = vec![0.0; unit.width()];
-        unit.state(state, &mut x);
-        x
+/// The two values of every column, such as 0 and 1; `None` if some column can take others.
+pub fn two_values(layout: &Layout) -> Option<Vec<(f64, f64)>> {
+    let of_site = |site: Site| -> Option<Vec<(f64, f64)>> {
+        let all = site.states::<f64>().concat();
+        let (lo, hi) = range(all.iter().copied())?;
+        all.iter().all(|x| *x == lo || *x == hi).then(|| vec![(lo, hi); site.columns.len()])
     };
-    (0..unit.n_states().unwrap_or(0)).map(columns).collect()
+    Some(layout.each_site().map(of_site).collect::<Option<Vec<_>>>()?.concat())
 }
 
 /// Where a value lies between two others, from 0 to 1; ½ if they are equal.
@@ -65,10 +62,13 @@ mod tests {
 
     #[test]
     fn ranges_are_those_of_the_states() {
-        let potts = Kind::new("potts", &[("states".to_string(), "4".to_string())].into()).unwrap();
+        let layer = |list: &str| Layout::parse(list).unwrap();
+        let (potts, mixed) = (layer("potts(states=4)*1"), layer("spin*1,potts(states=4)*1"));
         assert_eq!((value_range(&potts), column_range(&potts)), (Some((0.0, 3.0)), Some((0.0, 1.0))));
-        let [spin, gaussian] = ["spin", "gaussian"].map(|k| Kind::new(k, &Default::default()).unwrap());
+        assert_eq!((value_range(&mixed), column_range(&mixed)), (Some((-1.0, 3.0)), Some((-1.0, 1.0))));
+        let (spin, gaussian) = (layer("spin*1"), layer("spin*1,gaussian*1"));
         assert_eq!((value_range(&spin), value_range(&gaussian)), (Some((-1.0, 1.0)), None));
-        assert_eq!([&potts, &spin, &gaussian].map(two_values), [Some((0.0, 1.0)), Some((-1.0, 1.0)), None]);
+        let found = [&potts, &spin, &gaussian].map(two_values);
+        assert_eq!(found, [Some(vec![(0.0, 1.0); 4]), Some(vec![(-1.0, 1.0)]), None]);
     }
 }

@@ -7,6 +7,7 @@ use crate::raster::{Raster, Tiles};
 use crate::text::{count, number};
 use harmonium::Rbm;
 use ndarray::{Array1, Array2, Axis};
+use std::ops::Range;
 
 /// Filters shown at most.
 const MAX_FILTERS: usize = 100;
@@ -50,8 +51,9 @@ fn filters(report: &ReportData, size: (usize, usize)) -> Option<Figure> {
     let shown = per_site(report.rbm, &order[..tiles.count()]);
     let (scale, saturated) = symmetric_scale(&shown);
     let raster = tiles.draw(|j, y, x| colour(shown[[y * size.1 + x, j]], scale));
-    let slope = match report.rbm.visible().kind().unit::<f32>().width() {
-        1 => "",
+    let visible = report.rbm.visible();
+    let slope = match visible.columns() - visible.sites() {
+        0 => "",
         _ => " A pixel shows the slope of its weights over the states.",
     };
     let caption = format!(
@@ -104,16 +106,14 @@ fn bar(scale: f64) -> ColourBar {
 /// Weights of these hidden columns, one row per site. A Potts site has the slope of its weights over the states, because
 /// images draw its state as brightness.
 fn per_site(rbm: &Rbm<f32>, order: &[usize]) -> Array2<f64> {
-    let q = rbm.visible().kind().unit::<f32>().width();
-    let weights = rbm.weights();
-    if q == 1 {
-        return weights.select(Axis(1), order).mapv(f64::from);
-    }
-    let centred: Vec<f64> = (0..q).map(|k| k as f64 - 0.5 * (q - 1) as f64).collect();
-    let norm: f64 = centred.iter().map(|c| c * c).sum();
-    Array2::from_shape_fn((rbm.visible().sites(), order.len()), |(site, j)| {
-        centred.iter().enumerate().map(|(k, c)| c * f64::from(weights[[site * q + k, order[j]]])).sum::<f64>() / norm
-    })
+    let (layout, weights) = (rbm.visible().layout(), rbm.weights());
+    let slope = |columns: Range<usize>, j: usize| {
+        let q = columns.len();
+        let centred = (0..q).map(|k| if q == 1 { 1.0 } else { k as f64 - 0.5 * (q - 1) as f64 });
+        let norm: f64 = centred.clone().map(|c| c * c).sum();
+        centred.zip(columns).map(|(c, i)| c * f64::from(weights[[i, j]])).sum::<f64>() / norm
+    };
+    Array2::from_shape_fn((layout.sites(), order.len()), |(site, j)| slope(layout.columns_of(site), order[j]))
 }
 
 /// The magnitude with the strongest colour, and a sentence for the caption if some weights are larger.

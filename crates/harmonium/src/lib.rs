@@ -24,7 +24,7 @@ pub mod file;
 mod keep;
 mod lags;
 mod layer;
-mod layout;
+pub mod layout;
 pub mod logz;
 mod lowered;
 pub mod math;

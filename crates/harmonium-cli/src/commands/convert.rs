@@ -6,7 +6,7 @@ use crate::output::{CommandOutput, say};
 use crate::stream::Stream;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use harmonium::Rbm;
+use harmonium::{Layout, Rbm};
 use harmonium::file::{ModelFile, Precision};
 use harmonium::units::Kind;
 use ndarray::{Array1, Axis};
@@ -69,18 +69,18 @@ impl Convert {
     pub fn run(&self, global: &Global) -> Result<CommandOutput> {
         let model = Model::read(&self.model)?;
         let (offset_v, offset_h) = self.new_offsets(&model, global)?;
-        let kind_v = with_coupling("model.coupling", model.file.rbm.visible().kind(), self.coupling.as_deref())?;
-        let hidden = model.file.rbm.hidden().kind();
-        let kind_h = with_coupling("model.hidden_coupling", hidden, self.hidden_coupling.as_deref())?;
+        let units_v = with_coupling("model.coupling", model.file.rbm.visible().layout(), self.coupling.as_deref())?;
+        let hidden = model.file.rbm.hidden().layout();
+        let units_h = with_coupling("model.hidden_coupling", hidden, self.hidden_coupling.as_deref())?;
         let mut rbm = model.file.rbm.clone();
-        rbm.rechart(kind_v, kind_h, offset_v.view(), offset_h.view())?;
+        rbm.rechart(units_v, units_h, offset_v.view(), offset_h.view())?;
         // Both models are the same distribution, so that only the constant in the energy changes log Z.
         let shift = model.lowered.constant() - rbm.lower().constant();
         let file = ModelFile { rbm, precision: self.precision(&model.file), ..model.file.clone() };
         warn(&model.file.rbm, &file);
         file.write(&self.output)?;
         let path = self.output.display().to_string();
-        Ok(CommandOutput::new(format!("{path}: {} × {}", file.rbm.visible().kind(), file.rbm.hidden().kind()))
+        Ok(CommandOutput::new(format!("{path}: {} × {}", file.rbm.visible().layout(), file.rbm.hidden().layout()))
             .line("log Z", if shift == 0.0 { "unchanged".into() } else { format!("changes by {shift:.6} nats") })
             .field("output", path)
             .field("log_z_shift", shift))
@@ -104,12 +104,19 @@ impl Convert {
     }
 }
 
-/// The kind with its coupling changed; a kind without couplings refuses it by name.
-fn with_coupling(key: &'static str, kind: &Kind, coupling: Option<&str>) -> harmonium::Result<Kind> {
-    let mut options = kind.options();
-    options.extend(coupling.map(|c| ("coupling".into(), c.into())));
-    let problem = |_| format!("is for gaussian units, but these are {kind}");
-    Kind::new(kind.name(), &options).map_err(|e| harmonium::Error::Config { key, problem: problem(e) })
+/// The units with the coupling of Gaussian ones changed; a layer without any refuses it by name.
+fn with_coupling(key: &'static str, units: &Layout, coupling: Option<&str>) -> harmonium::Result<Layout> {
+    let changed = |kind: &Kind| {
+        let mut options = kind.options();
+        options.extend(coupling.map(|c| ("coupling".into(), c.into())));
+        Kind::new(kind.name(), &options)
+    };
+    let kinds: Vec<_> = units.blocks().iter().map(|block| changed(block.kind())).collect();
+    if kinds.iter().all(|kind| kind.is_err()) {
+        return Err(harmonium::Error::Config { key, problem: format!("is for gaussian units, but these are {units}") });
+    }
+    let kept = kinds.into_iter().zip(units.blocks()).map(|(kind, block)| kind.unwrap_or(block.kind().clone()));
+    Ok(units.with_kinds(kept))
 }
 
 /// ⟨v⟩ of the data, and ⟨h̄(v)⟩ over it.

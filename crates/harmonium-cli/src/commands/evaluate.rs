@@ -157,7 +157,7 @@ impl Evaluate {
         let log_z = model.log_z(&self.log_z, &self.estimate, Some(&sample), global.seed())?;
         let [weights, held_out_weights] = rows.weights.clone();
         let is_empirical = log_z.method == "exact" && found.missing.cells == 0 && weights.is_none();
-        let finite = model.lowered.visible().unit().n_states().is_some();
+        let finite = model.lowered.visible().is_finite();
         let likelihood = |pass: &DataPass, weights| Likelihood::new(pass, weights, &log_z, finite);
         Ok(Score {
             likelihood: likelihood(&found, weights),

@@ -14,6 +14,7 @@ use harmonium::backend::cpu;
 use harmonium::conditional::{self, Conditional, Fill, Filled, Method};
 use harmonium::data::{Block, write_table};
 use harmonium::error::count;
+use harmonium::layout::Site;
 use harmonium::{Bits, Error};
 use ndarray::{Array2, Axis};
 use std::path::PathBuf;
@@ -152,7 +153,7 @@ impl Work<'_> {
             let x = block.select(&some).columns()?;
             let mut filled = self.ask.fill(x.view(), &part, block.first + from as u64)?;
             self.count(&filled, &part);
-            filled.choose(self.fill, self.model.lowered.visible().unit());
+            filled.choose(self.fill, self.model.lowered.visible());
             self.check.add(block, &part, from, &filled.values);
             let mut place = values.slice_axis_mut(Axis(0), (from..to).into());
             filled.restore(&self.model.file.preprocess, place.view(), &part);
@@ -203,12 +204,17 @@ impl Work<'_> {
 
 /// Cells that were hidden although their values are known: the error of the filled values, and of column means.
 struct Check {
-    categorical: bool,
-    /// Hidden cells, and Σ of what was off in them.
-    cells: u64,
-    off: f64,
     columns: Vec<Column>,
-    scale: Vec<f64>,
+    /// Of numbers and of codes.
+    numbers: Off,
+    codes: Off,
+}
+
+/// Hidden cells, and Σ of what was off in them.
+#[derive(Clone, Copy, Default)]
+struct Off {
+    cells: u64,
+    sum: f64,
 }
 
 /// What a column is filled with for comparison.
@@ -230,22 +236,48 @@ impl MeansOf {
 }
 
 /// Values of one column: how many, Σx and Σx² of hidden cells, and of known ones.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Column {
     hidden: [f64; 3],
     known: [f64; 3],
-    /// How often each code was known, and hidden.
+    /// How often each code was known, and hidden; of numbers none.
     codes: Vec<[u64; 2]>,
+    scale: f64,
+}
+
+impl Column {
+    fn is_codes(&self) -> bool {
+        !self.codes.is_empty()
+    }
+
+    /// Σ of what its mean, or its most frequent code, is off in the hidden cells.
+    fn off_by_itself(&self, means_of: MeansOf) -> f64 {
+        let all = means_of == MeansOf::All;
+        if self.hidden[0] == 0.0 {
+            return 0.0;
+        }
+        if self.is_codes() {
+            let seen = |c: &&[u64; 2]| c[0] + if all { c[1] } else { 0 };
+            let best = self.codes.iter().max_by_key(seen).map_or(0, |c| c[1]);
+            return self.hidden[0] - best as f64;
+        }
+        let of = |k: usize| self.known[k] + if all { self.hidden[k] } else { 0.0 };
+        let mean = of(1) / of(0);
+        let [n, sum, squares] = self.hidden;
+        (squares - 2.0 * mean * sum + n * mean * mean) * self.scale * self.scale
+    }
 }
 
 impl Check {
     fn new(model: &Model) -> Check {
-        let side = model.lowered.visible();
-        let categorical = side.unit().width() > 1;
-        let states = if categorical { side.unit().n_states().unwrap_or(0) } else { 0 };
-        let column = Column { codes: vec![[0; 2]; states], ..Column::default() };
-        let scale = model.file.preprocess.scale.as_ref().map_or(vec![1.0; side.sites()], |s| s.to_vec());
-        Check { categorical, cells: 0, off: 0.0, columns: vec![column; side.sites()], scale }
+        let scales = model.file.preprocess.scale.as_ref();
+        let column = |site: Site| {
+            let states = if site.columns.len() > 1 { site.n_states().unwrap_or(0) } else { 0 };
+            let scale = scales.map_or(1.0, |scales| scales[site.index]);
+            Column { hidden: [0.0; 3], known: [0.0; 3], codes: vec![[0; 2]; states], scale }
+        };
+        let columns = model.lowered.visible().each_site().map(column).collect();
+        Check { columns, numbers: Off::default(), codes: Off::default() }
     }
 
     fn add(&mut self, block: &Block, known: &Bits, from: usize, filled: &Array2<f64>) {
@@ -259,12 +291,11 @@ impl Check {
                 code[usize::from(hidden)] += 1;
             }
             if hidden {
-                self.cells += 1;
-                self.off += if self.categorical {
-                    f64::from(u8::from(*guess != x))
-                } else {
-                    ((guess - x) * self.scale[i]).powi(2)
+                let (off, by) = match column.is_codes() {
+                    true => (&mut self.codes, f64::from(u8::from(*guess != x))),
+                    false => (&mut self.numbers, ((guess - x) * column.scale).powi(2)),
                 };
+                (off.cells, off.sum) = (off.cells + 1, off.sum + by);
             }
         }
     }
@@ -275,44 +306,32 @@ impl Check {
         if self.columns.iter().any(is_hidden) { MeansOf::All } else { MeansOf::Known }
     }
 
-    /// Σ of what the mean of a column, or its most frequent code, is off in the hidden cells.
-    fn off_by_columns(&self, means_of: MeansOf) -> f64 {
-        let all = means_of == MeansOf::All;
-        let one = |(column, scale): (&Column, &f64)| {
-            if column.hidden[0] == 0.0 {
-                return 0.0;
-            }
-            if self.categorical {
-                let seen = |c: &&[u64; 2]| c[0] + if all { c[1] } else { 0 };
-                let best = column.codes.iter().max_by_key(seen).map_or(0, |c| c[1]);
-                return column.hidden[0] - best as f64;
-            }
-            let of = |k: usize| column.known[k] + if all { column.hidden[k] } else { 0.0 };
-            let mean = of(1) / of(0);
-            let [n, sum, squares] = column.hidden;
-            (squares - 2.0 * mean * sum + n * mean * mean) * scale * scale
-        };
-        self.columns.iter().zip(&self.scale).map(one).sum()
+    /// What is off per cell, and what it would be by the columns' own means or codes.
+    fn per_cell(&self, of: Off, codes: bool) -> Option<[f64; 2]> {
+        let columns = self.columns.iter().filter(|column| column.is_codes() == codes);
+        let by_columns: f64 = columns.map(|column| column.off_by_itself(self.means_of())).sum();
+        (of.cells > 0).then(|| [of.sum, by_columns].map(|sum| sum / of.cells as f64))
     }
 
-    fn report(&self, report: CommandOutput) -> CommandOutput {
-        if self.cells == 0 {
+    fn report(&self, mut report: CommandOutput) -> CommandOutput {
+        let cells = self.numbers.cells + self.codes.cells;
+        if cells == 0 {
             return report;
         }
-        let n = self.cells as f64;
-        let means_of = self.means_of();
-        let (ours, columns) = (self.off / n, self.off_by_columns(means_of) / n);
-        let of = means_of.name();
-        let report = report.field("checked_cells", self.cells).field("columns_by", of);
-        if self.categorical {
+        let of = self.means_of().name();
+        report = report.field("checked_cells", cells).field("columns_by", of);
+        if let Some([ours, columns]) = self.per_cell(self.codes, true) {
             let percent = |x: f64| format!("{:.1} %", 100.0 * x);
             let text = format!("{} (most frequent code of the column, by {of}: {})", percent(ours), percent(columns));
-            return report.line("wrong codes", text).field("wrong", ours).field("wrong_by_columns", columns);
+            report = report.line("wrong codes", text).field("wrong", ours).field("wrong_by_columns", columns);
         }
-        let (ours, columns) = (ours.sqrt(), columns.sqrt());
+        if let Some(squares) = self.per_cell(self.numbers, false) {
+            let [ours, columns] = squares.map(f64::sqrt);
+            report = report
+                .line("error", format!("{ours:.4} root mean square (column means of the {of}: {columns:.4})"))
+                .field("rmse", ours)
+                .field("rmse_by_columns", columns);
+        }
         report
-            .line("error", format!("{ours:.4} root mean square (column means of the {of}: {columns:.4})"))
-            .field("rmse", ours)
-            .field("rmse_by_columns", columns)
     }
 }

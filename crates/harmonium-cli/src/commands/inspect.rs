@@ -10,7 +10,8 @@ use harmonium::error::shown;
 use harmonium::exact::MOST_STATES_LOG2;
 use harmonium::file::Precision;
 use harmonium::units::Kind;
-use harmonium::{Layer, Rbm};
+use harmonium::layout::Block;
+use harmonium::{Layer, Layout, Rbm};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -34,7 +35,7 @@ impl Inspect {
             .field("offsets", json!({"visible": is_centred(rbm.visible()), "hidden": is_centred(rbm.hidden())}))
             .field("parameters", parameters)
             .field("precision", precision);
-        let report = data(exact(weights(report, rbm), rbm), &file.preprocess, rbm.visible().kind());
+        let report = data(exact(weights(report, rbm), rbm), &file.preprocess, rbm.visible().layout());
         let about: Map<String, Value> = file.about.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect();
         let report = file.about.iter().fold(report, |report, (k, v)| report.line(&shown(k), shown(v)));
         Ok(report.field("about", about))
@@ -44,12 +45,22 @@ impl Inspect {
 /// Kind, options, number and offset of a layer's units.
 fn layer(report: CommandOutput, side: &str, layer: &Layer<f64>) -> CommandOutput {
     let centred = if is_centred(layer) { ", centred" } else { "" };
-    let options: Map<String, Value> = layer.kind().options().into_iter().map(|(k, v)| (k, v.into())).collect();
+    let options = |kind: &Kind| -> Map<String, Value> {
+        kind.options().into_iter().map(|(k, v)| (k, v.into())).collect()
+    };
+    let report = report.field(&format!("n_{side}"), layer.sites());
+    let Some(kind) = layer.kind() else {
+        let block = |b: &Block| json!({"kind": b.kind().name(), "sites": b.sites().len(), "options": options(b.kind())});
+        let blocks: Vec<Value> = layer.layout().blocks().iter().map(block).collect();
+        return report
+            .line(side, format!("{} units{centred}: {}", layer.sites(), layer.layout()))
+            .field(side, "mixed")
+            .field(&format!("{side}_blocks"), blocks);
+    };
     report
-        .line(side, format!("{} {} units{centred}", layer.sites(), layer.kind()))
-        .field(side, layer.kind().name())
-        .field(&format!("n_{side}"), layer.sites())
-        .field(&format!("{side}_options"), options)
+        .line(side, format!("{} {kind} units{centred}", layer.sites()))
+        .field(side, kind.name())
+        .field(&format!("{side}_options"), options(kind))
 }
 
 fn is_centred(layer: &Layer<f64>) -> bool {
@@ -68,11 +79,8 @@ fn weights(report: CommandOutput, rbm: &Rbm<f64>) -> CommandOutput {
 
 /// Whether log Z can be computed exactly, and over how many states.
 fn exact(report: CommandOutput, rbm: &Rbm<f64>) -> CommandOutput {
-    let unit = |layer: &Layer<f64>| layer.kind().unit::<f64>().quadratic();
-    let log2 = |layer: &Layer<f64>| {
-        let states = layer.kind().unit::<f64>().n_states()?;
-        Some(layer.sites() as f64 * (states as f64).log2())
-    };
+    let unit = |layer: &Layer<f64>| layer.layout().is_quadratic();
+    let log2 = |layer: &Layer<f64>| Some(layer.layout().log_states()? / std::f64::consts::LN_2);
     let smaller = [rbm.visible(), rbm.hidden()].into_iter().filter_map(log2).reduce(f64::min);
     let possible = match smaller {
         Some(smaller) => smaller <= f64::from(MOST_STATES_LOG2),
@@ -91,7 +99,7 @@ fn exact(report: CommandOutput, rbm: &Rbm<f64>) -> CommandOutput {
 }
 
 /// What is done to data before the model sees it.
-fn data(report: CommandOutput, preprocess: &Preprocess, visible: &Kind) -> CommandOutput {
+fn data(report: CommandOutput, preprocess: &Preprocess, visible: &Layout) -> CommandOutput {
     let binarize = preprocess.binarize.map(|b| b.to_string());
     let standardized = preprocess.shift.is_some() || preprocess.scale.is_some();
     let sum = 0.0 - preprocess.log_jacobian(visible); // 0, not -0, without scales

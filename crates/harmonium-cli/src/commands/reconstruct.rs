@@ -8,7 +8,6 @@ use crate::stream::{Mapped, Stream};
 use anyhow::Result;
 use clap::Args;
 use harmonium::data::write_table;
-use ndarray::{Array2, Zip};
 
 /// Write the reconstruction of every row
 ///
@@ -27,8 +26,9 @@ impl Reconstruct {
         let mut stream = Stream::open(&model, &self.io.data, &self.io.options, global)?;
         let (visible, columns) = (model.lowered.visible(), model.lowered.visible().columns());
         let (up, down) = (model.lowered.up(), model.lowered.down());
-        let categorical = visible.unit().width() > 1;
-        let mut sum = 0.0;
+        let is_code: Vec<bool> = visible.each_site().map(|site| site.columns.len() > 1).collect();
+        let codes = is_code.iter().filter(|is| **is).count();
+        let (mut wrong, mut squares) = (0.0, 0.0);
         let table = model.notes.visible(visible.sites(), stream.rows());
         let rows = write_table(&self.io.output, &table, &mut || {
             let Some(Mapped { block, result }) = stream.map(columns, |v| down.means(up.means(v).view()))? else {
@@ -37,23 +37,23 @@ impl Reconstruct {
             let (mut given, mut again) = (block.values, visible.decode(result.view()));
             model.file.preprocess.restore(&mut given);
             model.file.preprocess.restore(&mut again);
-            sum += total_error(&given, &again, categorical);
+            for ((given, again), is_code) in given.columns().into_iter().zip(again.columns()).zip(&is_code) {
+                let both = given.iter().zip(again);
+                match is_code {
+                    true => wrong += both.filter(|(x, y)| x != y).count() as f64,
+                    false => squares += both.map(|(x, y)| (x - y).powi(2)).sum::<f64>(),
+                }
+            }
             Ok(Some(again))
         })?;
-        let error = sum / (rows as f64 * visible.sites() as f64);
-        let in_words = if categorical {
-            format!("{:.2} % of the codes are wrong", 100.0 * error)
-        } else {
-            format!("{error:.4} (mean square per cell)")
-        };
+        let (of_codes, of_numbers) = (rows as f64 * codes as f64, rows as f64 * (visible.sites() - codes) as f64);
+        let (wrong, squares) = (wrong / of_codes, squares / of_numbers);
+        let in_words = [
+            (codes > 0).then(|| format!("{:.2} % of the codes are wrong", 100.0 * wrong)),
+            (of_numbers > 0.0).then(|| format!("{squares:.4} (mean square per cell)")),
+        ];
         let report = self.io.report(rows, &format!("{} reconstructed values", visible.sites()));
-        Ok(report.line("error", in_words).field("error", error))
+        let report = in_words.into_iter().flatten().fold(report, |report, text| report.line("error", text));
+        Ok(report.field("error", if of_numbers > 0.0 { squares } else { wrong }).field("wrong", (codes > 0).then_some(wrong)))
     }
-}
-
-/// Σ (x − y)²; for codes, the number that differ.
-fn total_error(x: &Array2<f64>, y: &Array2<f64>, categorical: bool) -> f64 {
-    Zip::from(x)
-        .and(y)
-        .fold(0.0, |sum, x, y| sum + if categorical { f64::from(u8::from(x != y)) } else { (x - y).powi(2) })
 }

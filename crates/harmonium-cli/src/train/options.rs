@@ -117,6 +117,11 @@ fn argument(setting: &'static Setting, heading: &'static str) -> Arg {
         Takes::WholeOr(_, _, usual) => {
             arg.value_name("N").num_args(0..=1).default_missing_value(usual).value_parser(parser(setting))
         }
+        Takes::Units(list) => {
+            let kinds: Vec<String> = list().iter().map(|(name, about)| format!("- {name}: {about}")).collect();
+            let more = format!("{}\n\n{}\n\nKinds:\n{}", help(setting), setting.more, kinds.join("\n"));
+            arg.value_name("KIND").long_help(more).value_parser(parser(setting))
+        }
         Takes::Whole(..) => arg.value_name("N").allow_negative_numbers(true).value_parser(parser(setting)),
         Takes::Number(_) => arg.value_name("X").allow_negative_numbers(true).value_parser(parser(setting)),
         Takes::Text(name) => arg.value_name(name).value_parser(parser(setting)),
@@ -209,7 +214,7 @@ mod tests {
                 Takes::Text("HxW") => "8x8",
                 Takes::Text("HOW") => "none",
                 Takes::Text(_) => "protein",
-                Takes::Choice(list) => list()[0].0,
+                Takes::Choice(list) | Takes::Units(list) => list()[0].0,
                 Takes::Whole(..) | Takes::WholeOr(..) => "3",
                 Takes::Number(_) => "0.25",
                 Takes::Auto => "none",

@@ -152,7 +152,7 @@ fn a_likelihood_without_digits_is_refused() {
     let mut hidden = model.hidden().par().to_owned();
     hidden[[0, 2]] = 1e20;
     let hidden =
-        harmonium::Layer::from_parts(model.hidden().kind().clone(), hidden, model.hidden().offset().to_owned())
+        harmonium::Layer::from_parts(model.hidden().kind().unwrap().clone(), hidden, model.hidden().offset().to_owned())
             .unwrap();
     model = harmonium::Rbm::from_parts(model.visible().clone(), hidden, model.weights().to_owned()).unwrap();
     folder.model("huge.safetensors", &ModelFile::new(&model));

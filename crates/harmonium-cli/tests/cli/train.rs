@@ -154,9 +154,9 @@ fn codes_tell_their_number_of_states() {
     let folder = Folder::new();
     folder.file("codes.csv", b"site1,site2,site3\n0,1,2\n3,1,0\n2,2,2\n0,0,1\n");
     folder.json("train codes.csv -o run --visible potts --updates 100 --n-hidden 3");
-    assert_eq!(read(&folder, "run").rbm.visible().kind().to_string(), "potts (states 4)");
+    assert_eq!(read(&folder, "run").rbm.visible().layout().to_string(), "potts (states 4)");
     folder.json("train codes.csv -o five --visible potts --states 5 --updates 100 --n-hidden 3");
-    assert_eq!(read(&folder, "five").rbm.visible().kind().to_string(), "potts (states 5)");
+    assert_eq!(read(&folder, "five").rbm.visible().layout().to_string(), "potts (states 5)");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::rng::{Key, normal};
 use harmonium::train::initial_model;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Error, Exact, Layer, Rbm, Result, TrainConfig, Trainer};
+use harmonium::{Dataset, Error, Exact, Layer, Layout, Rbm, Result, TrainConfig, Trainer};
 use ndarray::{Array1, Array2};
 
 /// All pairs of kinds, visible and hidden.
@@ -83,7 +83,7 @@ fn trained(visible: &Kind, hidden: &Kind, strength: f64, seed: u64, r: &mut Numb
     let exact = Exact::new(&teacher)?;
     let (rows, _) = exact.sample(300, Key::root(seed).step(1));
     let data = Dataset::from_values(teacher.lower().visible(), rows.view())?;
-    let rbm = initial_model(visible, hidden, r.between(4, 11), &data, true, seed)?;
+    let rbm = initial_model(teacher.visible().layout(), &Layout::new(hidden.clone(), r.between(4, 11)), &data, true, seed)?;
     let config = TrainConfig {
         seed,
         method: "pcd".into(),

@@ -125,7 +125,7 @@ mod tests {
 
     fn binarizer(given: Option<Binarize>, stored: Option<Binarize>, kind: &str) -> Binarizer {
         let options = if kind == "potts" { [("states".into(), "2".into())].into() } else { Default::default() };
-        Binarizer::new(given, stored, Kind::new(kind, &options).unwrap().unit(), 7)
+        Binarizer::new(given, stored, Some(Kind::new(kind, &options).unwrap().unit()), 7)
     }
 
     #[test]

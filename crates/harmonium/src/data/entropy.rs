@@ -88,7 +88,7 @@ mod tests {
     fn the_entropy_is_the_one_of_the_exact_divergence() {
         let kind = Kind::new("bernoulli", &Default::default()).unwrap();
         let rows = array![[0.0, 1.0], [-0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 1.0]];
-        let mut counts = RowCounts::new(kind.unit());
+        let mut counts = RowCounts::new(&Layout::new(kind.clone(), 2));
         counts.add(rows.slice(s![..2, ..]));
         counts.add(rows.slice(s![2.., ..]));
         let exact = Exact::new(&Rbm::<f64>::new(kind.clone(), 2, kind, 1).unwrap()).unwrap();
@@ -101,11 +101,11 @@ mod tests {
 
     #[test]
     fn equal_rows_have_none_and_grey_or_continuous_rows_no_entropy_at_all() {
-        let mut same = RowCounts::new(Kind::new("bernoulli", &Default::default()).unwrap().unit());
+        let mut same = RowCounts::new(&Layout::parse("bernoulli*1").unwrap());
         same.add(array![[1.0], [1.0]].view());
         assert_eq!(same.entropy().map(f64::to_bits), Some(0));
         for kind in ["bernoulli", "gaussian"] {
-            let mut counts = RowCounts::new(Kind::new(kind, &Default::default()).unwrap().unit());
+            let mut counts = RowCounts::new(&Layout::parse(&format!("{kind}*2")).unwrap());
             counts.add(array![[0.0, 0.5]].view());
             assert!(!counts.all_states() && counts.entropy().is_none());
         }
