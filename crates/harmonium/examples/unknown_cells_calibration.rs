@@ -16,7 +16,7 @@ use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::rng::Key;
 use harmonium::train::initial_model;
 use harmonium::units::{Kind, Options};
-use harmonium::{Bits, Dataset, Exact, Rbm, Result, TrainConfig, Trainer};
+use harmonium::{Bits, Dataset, Exact, Layout, Rbm, Result, TrainConfig, Trainer};
 use ndarray::Array2;
 
 /// Rows of each model, and the parts of their cells that are masked.
@@ -101,7 +101,7 @@ fn builtin((name, hidden, lr): (&str, usize, f64)) -> Result<Model> {
     let all = ndarray::concatenate(ndarray::Axis(0), &views).unwrap_or_default();
     let plain: Rbm<f64> = Rbm::new(kind.clone(), columns, kind.clone(), 1)?;
     let data = Dataset::from_values(plain.lower().visible(), all.view())?;
-    let rbm = initial_model(&kind, &kind, hidden, &data, true, 0)?;
+    let rbm = initial_model(plain.visible().layout(), &Layout::new(kind, hidden), &data, true, 0)?;
     let config = TrainConfig {
         method: "pcd".into(),
         updates: 5000,

@@ -83,7 +83,8 @@ fn trained(visible: &Kind, hidden: &Kind, strength: f64, seed: u64, r: &mut Numb
     let exact = Exact::new(&teacher)?;
     let (rows, _) = exact.sample(300, Key::root(seed).step(1));
     let data = Dataset::from_values(teacher.lower().visible(), rows.view())?;
-    let rbm = initial_model(teacher.visible().layout(), &Layout::new(hidden.clone(), r.between(4, 11)), &data, true, seed)?;
+    let rbm =
+        initial_model(teacher.visible().layout(), &Layout::new(hidden.clone(), r.between(4, 11)), &data, true, seed)?;
     let config = TrainConfig {
         seed,
         method: "pcd".into(),

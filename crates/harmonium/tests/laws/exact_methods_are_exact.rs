@@ -14,7 +14,7 @@ fn kind(name: &str) -> Kind {
 #[test]
 fn log_z_is_the_sum_over_all_pairs_of_states() {
     for (seed, v, h) in pairs("log_z_is_the_sum_over_all_pairs_of_states") {
-        if v.unit::<f64>().n_states().is_none() || h.unit::<f64>().n_states().is_none() {
+        if !v.is_finite() || !h.is_finite() {
             continue;
         }
         let rbm = small_rbm(&v, &h, true, seed);
