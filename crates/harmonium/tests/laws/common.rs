@@ -201,7 +201,7 @@ fn mixed(kinds: &[Kind], others: &[Kind]) -> Vec<Units> {
 /// Every pair of kinds whose models can be solved: one finite layer, or two Gaussian ones; and layers of two kinds, in either
 /// layer and in both. Each has a seed of its own. If there is an only kind, it is in one of the layers.
 pub fn pairs(law: &str) -> Vec<(u64, Units, Units)> {
-    let base = ["bernoulli", "gaussian", "potts (states 3)", "spin"];
+    let base = ["bernoulli", "gaussian (coupling cho)", "potts (states 3)", "spin"];
     let base: Vec<Kind> = Kind::examples().into_iter().filter(|k| base.contains(&k.to_string().as_str())).collect();
     assert_eq!(base.len(), 4);
     let blocks = mixed(&base, &base);

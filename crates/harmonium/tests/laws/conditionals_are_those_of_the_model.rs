@@ -1,7 +1,7 @@
 //! p(v_A | v_B) of every pair of layers: means, sums and gradients equal brute force, and chains keep clamped cells.
 
 use crate::common::{
-    Numbers, all_close, close, derivative, direction, flat, pairs, random_rows, small_rbm, solvable_rbm,
+    Numbers, all_close, all_pairs, close, derivative, direction, flat, pairs, random_rows, small_rbm, solvable_rbm,
 };
 use harmonium::backend::{Sweeps, cpu};
 use harmonium::conditional::{self, Conditional, ConditionalOptions, Method, Score};
@@ -50,7 +50,7 @@ fn brute(lowered: &LoweredModel<f64>, x: ArrayView1<f64>, known: impl Fn(usize) 
 
 /// Cells of at most two unknown Gaussian sites, so that a grid is enough.
 fn cases(law: &str) -> impl Iterator<Item = (Rbm<f64>, Array2<f64>, Bits)> {
-    pairs(law).into_iter().map(|(seed, v, h)| {
+    all_pairs(law).into_iter().map(|(seed, v, h)| {
         let mut r = Numbers::new(seed + 50);
         let rbm = small_rbm(&v, &h, seed.is_multiple_of(2), seed);
         let rows = random_rows(rbm.visible(), 6, &mut r);

@@ -1,6 +1,6 @@
 //! πP = π: the full transition matrix of v → h → v′ on tiny models does not change the model's distribution.
 
-use crate::common::{all_states, only, pairs, small_rbm};
+use crate::common::{all_pairs, all_states, only, pairs, small_rbm};
 use harmonium::{Exact, Pass};
 use ndarray::{Array1, Array2, ArrayView2};
 
@@ -18,7 +18,7 @@ fn conditional(pass: Pass<f64>, xs: ArrayView2<f64>, ys: ArrayView2<f64>) -> Arr
 #[test]
 fn the_model_is_a_left_eigenvector_of_the_gibbs_chain() {
     let mut seen = 0;
-    for (seed, v, h) in pairs("the_model_is_a_left_eigenvector_of_the_gibbs_chain") {
+    for (seed, v, h) in all_pairs("the_model_is_a_left_eigenvector_of_the_gibbs_chain") {
         if !v.is_finite() || !h.is_finite() {
             continue;
         }
