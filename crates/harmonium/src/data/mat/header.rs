@@ -2,7 +2,7 @@
 
 use super::super::bytes::Refusal;
 use super::super::npy::Dtype;
-use std::io::Read;
+use std::io::{Read, Seek};
 
 /// Bytes of the header.
 pub(super) const LENGTH: u64 = 128;
@@ -31,8 +31,9 @@ impl Order {
 }
 
 /// Reads the header and returns the byte order.
-pub(super) fn read(file: &mut impl Read) -> Result<Order, Refusal> {
+pub(super) fn read(file: &mut (impl Read + Seek)) -> Result<Order, Refusal> {
     let mut head = Vec::new();
+    file.rewind()?;
     file.take(LENGTH).read_to_end(&mut head)?;
     check(&head).map_err(Refusal::Problem)
 }
