@@ -75,6 +75,14 @@ impl From<io::Error> for Refusal {
 }
 
 impl Refusal {
+    /// The same with the part of the file in front.
+    pub fn within(self, part: &str) -> Refusal {
+        match self {
+            Refusal::Problem(problem) => Refusal::Problem(format!("{part}: {problem}")),
+            failed => failed,
+        }
+    }
+
     /// The error of reading the file `path`.
     pub fn of(self, path: &Path) -> Error {
         match self {

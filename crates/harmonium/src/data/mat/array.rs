@@ -33,7 +33,7 @@ impl Class {
             4 => Class::Other("text"),
             16 => Class::Other("a function"),
             OPAQUE => Class::Other("a MATLAB table, string or object"),
-            _ => return Err(format!("the class {code} of an array is unknown")),
+            _ => return Err(format!("its class {code} is unknown")),
         })
     }
 
@@ -60,7 +60,7 @@ impl Head {
     /// The first elements of an array; its data follows.
     pub fn read(elements: &mut Elements) -> Result<Head, Refusal> {
         let flags = elements.words("class", 2)?;
-        let [flags, ..] = flags[..] else { return Err(Refusal::Problem("an array has no class".into())) };
+        let [flags, ..] = flags[..] else { return Err(Refusal::Problem("it has no class".into())) };
         let class = Class::new(flags & 0xff, flags & COMPLEX != 0)?;
         let shape = if flags & 0xff == OPAQUE { Vec::new() } else { shape(elements)? };
         let (_, name) = elements.element("name", MOST_NAME)?;
@@ -78,10 +78,10 @@ impl Head {
 fn shape(elements: &mut Elements) -> Result<Vec<u64>, Refusal> {
     let words = elements.words("list of dimensions", MOST_DIMENSIONS)?;
     if words.len() < 2 {
-        return Err(Refusal::Problem(format!("an array has {} dimensions, expected at least 2", words.len())));
+        return Err(Refusal::Problem(format!("the number of its dimensions is {}, expected at least 2", words.len())));
     }
     match words.iter().find(|n| i32::try_from(**n).is_err()) {
-        Some(n) => Err(Refusal::Problem(format!("an array has the negative dimension {}", *n as i32))),
+        Some(n) => Err(Refusal::Problem(format!("it has the negative dimension {}", *n as i32))),
         None => Ok(words.into_iter().map(u64::from).collect()),
     }
 }

@@ -17,6 +17,8 @@ const COMPRESSED: u32 = 15;
 /// Types of numbers, and their names in NumPy.
 const NUMBERS: [(u32, &str); 10] =
     [(1, "i1"), (2, "u1"), (3, "i2"), (4, "u2"), (5, "i4"), (6, "u4"), (7, "f4"), (9, "f8"), (12, "i8"), (13, "u8")];
+/// More bytes than an array can have, before its own tag has been read.
+const MOST_UNPACKED: u64 = 1 << 33;
 /// Numbers that are decoded at a time.
 const PIECE: u64 = 1 << 12;
 
@@ -42,10 +44,16 @@ impl Place {
         }
         let place = Place { start: at + 8, size: u64::from(size), packed: kind == COMPRESSED, order, length };
         if place.end() > length {
-            let problem = format!("the array at byte {at} claims {size} bytes, but {} follow", length - place.start);
+            let problem =
+                format!("the array at byte {at} claims {size} bytes, but only {} follow", length - place.start);
             return Err(problem.into());
         }
         Ok(place)
+    }
+
+    /// The first byte of its elements.
+    pub fn start(&self) -> u64 {
+        self.start
     }
 
     /// The first byte after the array.
@@ -65,10 +73,10 @@ impl Place {
         }
         let unpacked = Unpacked::new(ZlibDecoder::new(part), "zlib", self.size);
         let bytes = Bytes { path, reader: Box::new(BufReader::new(unpacked)), plain: None };
-        let mut elements = Elements { bytes, order: self.order, left: 8, done: 0 };
+        let mut elements = Elements { bytes, order: self.order, left: MOST_UNPACKED, done: 0 };
         let tag = elements.tag()?;
         if tag.kind != MATRIX {
-            return Err(format!("zlib data of type {}, expected an array (type {MATRIX})", tag.kind).into());
+            return Err(format!("its zlib data has the type {}, expected {MATRIX}", tag.kind).into());
         }
         elements.left = tag.size;
         Ok(elements)
@@ -107,8 +115,12 @@ impl Elements {
                 Tag { kind, size, padding: size.next_multiple_of(8) - size }
             }
             (size @ 1..=4, kind) => Tag { kind, size: u64::from(size), padding: u64::from(4 - size) },
-            _ => return Err(format!("a tag claims {} bytes within itself, the limit is 4", first >> 16).into()),
+            (size, _) => return Err(format!("a tag claims {size} bytes within itself, the limit is 4").into()),
         };
+        if tag.size > self.left {
+            let problem = format!("an element claims {} bytes, but only {} follow", tag.size, self.left);
+            return Err(problem.into());
+        }
         Ok(tag)
     }
 
@@ -121,9 +133,9 @@ impl Elements {
     /// Reads bytes of the array.
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Refusal> {
         let count = bytes.len() as u64;
-        let short = || Refusal::Problem("an element is longer than the rest of its array".into());
+        let short = || Refusal::Problem("it is too short for its elements".into());
         self.left = self.left.checked_sub(count).ok_or_else(short)?;
-        self.bytes.reader.read_exact(bytes).map_err(|e| ended(e, "within an array"))?;
+        self.bytes.reader.read_exact(bytes).map_err(|e| ended(e, "within it"))?;
         self.done += count;
         Ok(())
     }

@@ -43,7 +43,7 @@ fn check(head: &[u8]) -> Result<Order, String> {
         return Err("the file is HDF5, not a MATLAB file; rename it to .h5".into());
     }
     if [false, true].into_iter().any(|big| is_level_4(head, Order { big })) {
-        return Err("MATLAB 4 files cannot be read; load it in MATLAB or Octave and save it with -v7".into());
+        return Err("the file has the format of MATLAB 4; load it in MATLAB or Octave and save it with -v7".into());
     }
     let Some([major, minor, letters @ ..]) = head.get(124..128) else {
         return Err("the file ends within its MATLAB header of 128 bytes".into());
@@ -55,7 +55,9 @@ fn check(head: &[u8]) -> Result<Order, String> {
     };
     match version {
         0x0100 => Ok(order),
-        0x0200 => Err("MATLAB 7.3 files cannot be read; load it in MATLAB and save it with -v7".into()),
+        0x0200 => {
+            Err("the file has the format of MATLAB 7.3, which is HDF5; load it in MATLAB and save it with -v7".into())
+        }
         _ => Err(format!("the version 0x{version:04x} of the MATLAB file is unknown; known is 0x0100")),
     }
 }

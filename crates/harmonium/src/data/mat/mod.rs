@@ -74,7 +74,9 @@ fn stored(path: &Path, file: &mut File, length: u64) -> Outcome<Vec<Stored>> {
     while at < length {
         let place = Place::at(file, at, length, order)?;
         at = place.end();
-        let head = Head::read(&mut place.open(path, file)?)?;
+        let start = place.start();
+        let here = |e: Refusal| e.within(&format!("the array at byte {start}"));
+        let head = place.open(path, file).and_then(|mut elements| Head::read(&mut elements)).map_err(here)?;
         if all.len() == MOST_ARRAYS {
             return Err(format!("the file has more than {MOST_ARRAYS} arrays").into());
         }
@@ -108,10 +110,7 @@ impl Stored {
     /// Checks the claims of the file and opens the rows.
     fn source(&self, path: &Path, file: &File) -> Result<Box<dyn Source>> {
         let mut elements = self.place.open(path, file).map_err(|e| e.of(path))?;
-        let named = |e: Refusal| match e {
-            Refusal::Problem(problem) => Refusal::Problem(format!("array '{}': {problem}", shown(&self.head.name))),
-            failed => failed,
-        };
+        let named = |e: Refusal| e.within(&format!("array '{}'", shown(&self.head.name)));
         Head::read(&mut elements).map_err(|e| named(e).of(path))?;
         match self.head.class {
             Class::Numbers => {

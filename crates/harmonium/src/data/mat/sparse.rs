@@ -68,9 +68,12 @@ fn integers(elements: &mut Elements, tag: &Tag, most: u64, what: &str) -> Outcom
         return Err(format!("the {what}s of a sparse array have {} bytes each, expected 4", dtype.size()).into());
     }
     let mut all = Vec::with_capacity((tag.size / 4) as usize);
-    elements.numbers(tag, dtype, |x| match x {
-        x if (0.0..=most as f64).contains(&x) => Ok(all.push(x as u32)),
-        x => Err(format!("the {what} {x} of a sparse array is not between 0 and {most}")),
+    elements.numbers(tag, dtype, |x| {
+        if !(0.0..=most as f64).contains(&x) {
+            return Err(format!("the {what} {x} of a sparse array is not between 0 and {most}"));
+        }
+        all.push(x as u32);
+        Ok(())
     })?;
     Ok(all)
 }
