@@ -24,7 +24,7 @@ fn a_matrix_is_read_to_the_bit_in_either_order_packed_or_not_full_or_sparse() {
     let (folder, table) = (Folder::new(), table(23, 7));
     for mat in [LITTLE, BIG] {
         for array in [mat.matrix("a_long_name", &table), mat.sparse("s", 0, &table)] {
-            for bytes in [mat.file(&[array.clone()]), mat.file(&[mat.packed(&array)])] {
+            for bytes in [mat.file(std::slice::from_ref(&array)), mat.file(&[mat.packed(&array)])] {
                 for block in [1, 4, 100] {
                     assert_eq!(bits(&read(&folder.file("x.mat", &bytes), block).unwrap()), bits(&table));
                 }
@@ -74,7 +74,7 @@ fn the_first_of_three_dimensions_counts_the_rows() {
     // The first subscript varies fastest.
     let data: Vec<u8> = (0..w).flat_map(|k| (0..h).flat_map(move |j| (0..n).map(move |i| i * 6 + j * 3 + k))).collect();
     let array = LITTLE.array(UINT8, &[5, 2, 3], "x", &[LITTLE.element(U8, &data)]);
-    for bytes in [LITTLE.file(&[array.clone()]), LITTLE.file(&[LITTLE.packed(&array)])] {
+    for bytes in [LITTLE.file(std::slice::from_ref(&array)), LITTLE.file(&[LITTLE.packed(&array)])] {
         let file = folder.file("x.mat", &bytes);
         let source = data::open(&file).unwrap();
         assert_eq!((source.image(), source.columns()), (Some((2, 3)), 6));
