@@ -1,7 +1,7 @@
 //! What a run is asked to do: data, model, training. The fields are the keys of config.toml.
 
 use crate::backend::{DeviceRef, cpu};
-use crate::data::{Alphabet, Binarize, ReadOptions};
+use crate::data::{Alphabet, Binarize, Header, ReadOptions};
 use crate::error::{Error, Result};
 use crate::events::MOST_COUNT;
 use crate::file::image_size;
@@ -211,6 +211,7 @@ impl DataSpec {
     pub fn options(&self) -> ReadOptions {
         ReadOptions {
             skip_rows: self.skip_rows,
+            header: Header::Auto,
             columns: self.columns.clone(),
             label_column: self.label_column.clone(),
             alphabet: self.alphabet.clone(),
