@@ -7,6 +7,7 @@ use crate::data::{Binarize, PreparedRows, Preprocess, ReadOptions, similarity_we
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
+use crate::schema::Moments;
 use crate::units::{Kind, Options};
 use ndarray::Array1;
 use std::path::Path;
@@ -17,8 +18,6 @@ const SURVEY_ROWS: usize = 4096;
 const MOST_SUGGESTED_STATES: f64 = 256.0;
 /// Side of the smallest square that rows are taken for an image of.
 const SMALLEST_SQUARE: usize = 8;
-/// Standard deviation over |mean| below which a column is constant but for rounding.
-const ROUNDING: f64 = 1e-12;
 
 /// The rows of a run.
 pub struct Input {
@@ -125,12 +124,10 @@ impl Reader<'_> {
         Error::Data { path: name.into(), problem: error.to_string() }.advise(&advice)
     }
 
-    /// Surveys a whole table: mean and variance of every column by Welford's update, and the largest number.
+    /// Surveys a whole table: mean and variance of every column, and the largest number.
     pub(crate) fn survey(&self, name: &str, options: &ReadOptions) -> Result<Survey> {
         let mut table = self.tables.open(name, options)?;
-        let mut mean = Array1::<f64>::zeros(table.columns());
-        let mut square = mean.clone();
-        let mut known = mean.clone();
+        let mut columns = vec![Moments::default(); table.columns()];
         let (mut rows, mut largest) = (0u64, f64::NEG_INFINITY);
         while let Some(block) = table.read(SURVEY_ROWS)? {
             for row in block.rows() {
@@ -145,19 +142,12 @@ impl Reader<'_> {
                         let advice = x.is_nan().then_some(Advice::MissingCells);
                         return Err(Error::Data { path: name.into(), problem }.advise(advice.as_slice()));
                     }
-                    let before = x - mean[c];
-                    known[c] += 1.0;
-                    mean[c] += before / known[c];
-                    square[c] += before * (x - mean[c]);
+                    columns[c].push(x);
                     largest = largest.max(x);
                 }
             }
         }
-        let deviation = square.iter().zip(&mean).zip(&known).map(|((s, m), known): ((&f64, &f64), &f64)| {
-            let deviation = (s / known).sqrt();
-            if deviation > ROUNDING * m.abs() && deviation.is_finite() { deviation } else { 1.0 }
-        });
-        Ok(Survey { largest, deviation: deviation.collect(), mean })
+        Ok(Survey { largest, columns })
     }
 
     /// The kinds of visible units that would take every value of a table.
@@ -230,9 +220,8 @@ impl Reader<'_> {
             return Err(Error::Config { key: "data.standardize", problem });
         }
         let found = self.survey(&spec.data.source, &spec.data.options())?;
-        // In the precision of the model file, so that what it stores is what was done, to the bit.
-        let mut shift = found.mean.mapv(|x| f64::from(x as f32));
-        let mut scale = found.deviation.mapv(|x| f64::from((x as f32).clamp(f32::MIN_POSITIVE, f32::MAX)));
+        let (shift, scale): (Vec<f64>, Vec<f64>) = found.columns.iter().map(Moments::standard).unzip();
+        let (mut shift, mut scale) = (Array1::from(shift), Array1::from(scale));
         for site in visible.each_site().filter(|site| site.n_states().is_some()) {
             (shift[site.index], scale[site.index]) = (0.0, 1.0);
         }
@@ -244,9 +233,7 @@ impl Reader<'_> {
 pub struct Survey {
     /// The largest number.
     pub largest: f64,
-    mean: Array1<f64>,
-    /// Standard deviation; 1 for constant columns.
-    deviation: Array1<f64>,
+    columns: Vec<Moments>,
 }
 
 /// What a table says about itself before its rows are read.

@@ -25,7 +25,8 @@ impl Separator {
             let line = &line[..line.len().min(GUESS_BYTES)];
             s.cells(line).filter(|cell| !matches!(number(cell), Cell::Text)).count()
         };
-        let count = |s: Separator, line: &[u8]| s.cells(&line[..line.len().min(GUESS_BYTES)]).take(MOST_GUESSED).count();
+        let count =
+            |s: Separator, line: &[u8]| s.cells(&line[..line.len().min(GUESS_BYTES)]).take(MOST_GUESSED).count();
         let words = |s: Separator| {
             let cells = count(s, row);
             if s != Separator::Space && cells == count(s, above) { cells } else { 0 }

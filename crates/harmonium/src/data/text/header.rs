@@ -3,7 +3,7 @@
 //! | first line | it is |
 //! |---|---|
 //! | has no text | data |
-//! | has text above a number, and no number itself | names |
+//! | has no number, and text above a number | names |
 //! | has text and numbers, above a line of other cells | a description, which is left out, and a note says so |
 //! | has only words, above words | names, unless one of them occurs again in its column; a note says which |
 //!
@@ -12,7 +12,7 @@
 use super::super::{Header, ReadOptions, shown};
 use super::cells::{Cell, Separator, number};
 use super::{Ahead, columns};
-use crate::error::Result;
+use crate::error::{Result, count};
 
 /// Lines that are compared with the first one, and bytes of them, if all are words.
 const MOST_LINES: usize = 1000;
@@ -59,48 +59,53 @@ fn guess(separator: Separator, ahead: &mut Ahead, options: &ReadOptions) -> Resu
         return Ok((if has_number { First::Data } else { First::Names }, None));
     };
     let (wide, below) = (cells().count(), separator.cells(second).count());
-    let is_above = is_above_number(separator, &first, second);
-    if wide != below && !(lacks_one(wide, below) && !has_number) {
-        let why = format!("it has {wide} cells, the next line {below}");
+    let lacks_one = !has_number && lacks_first_name(separator, &first, second);
+    if wide != below && !lacks_one {
+        let why = format!("it has {}, the next line {below}", count(wide as u64, "cell"));
         return Ok((First::Description, Some(left_out(&first, &why))));
     }
-    if has_number && is_above {
+    if has_number && is_above_number(separator, &first, second) {
         let why = "it has numbers, so it does not name columns, and text above a number, so it is not a row";
         return Ok((First::Description, Some(left_out(&first, why))));
     }
-    if has_number || is_above {
-        return Ok((if has_number { First::Data } else { First::Names }, None));
+    if lacks_one {
+        let why = "has one name fewer than there are columns: the first column has no name";
+        return Ok((First::Names, Some(format!("the first line, '{}', {why}", quoted(&first)))));
     }
-    words(separator, ahead, &first)
+    let (again, above) = compare(separator, ahead, &first)?;
+    if above && !has_number {
+        return Ok((First::Names, None));
+    }
+    let (is, why) = match again {
+        Some(_) if has_number => return Ok((First::Data, None)),
+        Some(word) => (First::Data, format!("is read as data: '{}' occurs again in its column", shown(&word))),
+        None if has_number => (First::Data, "is read as data: it has numbers".into()),
+        None => (First::Names, "is read as names of columns: none of its words occurs again in its column".into()),
+    };
+    Ok((is, Some(format!("the first line, '{}', {why}", quoted(&first)))))
 }
 
-/// Whether a header of `wide` cells above rows of `below` lacks the name of the first column, as R writes it.
-pub(super) fn lacks_one(wide: usize, below: usize) -> bool {
-    wide >= 2 && wide + 1 == below
+/// Whether a header lacks the name of the first column, as R writes it. Rows that end with a separator have one more cell, too.
+pub(super) fn lacks_first_name(separator: Separator, header: &[u8], row: &[u8]) -> bool {
+    let (wide, below) = (separator.cells(header).count(), separator.cells(row).count());
+    let last = separator.cells(row).last().map(number);
+    wide >= 2 && wide + 1 == below && !matches!(last, Some(Cell::Missing))
 }
 
-/// Decides about a line of words above a line of words: names do not occur again in their columns.
-fn words(separator: Separator, ahead: &mut Ahead, first: &[u8]) -> Result<(First, Option<String>)> {
+/// Compares the first line with those below: a word of it that occurs again in its column, and whether text is above a number.
+fn compare(separator: Separator, ahead: &mut Ahead, first: &[u8]) -> Result<(Option<String>, bool)> {
     let (mut again, mut bytes) = (None, 0);
     for k in 1..=MOST_LINES {
         let Some(line) = ahead.line(k)?.filter(|line| bytes + line.len() <= MOST_BYTES) else { break };
         bytes += line.len();
         if is_above_number(separator, first, line) {
-            return Ok((First::Names, None));
+            return Ok((again, true));
         }
         let pairs = separator.cells(first).zip(separator.cells(line));
-        again = again.or_else(|| pairs.filter(|(a, _)| is_text(&number(a))).find(|(a, b)| a == b).map(|p| name(p.0)));
+        let same = |p: &(&[u8], &[u8])| p.0 == p.1 && is_text(&number(p.0));
+        again = again.or_else(|| pairs.filter(same).map(|p| name(p.0)).next());
     }
-    Ok(match again {
-        Some(word) => {
-            let why = format!("is read as data: '{}' occurs again in its column", shown(&word));
-            (First::Data, Some(format!("the first line, '{}', {why}", quoted(first))))
-        }
-        None => {
-            let why = "is read as names of columns: none of its words occurs again in its column";
-            (First::Names, Some(format!("the first line, '{}', {why}", quoted(first))))
-        }
-    })
+    Ok((again, false))
 }
 
 fn left_out(line: &[u8], why: &str) -> String {
@@ -116,10 +121,9 @@ fn is_text(cell: &Cell) -> bool {
     matches!(cell, Cell::Text)
 }
 
-/// Whether a cell of text stands above a number. A header that lacks its first name stands one cell to the left.
+/// Whether a cell of text stands above a number.
 fn is_above_number(separator: Separator, first: &[u8], below: &[u8]) -> bool {
-    let shift = usize::from(lacks_one(separator.cells(first).count(), separator.cells(below).count()));
-    let mut pairs = separator.cells(first).zip(separator.cells(below).skip(shift));
+    let mut pairs = separator.cells(first).zip(separator.cells(below));
     pairs.any(|(a, b)| matches!((number(a), number(b)), (Cell::Text, Cell::Number(_))))
 }
 

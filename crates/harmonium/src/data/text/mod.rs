@@ -60,6 +60,9 @@ impl TextTable {
                 if options.skip_rows > 0 { "no line is left after the skipped ones" } else { "the file is empty" };
             return Err(lines.lines.refuse(left.into()));
         };
+        if [[0xff, 0xfe], [0xfe, 0xff]].iter().any(|mark| first.starts_with(mark)) {
+            return Err(lines.lines.refuse("the file is UTF-16 text: save it as UTF-8".into()));
+        }
         let separator = Separator::guess(lines.line(1)?.unwrap_or(&first), &first);
         let (is, note) = header::decide(separator, &mut lines, options)?;
         let header = if is == First::Data { None } else { lines.next()? };
@@ -78,8 +81,9 @@ impl TextTable {
             return Err(refuse(format!("line {number}, '{row}', has decimal commas: write decimal points")));
         }
         let header = header.filter(|_| is == First::Names);
+        let lacks_one = header.as_ref().is_some_and(|(_, line)| header::lacks_first_name(separator, line, &row));
         let mut header: Option<Vec<&[u8]>> = header.as_ref().map(|(_, line)| separator.cells(line).collect());
-        if let Some(names) = header.as_mut().filter(|names| header::lacks_one(names.len(), cells)) {
+        if let Some(names) = header.as_mut().filter(|_| lacks_one) {
             names.insert(0, b"");
         }
         let places = places(options, cells, header.as_ref().map(|names| names.iter().copied())).map_err(refuse)?;
