@@ -49,17 +49,13 @@ impl Schema {
         if !missing.is_empty() {
             let near = nearest(missing[0], names.iter().map(String::as_str));
             let hint = near.map_or_else(String::new, |name| format!("; is '{}' the same?", shown(name)));
-            let what = if missing.len() == 1 { "the column" } else { "the columns" };
-            return Err(Error::Undefined(format!(
-                "{what} {} of the model's data not there{hint}",
-                is_or_are(&missing)
-            )));
+            let problem = format!("has no {}, which the model was trained on{hint}", columns(missing));
+            return Err(Error::Undefined(problem));
         }
         let known: BTreeMap<&str, ()> = self.columns.iter().map(|c| (c.name.as_str(), ())).collect();
         let extra: Vec<&String> = names.iter().filter(|name| !known.contains_key(name.as_str())).collect();
         if !extra.is_empty() {
-            let list = listed(extra.into_iter());
-            let problem = format!("the model's data had no column {list}");
+            let problem = format!("has the {}, which the model was not trained on", columns(extra));
             return Err(Error::Undefined(problem).advise(&[Advice::LeaveOutColumn, Advice::ChooseColumns]));
         }
         Ok(names.iter().map(|name| kept.get(name.as_str()).copied()).collect())
@@ -81,9 +77,9 @@ impl Schema {
     }
 }
 
-fn is_or_are(names: &[&String]) -> String {
-    let verb = if names.len() == 1 { "is" } else { "are" };
-    format!("{} {verb}", listed(names.iter().copied()))
+fn columns(names: Vec<&String>) -> String {
+    let what = if names.len() == 1 { "column" } else { "columns" };
+    format!("{what} {}", listed(names.into_iter()))
 }
 
 /// The codes of the cells of a column.

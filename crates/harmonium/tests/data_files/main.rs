@@ -14,4 +14,5 @@ mod npy;
 mod packed;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod schemas;
 mod writers;
