@@ -44,7 +44,7 @@ pub use prepare::Preprocess;
 pub use rows::{Block, PreparedRows};
 pub(crate) use similarity::similarity_weights;
 pub use text::column_list;
-pub use write::{TableHead, WRITERS, Writer, write_table};
+pub use write::{TableHead, WRITERS, Words, Writer, write_table};
 
 use crate::advice::Advice;
 use crate::error::{Error, Result, shown};
@@ -93,6 +93,11 @@ pub trait Source: Send {
     /// source can read them faster so. `None` reads nothing.
     fn read_bits(&mut self, _n: usize, _values: [f64; 2]) -> Option<Bits> {
         None
+    }
+
+    /// Whether it is a table of cells that may be words, which a schema describes column by column.
+    fn has_cells(&self) -> bool {
+        false
     }
 
     /// The next rows, at least one and at most `n`; `None` at the end.

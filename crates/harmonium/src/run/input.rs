@@ -3,11 +3,11 @@
 use super::front::{Front, Note, Stage, Tables};
 use super::spec::{RowWeights, Spec};
 use crate::advice::Advice;
-use crate::data::{Binarize, PreparedRows, Preprocess, ReadOptions, similarity_weights, takes_probabilities};
+use crate::data::{Binarize, PreparedRows, Preprocess, ReadOptions, Source, similarity_weights, takes_probabilities};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
-use crate::schema::Moments;
+use crate::schema::{Moments, Schema, Unseen};
 use crate::units::{Kind, Options};
 use ndarray::Array1;
 use std::path::Path;
@@ -40,9 +40,29 @@ pub struct Reader<'a> {
     pub tables: &'a dyn Tables,
     /// Who is informed.
     pub front: &'a dyn Front,
+    /// What the columns are, if they are described one by one.
+    pub(super) schema: Option<Schema>,
+    /// What is done with words that the schema does not know.
+    pub(super) unseen: Unseen,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads tables of numbers.
+    pub fn new(tables: &'a dyn Tables, front: &'a dyn Front) -> Reader<'a> {
+        Reader { tables, front, schema: None, unseen: Unseen::Error }
+    }
 }
 
 impl Reader<'_> {
+    /// Opens a table of rows; words become codes.
+    fn open(&self, name: &str, options: &ReadOptions) -> Result<Box<dyn Source>> {
+        let source = self.tables.open(name, options)?;
+        match &self.schema {
+            Some(schema) => schema.coded(source, Path::new(name), self.unseen),
+            None => Ok(source),
+        }
+    }
+
     /// Packs the rows of a run. A binarisation that the data cause is added to `preprocess`.
     pub(crate) fn read(&self, spec: &Spec, layout: &Layout, preprocess: &mut Preprocess) -> Result<Input> {
         let (data, seed) = (&spec.data, spec.train.seed);
@@ -75,7 +95,7 @@ impl Reader<'_> {
         seed: u64,
     ) -> Result<(Dataset<f32>, Option<Binarize>)> {
         let path = Path::new(name);
-        let source = self.tables.open(name, options)?;
+        let source = self.open(name, options)?;
         if let Some(text) = source.note() {
             self.front.note(&Note::Reading { path: path.into(), text });
         }
@@ -121,7 +141,7 @@ impl Reader<'_> {
 
     /// Surveys a whole table: mean and variance of every column, and the largest number.
     pub(crate) fn survey(&self, name: &str, options: &ReadOptions) -> Result<Survey> {
-        let mut table = self.tables.open(name, options)?;
+        let mut table = self.open(name, options)?;
         let mut columns = vec![Moments::default(); table.columns()];
         let (mut rows, mut largest) = (0u64, f64::NEG_INFINITY);
         while let Some(block) = table.read(SURVEY_ROWS)? {
@@ -153,7 +173,7 @@ impl Reader<'_> {
         let make = |name: &str| Kind::new(name, &Options::new()).or_else(|_| Kind::new(name, &with_states)).ok();
         let mut kinds: Vec<(&'static str, Kind)> = Kind::LIST.iter().filter_map(|k| Some((k.0, make(k.0)?))).collect();
         kinds.retain(|k| side.kind().is_none_or(|kind| k.0 != kind.name()));
-        let Ok(mut table) = self.tables.open(name, options) else { return Vec::new() };
+        let Ok(mut table) = self.open(name, options) else { return Vec::new() };
         while let Ok(Some(block)) = table.read(SURVEY_ROWS) {
             kinds.retain(|(_, kind)| {
                 let unit = kind.unit::<f64>();
@@ -200,7 +220,7 @@ impl Reader<'_> {
 
     /// What a table says about itself before its rows are read.
     pub(crate) fn shape(&self, name: &str, options: &ReadOptions) -> Result<Shape> {
-        let table = self.tables.open(name, options)?;
+        let table = self.open(name, options)?;
         let (alphabet, names) = (table.alphabet().map(String::from), table.names().map(<[String]>::to_vec));
         Ok(Shape { columns: table.columns(), image: table.image(), alphabet, names })
     }
@@ -214,8 +234,13 @@ impl Reader<'_> {
             let problem = format!("needs continuous visible units such as gaussian, but these are {visible}");
             return Err(Error::Config { key: "data.standardize", problem });
         }
-        let found = self.survey(&spec.data.source, &spec.data.options())?;
-        let (shift, scale): (Vec<f64>, Vec<f64>) = found.columns.iter().map(Moments::standard).unzip();
+        let (shift, scale): (Vec<f64>, Vec<f64>) = match &self.schema {
+            Some(schema) => schema.standards(),
+            None => {
+                let found = self.survey(&spec.data.source, &spec.data.options())?;
+                found.columns.iter().map(Moments::standard).unzip()
+            }
+        };
         let (mut shift, mut scale) = (Array1::from(shift), Array1::from(scale));
         for site in visible.each_site().filter(|site| site.n_states().is_some()) {
             (shift[site.index], scale[site.index]) = (0.0, 1.0);

@@ -1,7 +1,7 @@
 //! What is asked for columns by their names: a kind, and categories if they are known.
 
 use super::kinds::Wish;
-use super::{Schema, made_up, words};
+use super::{made_up, words};
 use crate::error::{Error, Result, nearest, shown};
 
 /// What is asked for some columns of a table; the others are inferred.
@@ -31,19 +31,9 @@ impl Asked {
         Ok(())
     }
 
-    /// Whether nothing is asked for.
-    pub fn is_empty(&self) -> bool {
-        self.columns.is_empty()
-    }
-
-    /// What was inferred before, to be found again.
-    pub fn of(schema: &Schema) -> Asked {
-        let asked = |c: &super::Column| AskedColumn {
-            name: c.name.clone(),
-            kind: c.kind().map_or(Wish::Ignore, |kind| Wish::Kind(kind.clone())),
-            categories: c.categories.clone(),
-        };
-        Asked { columns: schema.columns.iter().map(asked).collect() }
+    /// Adds what is asked for elsewhere, which comes first.
+    pub fn append(&mut self, other: Asked) {
+        other.columns.into_iter().for_each(|column| self.put(column));
     }
 
     pub(super) fn put(&mut self, column: AskedColumn) {

@@ -36,6 +36,13 @@ const LABELS: [&str; 5] = ["class", "label", "target", "y", "species"];
 impl Schema {
     /// What the columns of a table are, as asked or else as they look. Reads the table once; `path` is for messages.
     pub fn infer(source: &mut dyn Source, path: &Path, asked: &Asked) -> Result<Schema> {
+        let schema = Schema::describe(source, path, asked)?;
+        schema.check().map_err(|e| e.in_file(path))?;
+        Ok(schema)
+    }
+
+    /// The same, before it is checked that it can be learned and stored.
+    pub(crate) fn describe(source: &mut dyn Source, path: &Path, asked: &Asked) -> Result<Schema> {
         let refuse = |problem: String| Error::Data { path: path.into(), problem };
         let columns = source.columns();
         if columns > MOST_COLUMNS {
@@ -58,7 +65,6 @@ impl Schema {
             schema.columns.push(column);
         }
         point_out_label(&mut schema, has_header);
-        schema.check().map_err(|e| e.in_file(path))?;
         Ok(schema)
     }
 }
@@ -66,9 +72,10 @@ impl Schema {
 /// Points out a last column that looks like a label.
 fn point_out_label(schema: &mut Schema, has_header: bool) {
     let several = schema.kept().count() > 1;
-    let Some(last) = schema.columns.last_mut().filter(|c| several && c.kind().is_some()) else { return };
+    let Some((last, others)) = schema.columns.split_last_mut() else { return };
+    others.iter_mut().for_each(|column| column.facts.may_be_label = false);
     let is_named_so = LABELS.iter().any(|label| last.name.eq_ignore_ascii_case(label));
-    last.facts.may_be_label &= is_named_so || !has_header;
+    last.facts.may_be_label &= several && last.kind().is_some() && (is_named_so || !has_header);
 }
 
 fn one(seen: &ColumnScan, name: &str, asked: Option<&AskedColumn>) -> Result<Column> {
@@ -84,7 +91,8 @@ fn one(seen: &ColumnScan, name: &str, asked: Option<&AskedColumn>) -> Result<Col
     let standard = kind.as_ref().filter(|k| is_number && k.unit::<f64>().quadratic()).map(|_| seen.moments.standard());
     let values = values(seen, &categories);
     let may_be_label = asked.is_none() && seen.whole && seen.categories().is_some_and(|c| c.len() <= FEW_NUMBERS);
-    let facts = Facts { missing: seen.missing, standard, values, why, may_be_label };
+    let is_probability = seen.words == 0 && seen.other.is_none() && seen.smallest >= 0.0 && seen.largest <= 1.0;
+    let facts = Facts { missing: seen.missing, standard, values, why, may_be_label, is_probability };
     let role = kind.map_or(Role::Ignored, Role::Units);
     Ok(Column { name: name.into(), role, categories, facts })
 }

@@ -15,8 +15,11 @@ mod words;
 
 pub use asked::Asked;
 pub use coded::Unseen;
+pub(crate) use infer::MOST_COLUMNS;
 pub(crate) use moments::Moments;
 
+use crate::advice::Advice;
+use crate::data::Words;
 use crate::error::{Error, Result, shown};
 use crate::layout::Layout;
 use crate::units::Kind;
@@ -78,6 +81,8 @@ pub struct Facts {
     pub why: String,
     /// Whether it may be a label, which is better left out or predicted.
     pub may_be_label: bool,
+    /// Whether all of its cells are numbers from 0 to 1.
+    pub(crate) is_probability: bool,
 }
 
 impl Column {
@@ -148,6 +153,27 @@ impl Schema {
         self.kept().map(|column| column.name.clone()).collect()
     }
 
+    /// Whether all cells are numbers from 0 to 1.
+    pub(crate) fn is_of_probabilities(&self) -> bool {
+        self.columns.iter().all(|column| column.facts.is_probability)
+    }
+
+    /// Shift and scale of every column that is learned; 0 and 1 where nothing is to be done.
+    pub(crate) fn standards(&self) -> (Vec<f64>, Vec<f64>) {
+        self.kept().map(|column| column.facts.standard.unwrap_or((0.0, 1.0))).unzip()
+    }
+
+    /// The words that stand for the values of the columns that are learned.
+    pub fn words(&self) -> Vec<Words> {
+        let words = |column: &Column| {
+            let words = Words { values: column.codes(), words: column.categories.clone() };
+            // Numbers that are named after themselves are numbers.
+            let are_numbers = words.values.iter().zip(&words.words).all(|(x, word)| words::number_name(*x) == *word);
+            if are_numbers { Words::default() } else { words }
+        };
+        self.kept().map(words).collect()
+    }
+
     /// Whether the names were made because the table had none.
     fn is_unnamed(&self) -> bool {
         self.columns.iter().enumerate().all(|(c, column)| column.name == made_up(c))
@@ -167,7 +193,8 @@ impl Schema {
         let bytes = self.to_json().len();
         if bytes > MOST_TEXT {
             let problem = format!("the names of columns and categories take {bytes} bytes, the limit is {MOST_TEXT}");
-            return Err(Error::Undefined(format!("{problem}: leave out columns with many categories")));
+            let error = Error::Undefined(format!("{problem}: leave out columns with many categories"));
+            return Err(error.advise(&[Advice::OneKind]));
         }
         Ok(())
     }

@@ -134,6 +134,10 @@ impl Source for ParquetTable {
         fields.nth(column.saturating_sub(1)).unwrap_or(column)
     }
 
+    fn has_cells(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
         let path = self.path.clone();
         guarded(&path, NAME, || self.next_rows(n))

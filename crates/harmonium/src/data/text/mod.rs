@@ -190,6 +190,10 @@ impl Source for TextTable {
         self.places.as_ref().and_then(place).map_or(column, |c| c + 1)
     }
 
+    fn has_cells(&self) -> bool {
+        true
+    }
+
     fn note(&self) -> Option<String> {
         self.note.clone()
     }
