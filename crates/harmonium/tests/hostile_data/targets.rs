@@ -51,6 +51,7 @@ pub const TARGETS: &[Target] = &[
     Target::table("gz", "x.csv.gz", true),
     Target::table("npy", "x.npy", false),
     Target::table("npz", "x.npz", true),
+    Target::table("mat", "x.mat", true),
     Target::table("idx", "x.idx", false),
     Target::table("libsvm", "x.svm", false),
     Target::table("fasta", "x.fa", false),
