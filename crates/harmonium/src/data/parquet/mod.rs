@@ -334,7 +334,7 @@ fn check_length(list: bool, row: usize, found: usize, expected: usize) -> Read {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parquet::basic::{Encoding, Repetition};
+    use parquet::basic::{Encoding, Repetition, Type as Physical};
     use parquet::column::writer::ColumnWriter;
     use parquet::data_type::ByteArray;
     use parquet::file::properties::WriterProperties;
