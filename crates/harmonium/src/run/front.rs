@@ -2,6 +2,7 @@
 
 use crate::data::{self, Binarize, ReadOptions, Source};
 use crate::error::{Error, Result};
+use crate::schema::Schema;
 use crate::train::TrainConfig;
 use std::path::PathBuf;
 
@@ -50,6 +51,13 @@ pub enum Note {
         path: PathBuf,
         /// In words.
         text: String,
+    },
+    /// The columns of a table were described one by one.
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// What they are.
+        schema: Schema,
     },
     /// Values between 0 and 1 were binarised without being asked to.
     Binarized {
