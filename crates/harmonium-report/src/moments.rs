@@ -40,7 +40,8 @@ impl ColumnValues {
     fn dot_plot(&self) -> Option<Figure> {
         let both = [("one", -0.17, self.dots(&self.data)), ("two", 0.17, self.dots(&self.samples))];
         let (x, caption) = if self.two_values.is_some() {
-            let of = if self.sites.iter().copied().eq(0..self.names.len()) { "P(1)" } else { "probability of the state" };
+            let of =
+                if self.sites.iter().copied().eq(0..self.names.len()) { "P(1)" } else { "probability of the state" };
             let caption = format!("{} of every column", capital(of));
             (Axis::between(0.0, 1.0, of), self.caption(&caption, "Bars: 95 % binomial intervals."))
         } else {

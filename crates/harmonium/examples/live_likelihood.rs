@@ -194,8 +194,9 @@ fn start(case: &Case, folder: &str) -> Result<(Kind, Dataset<f32>, Rbm<f32>)> {
         name => Kind::new(name, &Options::default())?,
     };
     let data = read(&path(folder, case.set.files[0]), &mut kind)?;
-    let hidden = Kind::new("bernoulli", &Options::default())?;
-    let rbm = initial_model(&kind, &hidden, case.set.hidden, &data, true, case.seed)?;
+    let visible = Layout::new(kind.clone(), data.states().sites());
+    let hidden = Layout::new(Kind::new("bernoulli", &Options::default())?, case.set.hidden);
+    let rbm = initial_model(&visible, &hidden, &data, true, case.seed)?;
     Ok((kind, data, rbm))
 }
 

@@ -61,7 +61,8 @@ fn main() -> Result<()> {
     let (hidden, updates, every) = (number(2, 500) as usize, number(3, 10_000), number(4, 1000));
     let kind = Kind::new("bernoulli", &Default::default())?;
     let data = read(source, &kind)?;
-    let rbm = initial_model(&kind, &kind, hidden, &data, true, 0)?;
+    let layer = |sites| Layout::new(kind.clone(), sites);
+    let rbm = initial_model(&layer(data.states().sites()), &layer(hidden), &data, true, 0)?;
     let lr = args.get(5).and_then(|a| a.parse().ok()).unwrap_or(0.005);
     let config = TrainConfig { updates, lr, ..TrainConfig::default() };
 
@@ -96,7 +97,7 @@ fn main() -> Result<()> {
                 ModelFile::new(&trainer.rbm()).write(path)?;
             }
             let lowered = trainer.rbm().lower();
-            let rows = trainer.data().select(&some).states().columns(lowered.visible().unit(), 0, some.len());
+            let rows = trainer.data().select(&some).states().columns(lowered.visible(), 0, some.len());
             let wide = trainer.rbm().cast::<f64>();
             let rows = rows.mapv(f64::from);
             let settings = LogZOptions { data: Some(&rows), budget: 2e12, ..LogZOptions::default() };

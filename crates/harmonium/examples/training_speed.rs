@@ -15,7 +15,7 @@ use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::rng::{Key, Purpose, normal};
 use harmonium::units::Kind;
-use harmonium::{Dataset, Layer, Rbm, TrainConfig, Trainer, data, initial_model};
+use harmonium::{Dataset, Layer, Layout, Rbm, TrainConfig, Trainer, data, initial_model};
 use ndarray::{Array2, Axis, concatenate};
 use std::path::Path;
 use std::time::Instant;
@@ -111,8 +111,9 @@ fn random_rows(options: &Options) -> Result<Array2<f32>> {
 fn first_model(options: &Options, kind: &Kind, data: &Dataset<f32>) -> Result<Rbm<f32>> {
     let path = options.text("model");
     let mut rbm = if path.is_empty() {
-        let hidden = Kind::new("bernoulli", &Default::default())?;
-        let rbm = initial_model(kind, &hidden, options.get("n-hidden")?, data, false, options.get("seed")?)?;
+        let visible = Layout::new(kind.clone(), data.states().sites());
+        let hidden = Layout::new(Kind::new("bernoulli", &Default::default())?, options.get("n-hidden")?);
+        let rbm = initial_model(&visible, &hidden, data, false, options.get("seed")?)?;
         unit_variance(rbm)?
     } else {
         ModelFile::read(path)?.rbm.cast()
@@ -131,7 +132,7 @@ fn unit_variance(rbm: Rbm<f32>) -> Result<Rbm<f32>> {
     if rbm.visible().field("log_variance").is_none() {
         return Ok(rbm);
     }
-    let layer = Layer::new(rbm.visible().kind().clone(), rbm.visible().sites());
+    let layer = Layer::with_defaults(rbm.visible().layout().clone());
     Ok(Rbm::from_parts(layer, rbm.hidden().clone(), rbm.weights().to_owned())?)
 }
 

@@ -10,8 +10,8 @@
 
 use crate::error::{Error, Result};
 use crate::layer::{Layer, Layers};
-use crate::lowered::LoweredModel;
 use crate::layout::{Layout, Site};
+use crate::lowered::LoweredModel;
 use crate::model::{Gradient, Rbm, check_hidden};
 use crate::real::Real;
 use crate::scaled_weights::{Products, ScaledWeights, shrink};

@@ -126,7 +126,8 @@ impl<'a> Couplings<'a> {
         let squares = matrix.indexed_iter().filter(|((a, b), _)| gap != Some(*a) && gap != Some(*b));
         let norm = squares.map(|(_, x)| x * x).sum::<f64>().sqrt();
         // In the zero-sum gauge, J x_i x_j has the entry J (x₁ − x₀)²/4.
-        let spread = |i: usize| two_values::<f64>(self.lowered.visible().site(i).kind.unit()).map(|[low, high]| high - low);
+        let spread =
+            |i: usize| two_values::<f64>(self.lowered.visible().site(i).kind.unit()).map(|[low, high]| high - low);
         let coupling = spread(sites[0]).zip(spread(sites[1])).map(|(a, b)| 4.0 * matrix[[1, 1]] / (a * b));
         PairCoupling { sites, coupling, norm, score: 0.0 }
     }

@@ -1,11 +1,11 @@
 //! The layers of a model, as they are trained and saved: parameters of units, offsets, and what lowering makes of them.
 
 use crate::error::{Error, Result};
+use crate::layout::{Block, Layout};
 use crate::lowered::LoweredLayer;
 use crate::math::dot;
 use crate::real::Real;
 use crate::scaled_weights::{Chart, Products, Scales};
-use crate::layout::{Block, Layout};
 use crate::units::{Kind, Origin};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
 
@@ -57,7 +57,13 @@ impl<T: Real> Layer<T> {
             let (lo, hi) = field.range;
             for columns in columns {
                 let numbers = par.slice(s![row, columns.clone()]);
-                check_numbers(field.name, columns.start, &numbers, |x| (lo..=hi).contains(&x), || in_words(field.range))?;
+                check_numbers(
+                    field.name,
+                    columns.start,
+                    &numbers,
+                    |x| (lo..=hi).contains(&x),
+                    || in_words(field.range),
+                )?;
                 unused.slice_mut(s![row, columns]).fill(false);
             }
         }

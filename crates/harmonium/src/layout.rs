@@ -489,7 +489,8 @@ impl Layout {
             if let Some(inner) = rest.strip_prefix('(') {
                 let end = inner.find(')').ok_or_else(|| refuse("has an opening parenthesis without a closing one"))?;
                 for option in inner[..end].split(',').filter(|option| !option.trim().is_empty()) {
-                    let (key, value) = option.split_once('=').ok_or_else(|| refuse("has an option that is not KEY=VALUE"))?;
+                    let (key, value) =
+                        option.split_once('=').ok_or_else(|| refuse("has an option that is not KEY=VALUE"))?;
                     options.insert(key.trim().into(), value.trim().into());
                 }
                 rest = &inner[end + 1..];
@@ -498,7 +499,8 @@ impl Layout {
             if let Some(after) = rest.strip_prefix('*') {
                 let digits = &after[..after.find(',').unwrap_or(after.len())];
                 let number = digits.trim().parse().ok().filter(|n| (1..=MOST_SITES).contains(n));
-                sites = number.ok_or_else(|| refuse(&format!("has a block whose number of units is not 1 to {MOST_SITES}")))?;
+                sites = number
+                    .ok_or_else(|| refuse(&format!("has a block whose number of units is not 1 to {MOST_SITES}")))?;
                 rest = &after[digits.len()..];
             }
             rest = match rest.strip_prefix(',') {

@@ -2,11 +2,11 @@
 
 use crate::error::{Error, Result};
 use crate::layer::{Layer, Layers, check_numbers, standard};
+use crate::layout::{Layout, MOST_SITES};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::memory;
 use crate::real::Real;
 use crate::scaled_weights::{ScaledWeights, Scales};
-use crate::layout::{Layout, MOST_SITES};
 use crate::units::Kind;
 use ndarray::{ArcArray2, Array2, ArrayView2};
 

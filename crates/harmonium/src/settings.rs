@@ -3,11 +3,11 @@
 //! **To add a setting: add its field to the configuration and its row to [`SETTINGS`].** Its default is the one of
 //! [`Spec::default`](crate::run::Spec); a default that depends on the data is described in the row.
 
-use crate::layout::Layout;
 use crate::error::{Error, Result, number, shown};
 use crate::estimate::estimators;
 use crate::events::MOST_COUNT;
 use crate::keep::Keep;
+use crate::layout::Layout;
 use crate::optimize::{Schedule, optimizers};
 use crate::start::Start;
 use crate::units::Kind;

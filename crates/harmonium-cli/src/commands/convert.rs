@@ -6,9 +6,9 @@ use crate::output::{CommandOutput, say};
 use crate::stream::Stream;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use harmonium::{Layout, Rbm};
 use harmonium::file::{ModelFile, Precision};
 use harmonium::units::Kind;
+use harmonium::{Layout, Rbm};
 use ndarray::{Array1, Axis};
 use std::path::PathBuf;
 

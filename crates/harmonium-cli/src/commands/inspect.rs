@@ -9,8 +9,8 @@ use harmonium::data::Preprocess;
 use harmonium::error::shown;
 use harmonium::exact::MOST_STATES_LOG2;
 use harmonium::file::Precision;
-use harmonium::units::Kind;
 use harmonium::layout::Block;
+use harmonium::units::Kind;
 use harmonium::{Layer, Layout, Rbm};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -45,12 +45,12 @@ impl Inspect {
 /// Kind, options, number and offset of a layer's units.
 fn layer(report: CommandOutput, side: &str, layer: &Layer<f64>) -> CommandOutput {
     let centred = if is_centred(layer) { ", centred" } else { "" };
-    let options = |kind: &Kind| -> Map<String, Value> {
-        kind.options().into_iter().map(|(k, v)| (k, v.into())).collect()
-    };
+    let options =
+        |kind: &Kind| -> Map<String, Value> { kind.options().into_iter().map(|(k, v)| (k, v.into())).collect() };
     let report = report.field(&format!("n_{side}"), layer.sites());
     let Some(kind) = layer.kind() else {
-        let block = |b: &Block| json!({"kind": b.kind().name(), "sites": b.sites().len(), "options": options(b.kind())});
+        let block =
+            |b: &Block| json!({"kind": b.kind().name(), "sites": b.sites().len(), "options": options(b.kind())});
         let blocks: Vec<Value> = layer.layout().blocks().iter().map(block).collect();
         return report
             .line(side, format!("{} units{centred}: {}", layer.sites(), layer.layout()))

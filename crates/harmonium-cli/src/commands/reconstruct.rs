@@ -54,6 +54,8 @@ impl Reconstruct {
         ];
         let report = self.io.report(rows, &format!("{} reconstructed values", visible.sites()));
         let report = in_words.into_iter().flatten().fold(report, |report, text| report.line("error", text));
-        Ok(report.field("error", if of_numbers > 0.0 { squares } else { wrong }).field("wrong", (codes > 0).then_some(wrong)))
+        Ok(report
+            .field("error", if of_numbers > 0.0 { squares } else { wrong })
+            .field("wrong", (codes > 0).then_some(wrong)))
     }
 }

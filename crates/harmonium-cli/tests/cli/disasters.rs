@@ -151,9 +151,12 @@ fn a_likelihood_without_digits_is_refused() {
     let mut model = rbm("bernoulli", 6, "bernoulli", 4, 1);
     let mut hidden = model.hidden().par().to_owned();
     hidden[[0, 2]] = 1e20;
-    let hidden =
-        harmonium::Layer::from_parts(model.hidden().kind().unwrap().clone(), hidden, model.hidden().offset().to_owned())
-            .unwrap();
+    let hidden = harmonium::Layer::from_parts(
+        model.hidden().kind().unwrap().clone(),
+        hidden,
+        model.hidden().offset().to_owned(),
+    )
+    .unwrap();
     model = harmonium::Rbm::from_parts(model.visible().clone(), hidden, model.weights().to_owned()).unwrap();
     folder.model("huge.safetensors", &ModelFile::new(&model));
     for line in ["evaluate huge.safetensors data.npy", "log-z huge.safetensors"] {

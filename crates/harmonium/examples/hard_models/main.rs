@@ -182,9 +182,9 @@ fn list(study: &Study) -> Result<()> {
                 "{}:{number}  {} {} × {} {}  log Z {truth:.6}  {:.1} s",
                 family.name,
                 rbm.visible().sites(),
-                rbm.visible().kind(),
+                rbm.visible().layout(),
                 rbm.hidden().sites(),
-                rbm.hidden().kind(),
+                rbm.hidden().layout(),
                 clock.elapsed().as_secs_f64(),
             );
         }

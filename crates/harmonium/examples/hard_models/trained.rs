@@ -99,9 +99,10 @@ impl Set {
     fn model(&self, number: usize, config: &TrainConfig, data: &Dataset<f32>, kind: &Kind) -> Result<Rbm<f64>> {
         let path = PathBuf::from(CACHE).join(format!("{}-{number}.safetensors", self.name));
         if !path.exists() {
-            let hidden = Kind::new("bernoulli", &Default::default())?;
+            let visible = Layout::new(kind.clone(), data.states().sites());
+            let hidden = Layout::new(Kind::new("bernoulli", &Default::default())?, self.hidden);
             let config = TrainConfig { seed: number as u64, ..config.clone() };
-            let rbm = initial_model(kind, &hidden, self.hidden, data, true, config.seed)?;
+            let rbm = initial_model(&visible, &hidden, data, true, config.seed)?;
             let mut trainer = Trainer::new(config, rbm, data.clone(), None)?;
             trainer.run(&mut ())?;
             std::fs::create_dir_all(CACHE)?;
@@ -113,7 +114,7 @@ impl Set {
 
 /// All rows as columns.
 fn columns(rbm: &Rbm<f64>, data: &Dataset<f32>) -> Array2<f64> {
-    data.states().columns(rbm.visible().kind().unit(), 0, data.len()).mapv(f64::from)
+    data.states().columns(rbm.visible().layout(), 0, data.len()).mapv(f64::from)
 }
 
 /// The deepest distinct rows, those of lowest free energy.

@@ -109,13 +109,12 @@ impl<T: Real> Plain<T> {
         let down = |m: &LoweredModel<T>, h: ArrayView2<T>, r| m.down().sample(h, key(Purpose::Visible), first + r);
         let drawn = self.rows(&hidden, sweeps.beta, down);
         let site_of = self.model.visible().site_of_columns();
-        chains.visible =
-            match &chains.clamped {
-                None => drawn,
-                Some((known, values)) => Array2::from_shape_fn(drawn.dim(), |(r, c)| {
-                    if known.get(r, site_of[c]) { values[[r, c]] } else { drawn[[r, c]] }
-                }),
-            };
+        chains.visible = match &chains.clamped {
+            None => drawn,
+            Some((known, values)) => Array2::from_shape_fn(drawn.dim(), |(r, c)| {
+                if known.get(r, site_of[c]) { values[[r, c]] } else { drawn[[r, c]] }
+            }),
+        };
     }
 }
 

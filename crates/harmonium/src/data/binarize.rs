@@ -69,7 +69,12 @@ pub struct Binarizer {
 
 impl Binarizer {
     /// For data of `unit`, if all units are of one kind: the rule given, and the rule of the model.
-    pub fn new(given: Option<Binarize>, stored: Option<Binarize>, unit: Option<&dyn Unit<f64>>, seed: u64) -> Binarizer {
+    pub fn new(
+        given: Option<Binarize>,
+        stored: Option<Binarize>,
+        unit: Option<&dyn Unit<f64>>,
+        seed: u64,
+    ) -> Binarizer {
         let rule = given.or(stored);
         let by_data = rule.is_none() && unit.is_some_and(takes_probabilities);
         Binarizer { rule, by_data, key: Key::root(seed).of(Purpose::Binarize) }

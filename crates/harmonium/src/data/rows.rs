@@ -169,7 +169,9 @@ impl<'a> PreparedRows<'a> {
             Error::Domain { value: 0.0, .. } if self.layer.two_values() == Some([-1.0, 1.0]) => {
                 error.advise(&[Advice::BitsToSpins])
             }
-            Error::Domain { value, .. } if value.is_finite() && self.layer.single().is_some_and(|b| takes_probabilities(b.unit())) => {
+            Error::Domain { value, .. }
+                if value.is_finite() && self.layer.single().is_some_and(|b| takes_probabilities(b.unit())) =>
+            {
                 error.advise(&[Advice::Binarize])
             }
             _ => error,

@@ -51,8 +51,7 @@ impl<T: Real> Pt<T> {
         let now = || batch.layers().map(|means| means.mapv(T::f64));
         let means = self.means.get_or_insert_with(now);
         means.iter_mut().zip(now()).for_each(|(m, n)| *m += &((n - &*m) * RATE));
-        let fit =
-            |layer: &LoweredLayer<T>, means: &Array2<f64>| layer.fitted(means.view(), 1.0 / RATE).mapv(T::of);
+        let fit = |layer: &LoweredLayer<T>, means: &Array2<f64>| layer.fitted(means.view(), 1.0 / RATE).mapv(T::of);
         let [visible, hidden] = backend.layers();
         let base = [fit(visible, &means[0]), fit(hidden, &means[1])];
         backend.set_base(base);

@@ -193,7 +193,8 @@ struct Scratch {
 impl<'a> Walk<'a> {
     /// Needs a finite layer with at most 2^MOST_STATES_LOG2 states.
     fn new(pass: Pass<'a, f64>) -> Walk<'a> {
-        let states: Vec<usize> = pass.from.each_site().map(|site| site.kind.unit::<f64>().n_states().unwrap_or(1)).collect();
+        let states: Vec<usize> =
+            pass.from.each_site().map(|site| site.kind.unit::<f64>().n_states().unwrap_or(1)).collect();
         let is_quadratic = Quadratic::applies(pass);
         let row_bytes = 8 * pass.to.columns();
         let fits = |n: usize| match is_quadratic {

@@ -59,7 +59,11 @@ fn positive_terms(pass: Pass<f64>) -> f64 {
 /// ½ Σ θ²/γ of a Gaussian layer, the square that its means add to log Z; 0 for other units.
 fn squares(layer: &LoweredLayer<f64>) -> f64 {
     let gaussian = layer.blocks().iter().filter(|b| b.unit::<f64>().quadratic());
-    gaussian.flat_map(Block::columns).map(|c| layer.eta().column(c).to_owned()).map(|e| 0.25 * e[0] * e[0] / -e[1]).sum()
+    gaussian
+        .flat_map(Block::columns)
+        .map(|c| layer.eta().column(c).to_owned())
+        .map(|e| 0.25 * e[0] * e[0] / -e[1])
+        .sum()
 }
 
 #[cfg(test)]

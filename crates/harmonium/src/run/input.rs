@@ -45,12 +45,7 @@ pub struct Reader<'a> {
 
 impl Reader<'_> {
     /// Packs the rows of a run. A binarisation that the data cause is added to `preprocess`.
-    pub(crate) fn read(
-        &self,
-        spec: &Spec,
-        layout: &Layout,
-        preprocess: &mut Preprocess,
-    ) -> Result<Input> {
+    pub(crate) fn read(&self, spec: &Spec, layout: &Layout, preprocess: &mut Preprocess) -> Result<Input> {
         let (data, seed) = (&spec.data, spec.train.seed);
         preprocess.binarize = data.binarize()?.or(preprocess.binarize);
         let (mut train, decided) = self.pack(layout, &data.source, &data.options(), preprocess, seed)?;

@@ -177,9 +177,8 @@ impl<'a, T: Real> Path<'a, T> {
     /// Fits the base to these means; returns the old base.
     pub fn set_base(&mut self, means: &LayerMeans<T>) -> Base<T> {
         // The base is defined by its rounded numbers.
-        let fit = |layer: &LoweredLayer<T>, of: &Array2<T>| {
-            layer.fitted(of.mapv(T::f64).view(), means.weight).mapv(T::of)
-        };
+        let fit =
+            |layer: &LoweredLayer<T>, of: &Array2<T>| layer.fitted(of.mapv(T::f64).view(), means.weight).mapv(T::of);
         let [visible, hidden] = self.backend.layers();
         let eta = [fit(visible, &means.visible), fit(hidden, &means.hidden)];
         self.restore_base(self.base_of(eta))

@@ -141,7 +141,7 @@ fn gradients_of_the_mean_log_likelihood() {
             }
             let (side, field) = name.split_once('.').unwrap();
             let (layer, rows) = if side == "visible" { (rbm.visible(), &g.visible) } else { (rbm.hidden(), &g.hidden) };
-            let row = layer.kind().unit::<f64>().fields().iter().position(|f| f.name == field).unwrap();
+            let row = layer.layout().fields().iter().position(|(f, ..)| f.name == field).unwrap();
             all_close(rows.row(row), &serde_json::from_value::<Vec<f64>>(want).unwrap(), TOLERANCE, &what);
         }
     }
@@ -151,7 +151,7 @@ fn gradients_of_the_mean_log_likelihood() {
 #[test]
 fn moved_offsets_move_the_biases_as_the_oracle_solved() {
     let gauge = |layer: &harmonium::Layer<f64>| {
-        let width = layer.kind().unit::<f64>().width();
+        let width = layer.columns() / layer.sites();
         let mut bias = layer.par().row(0).to_vec();
         if width > 1 {
             for site in bias.chunks_exact_mut(width) {

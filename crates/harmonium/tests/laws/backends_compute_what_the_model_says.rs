@@ -22,12 +22,12 @@ fn packed_states_come_back_whole_selected_and_in_parts() {
         let lowered = rbm.lower();
         let side = lowered.visible();
         let data = Dataset::from_values(side, rows.view()).unwrap();
-        let bits = side.unit().n_states() == Some(2) && side.unit().width() == 1;
+        let bits = kind.unit::<f64>().n_states() == Some(2) && kind.unit::<f64>().width() == 1;
         assert_eq!(matches!(data.states(), States::Bits(_)), bits, "{kind}");
-        assert_eq!(matches!(data.states(), States::Real(_)), side.unit().n_states().is_none(), "{kind}");
+        assert_eq!(matches!(data.states(), States::Real(_)), !side.is_finite(), "{kind}");
         assert_eq!(data.states().values(side), rows, "{kind}");
         let columns = side.encode(rows.view(), 1).unwrap();
-        assert_eq!(data.states().columns(side.unit(), 33, 71), columns.slice(ndarray::s![33..71, ..]), "{kind}");
+        assert_eq!(data.states().columns(side, 33, 71), columns.slice(ndarray::s![33..71, ..]), "{kind}");
         let picked = data.select(&[149, 0, 77, 77]);
         assert_eq!(picked.states().values(side), rows.select(ndarray::Axis(0), &[149, 0, 77, 77]), "{kind}");
         data.states().check(side).unwrap();
@@ -98,7 +98,7 @@ fn cases(law: &str) -> Vec<(u64, Rbm<f64>, usize)> {
 }
 
 fn what(rbm: &Rbm<f64>, device: &str) -> String {
-    format!("{} with {}, {device}", rbm.visible().kind(), rbm.hidden().kind())
+    format!("{} with {}, {device}", rbm.visible().layout(), rbm.hidden().layout())
 }
 
 fn means_are_close(a: &LayerMeans<f64>, b: &Stats<f64>, most: f64, what: &str) {
@@ -266,7 +266,7 @@ fn gibbs_sweeps_are_the_conditionals_in_turn() {
             let mut cpu = device.backend(lowered.clone()).unwrap();
             cpu.put(1, data.states(), None);
             cpu.gibbs(1, Sweeps { steps: 3, key, first: 10, beta });
-            let found = cpu.get(1).columns(lowered.visible().unit(), 0, n);
+            let found = cpu.get(1).columns(lowered.visible(), 0, n);
             for (parity, b) in [0.3, 1.0].into_iter().enumerate() {
                 let lowered = lowered.tempered(&lowered.flat(), if beta.is_some() { b } else { 1.0 });
                 let mut x = lowered.visible().encode(rows.view(), 1).unwrap();
@@ -311,7 +311,7 @@ fn marginals_and_sweeps_at_any_temperature_are_those_of_the_model_in_between() {
             cpu.put(2, data.states(), None);
             let found = cpu.log_marginals(2, &[None, Some(&betas), Some(&cold)], Some((key, step)));
             cpu.gibbs(2, Sweeps { steps: 1, key, first: step, beta: Some(&cold) });
-            let moved = cpu.get(2).columns(lowered.visible().unit(), 0, n);
+            let moved = cpu.get(2).columns(lowered.visible(), 0, n);
             for (column, beta) in [(0, 1.0), (1, 0.0), (1, 0.4), (1, 1.0), (2, 0.7)] {
                 let want = lowered.tempered(&base, beta).up().free_energy(x.view());
                 for r in (0..n).filter(|r| column != 1 || betas[*r] == beta) {
@@ -363,7 +363,7 @@ fn sweeps_after_marginals_are_those_without() {
                 cpu.gibbs(0, Sweeps { steps: 2, key: Key::root(5), first: 7, beta: Some(&beta) });
                 cpu.get(0)
             };
-            assert!(run(true) == run(false), "{name}: {} with {}", rbm.visible().kind(), rbm.hidden().kind());
+            assert!(run(true) == run(false), "{name}: {} with {}", rbm.visible().layout(), rbm.hidden().layout());
         }
     }
 }
@@ -413,7 +413,7 @@ fn single_precision_is_double_precision_rounded_and_the_same_bits_on_every_level
         ("ternary", "spin"),
         ("spin", "uneven"),
     ] {
-        let mut r = Numbers::new(seed("single precision", &[&kind(v), &kind(h)]));
+        let mut r = Numbers::new(seed("single precision", &[&(&kind(v)).into(), &(&kind(h)).into()]));
         let wide = random_rbm(&kind(v), 300, &kind(h), 200, false, 0.1, &mut r);
         let narrow = wide.cast::<f32>();
         for density in [0.05, 0.5] {

@@ -1,7 +1,7 @@
 //! p(v_A | v_B) of every pair of layers: means, sums and gradients equal brute force, and chains keep clamped cells.
 
 use crate::common::{
-    Numbers, all_close, all_states, close, derivative, direction, flat, pairs, random_rows, small_rbm, solvable_rbm,
+    Numbers, all_close, all_pairs, close, derivative, direction, flat, pairs, random_rows, small_rbm, solvable_rbm,
 };
 use harmonium::backend::{Sweeps, cpu};
 use harmonium::conditional::{self, Conditional, ConditionalOptions, Method, Score};
@@ -23,30 +23,20 @@ fn mask(rows: usize, sites: usize, r: &mut Numbers) -> Bits {
 /// Every state of the unknown cells of a row with its weight in the sum: all states, or the nodes of a fine grid (for Gaussian
 /// units the trapezoid rule is exact to the last digits).
 fn completions(lowered: &LoweredModel<f64>, x: ArrayView1<f64>, known: impl Fn(usize) -> bool) -> (Array2<f64>, f64) {
-    let (side, width) = (lowered.visible(), lowered.visible().unit().width());
-    let free: Vec<usize> = (0..side.sites()).filter(|i| !known(*i)).collect();
-    let (grid, log_cell) = match side.unit().n_states() {
-        Some(_) if free.is_empty() => (Array2::zeros((1, 0)), 0.0),
-        Some(_) => (all_states(side.kind(), free.len()), 0.0),
-        None => {
-            let (step, half) = (0.3f64, 70usize);
-            let n = 2 * half + 1;
-            let node = |k: usize| (k as f64 - half as f64) * step;
-            let cells = n.pow(free.len() as u32);
-            let grid = Array2::from_shape_fn((cells, free.len()), |(k, i)| node(k / n.pow(i as u32) % n));
-            (grid, free.len() as f64 * step.ln())
-        }
-    };
-    let mut all = Array2::zeros((grid.nrows(), x.len()));
-    for (mut row, cells) in all.rows_mut().into_iter().zip(grid.rows()) {
-        row.assign(&x);
-        for (k, site) in free.iter().enumerate() {
-            for c in 0..width {
-                row[site * width + c] = cells[k * width + c];
-            }
-        }
+    let (step, half) = (0.3f64, 70usize);
+    let nodes = || (0..=2 * half).map(|k| vec![(k as f64 - half as f64) * step]).collect();
+    let (mut all, mut log_cell) = (vec![x.to_vec()], 0.0);
+    for site in lowered.visible().each_site().filter(|site| !known(site.index)) {
+        log_cell += if site.n_states().is_none() { step.ln() } else { 0.0 };
+        let states: Vec<Vec<f64>> = if site.n_states().is_none() { nodes() } else { site.states() };
+        let with = |row: &Vec<f64>, state: &Vec<f64>| {
+            let mut row = row.clone();
+            row[site.columns.clone()].copy_from_slice(state);
+            row
+        };
+        all = states.iter().flat_map(|state| all.iter().map(move |row| with(row, state))).collect();
     }
-    (all, log_cell)
+    (Array2::from_shape_vec((all.len(), x.len()), all.concat()).unwrap(), log_cell)
 }
 
 /// log Σ_{v_A} p*(v) and ⟨v⟩ by brute force over the visible layer.
@@ -60,13 +50,13 @@ fn brute(lowered: &LoweredModel<f64>, x: ArrayView1<f64>, known: impl Fn(usize) 
 
 /// Cells of at most two unknown Gaussian sites, so that a grid is enough.
 fn cases(law: &str) -> impl Iterator<Item = (Rbm<f64>, Array2<f64>, Bits)> {
-    pairs(law).into_iter().map(|(seed, v, h)| {
+    all_pairs(law).into_iter().map(|(seed, v, h)| {
         let mut r = Numbers::new(seed + 50);
         let rbm = small_rbm(&v, &h, seed.is_multiple_of(2), seed);
         let rows = random_rows(rbm.visible(), 6, &mut r);
         let x = rbm.lower().visible().encode(rows.view(), 1).unwrap();
         let mut known = mask(6, 3, &mut r);
-        if v.unit::<f64>().n_states().is_none() {
+        if !v.is_finite() {
             let mut fewer = Bits::new(3);
             (0..6).for_each(|row| {
                 fewer.push((0..3).map(|i| i == 0 || known.get(row, i)).collect::<Vec<_>>().into_iter())
@@ -80,7 +70,7 @@ fn cases(law: &str) -> impl Iterator<Item = (Rbm<f64>, Array2<f64>, Bits)> {
 #[test]
 fn means_and_likelihoods_of_cells_equal_brute_force() {
     for (rbm, x, known) in cases("means_and_likelihoods_of_cells_equal_brute_force") {
-        let what = format!("{} {}", rbm.visible().kind(), rbm.hidden().kind());
+        let what = format!("{} {}", rbm.visible().layout(), rbm.hidden().layout());
         let lowered = rbm.lower();
         let mut ask =
             Conditional::new(&rbm, ConditionalOptions { method: Method::Exact, ..ConditionalOptions::default() })
@@ -120,7 +110,7 @@ fn clamped_sweeps_draw_the_free_cells_and_no_others() {
         let (free, held, start) = (run(None), run(Some(&known)), data.states().values(side));
         for ((r, i), value) in held.indexed_iter() {
             let want = if known.get(r, i) { start[[r, i]] } else { free[[r, i]] };
-            assert_eq!(*value, want, "{} row {r} site {i}", side.kind());
+            assert_eq!(*value, want, "{} row {r} site {i}", side.layout());
         }
         let mut backend = cpu().backend(lowered.clone()).unwrap();
         backend.put(0, data.states(), None);
@@ -160,7 +150,7 @@ fn grey_values_can_be_clamped() {
 #[test]
 fn chains_agree_with_what_is_exact() {
     for (rbm, x, known) in cases("chains_agree_with_what_is_exact") {
-        let what = format!("{} {}", rbm.visible().kind(), rbm.hidden().kind());
+        let what = format!("{} {}", rbm.visible().layout(), rbm.hidden().layout());
         let ask = |method| {
             let settings = ConditionalOptions { method, chains: 40, steps: 400, ..ConditionalOptions::default() };
             let mut ask = Conditional::new(&rbm, settings).unwrap();
@@ -169,11 +159,11 @@ fn chains_agree_with_what_is_exact() {
         let ((exact, log_p), (chains, annealed)) = (ask(Method::Exact), ask(Method::Chains));
         let whole = (0..6).filter(|r| known.ones(*r) == 3).count();
         assert_eq!((chains.exact, annealed.exact), (whole, whole), "only rows without free cells: {what}");
-        let potts = rbm.visible().kind().unit::<f64>().width() > 1;
+        let is_code = |i: usize| rbm.visible().layout().columns_of(i).len() > 1;
         for (((r, i), a), b) in exact.values.indexed_iter().zip(&chains.values) {
             let error = chains.std_err[[r, i]];
             assert_eq!(error == 0.0, known.get(r, i), "{what}");
-            assert!(potts || (a - b).abs() <= 6.0 * error + 1e-6, "{what}: {a} {b} ± {error}");
+            assert!(is_code(i) || (a - b).abs() <= 6.0 * error + 1e-6, "{what}: {a} {b} ± {error}");
         }
         for (a, b) in log_p.rows.iter().zip(&annealed.rows) {
             let (high, low) = (b.value - a.value, a.value - b.value);
@@ -262,7 +252,7 @@ fn intervals_hold_what_they_say() {
 #[test]
 fn gradients_of_what_is_known_are_derivatives() {
     for (rbm, x, known) in cases("gradients_of_what_is_known_are_derivatives") {
-        let what = format!("{} {}", rbm.visible().kind(), rbm.hidden().kind());
+        let what = format!("{} {}", rbm.visible().layout(), rbm.hidden().layout());
         let weights: Vec<f64> = (0..x.nrows()).map(|r| 1.0 + r as f64 / 3.0).collect();
         let log_likelihood = |rbm: &Rbm<f64>| {
             let mut ask =

@@ -1,6 +1,6 @@
 //! Effective couplings: closed forms of models that are pairwise, and their definition by sums over hidden states for all others.
 
-use crate::common::{Numbers, all_close, all_states, close, pairs, random_layer, random_rows, small_rbm, wanted};
+use crate::common::{Numbers, all_close, close, pairs, random_layer, random_rows, small_rbm, states_of, wanted};
 use harmonium::couplings::{Couplings, terms_per_row};
 use harmonium::units::{Kind, Options};
 use harmonium::{Layer, LoweredModel, Rbm};
@@ -84,19 +84,19 @@ fn one_hidden_unit_per_pair_is_its_coupling() {
 
 /// log Σ_h exp(−E(v, h)) by adding up.
 fn log_sum(m: &LoweredModel<f64>, v: ArrayView1<f64>) -> f64 {
-    let states = all_states(m.hidden().kind(), m.hidden().sites());
+    let states = states_of(m.hidden());
     states.rows().into_iter().map(|h| (-m.energy(v, h)).exp()).sum::<f64>().ln()
 }
 
 /// The definition, with every state put into the rows by hand.
 fn by_definition(m: &LoweredModel<f64>, rows: &Array2<f64>, [i, j]: [usize; 2]) -> Array2<f64> {
-    let unit = m.visible().unit();
-    let (q, width) = (unit.n_states().unwrap(), unit.width());
-    let mean = Array2::from_shape_fn((q, q), |(a, b)| {
+    let sites = [m.visible().site(i), m.visible().site(j)];
+    let [first, second] = [0, 1].map(|k| sites[k].states::<f64>());
+    let mean = Array2::from_shape_fn((first.len(), second.len()), |(a, b)| {
         let changed = |row: ArrayView1<f64>| {
             let mut v = row.to_vec();
-            unit.state(a, &mut v[i * width..(i + 1) * width]);
-            unit.state(b, &mut v[j * width..(j + 1) * width]);
+            v[sites[0].columns.clone()].copy_from_slice(&first[a]);
+            v[sites[1].columns.clone()].copy_from_slice(&second[b]);
             log_sum(m, Array1::from(v).view())
         };
         rows.rows().into_iter().map(changed).sum::<f64>() / rows.nrows() as f64
@@ -107,7 +107,7 @@ fn by_definition(m: &LoweredModel<f64>, rows: &Array2<f64>, [i, j]: [usize; 2]) 
 #[test]
 fn couplings_of_any_finite_model_are_second_differences() {
     for (seed, v, h) in pairs("couplings_of_any_finite_model_are_second_differences") {
-        if [&v, &h].iter().any(|k| k.unit::<f64>().n_states().is_none()) {
+        if !v.is_finite() || !h.is_finite() {
             continue;
         }
         let rbm = small_rbm(&v, &h, true, seed);

@@ -1,12 +1,12 @@
 //! Estimates of log Z cover the exact value, report when they cannot, and are the same on any number of threads.
 
-use crate::common::{Numbers, close, pairs, random_rbm, seed, solvable_rbm, wanted};
+use crate::common::{Numbers, close, first_model, pairs, random_rbm, seed, solvable_rbm, wanted};
 use harmonium::events::{Event, Flow, Observer, Progress};
 use harmonium::logz::{LogZ, LogZOptions, METHODS, Verdict, log_z};
 use harmonium::rng::Key;
 use harmonium::train::independent_log_likelihood;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Exact, Layer, Rbm, TrainConfig, Trainer, initial_model};
+use harmonium::{Dataset, Exact, Layer, Rbm, TrainConfig, Trainer};
 use ndarray::{Array1, Array2};
 
 fn kind(name: &str) -> Kind {
@@ -42,7 +42,7 @@ fn large_models_are_covered_in_single_precision_with_and_without_data() {
         if !wanted(&[v, h]) {
             continue;
         }
-        let seed = seed("large models", &[&kind(v), &kind(h)]);
+        let seed = seed("large models", &[&(&kind(v)).into(), &(&kind(h)).into()]);
         let rbm = random_rbm(&kind(v), 300, &kind(h), 14, true, 0.15, &mut Numbers::new(seed));
         let exact = Exact::new(&rbm).unwrap();
         let rows = exact.lowered().visible().encode(exact.sample(200, Key::root(1)).0.view(), 1).unwrap();
@@ -204,7 +204,7 @@ fn run_of_20(config: TrainConfig) -> Trainer<f32> {
     let teacher = random_rbm(&kind("bernoulli"), 20, &kind("bernoulli"), 8, false, 1.5, &mut Numbers::new(9));
     let rows = Exact::new(&teacher).unwrap().sample(2000, Key::root(2)).0;
     let data = Dataset::from_values(teacher.cast::<f32>().lower().visible(), rows.mapv(|x| x as f32).view()).unwrap();
-    let rbm = initial_model(&kind("bernoulli"), &kind("bernoulli"), 20, &data, true, config.seed).unwrap();
+    let rbm = first_model(&kind("bernoulli"), &kind("bernoulli"), 20, &data, true, config.seed).unwrap();
     Trainer::new(config, rbm, data, None).unwrap()
 }
 
@@ -251,7 +251,7 @@ fn the_likelihood_of_a_run_that_does_not_mix_is_right_or_not_reported() {
     let rows = Array2::from_shape_vec((16, 9), all).unwrap();
     let plain: Rbm<f32> = Rbm::new(kind("bernoulli"), 9, kind("bernoulli"), 16).unwrap();
     let data = Dataset::from_values(plain.lower().visible(), rows.view()).unwrap();
-    let rbm = initial_model(&kind("bernoulli"), &kind("bernoulli"), 16, &data, true, 0).unwrap();
+    let rbm = first_model(&kind("bernoulli"), &kind("bernoulli"), 16, &data, true, 0).unwrap();
     let config = TrainConfig { updates: 8000, report_every: 400, ..TrainConfig::default() };
     let mut trainer = Trainer::new(config, rbm, data, None).unwrap();
     trainer.estimate_likelihood().unwrap();

@@ -1,12 +1,11 @@
 //! A learner turns phases into a gradient and this into a step: every backend as the reference does, and to the bit the same
 //! wherever its rows are.
 
-use crate::common::{Numbers, close, pairs, random_rbm, random_rows};
+use crate::common::{Numbers, Units, close, pairs, random_rbm, random_rows};
 use crate::devices::{add, ascent, difference, levels, phase};
 use harmonium::backend::{Comm, CpuDevice, Device, Part, Phase, Reference, Side, SlopeOptions, Start, Step, Sweeps};
 use harmonium::optimize::OptimizerConfig;
 use harmonium::rng::Key;
-use harmonium::units::Kind;
 use harmonium::{Bits, Dataset, LayerMeans, Rbm, States};
 use ndarray::{Array1, Array2};
 use std::sync::{Arc, Barrier, Mutex};
@@ -134,7 +133,7 @@ struct Whole {
 }
 
 impl Whole {
-    fn new(v: &Kind, h: &Kind, seed: u64, rows: usize, chains: usize) -> Whole {
+    fn new(v: &Units, h: &Units, seed: u64, rows: usize, chains: usize) -> Whole {
         let mut r = Numbers::new(seed);
         let rbm = random_rbm(v, 9, h, 5, seed.is_multiple_of(2), 0.1, &mut r);
         let lowered = rbm.lower();

@@ -1,11 +1,11 @@
 //! The exact estimator climbs to the maximum of the likelihood, and trouble on the way is mended or reported.
 
-use crate::common::wanted;
+use crate::common::{first_model, wanted};
 use harmonium::events::{Event, Flow, KeptBy, Observer};
 use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::rng::{Key, normal};
 use harmonium::units::{Kind, Options};
-use harmonium::{Advice, Dataset, Error, Exact, Rbm, TrainConfig, Trainer, initial_model};
+use harmonium::{Advice, Dataset, Error, Exact, Rbm, TrainConfig, Trainer};
 use ndarray::{Array1, Array2};
 
 fn bernoulli() -> Kind {
@@ -42,7 +42,7 @@ fn bars_and_stripes_are_learned_to_the_entropy() {
         assert_eq!(rows.nrows(), patterns);
         let plain: Rbm<f32> = Rbm::new(bernoulli(), k * k, bernoulli(), hidden).unwrap();
         let data = Dataset::from_values(plain.lower().visible(), rows.view()).unwrap();
-        let rbm = initial_model(&bernoulli(), &bernoulli(), hidden, &data, true, 1).unwrap();
+        let rbm = first_model(&bernoulli(), &bernoulli(), hidden, &data, true, 1).unwrap();
         let mut t = Trainer::new(exact_config(updates, 0.03, 1), rbm, data, None).unwrap();
         t.run(&mut ()).unwrap();
         let log_p = Exact::new(&t.rbm()).unwrap().log_likelihood(rows.mapv(f64::from).view()).unwrap();
@@ -84,7 +84,7 @@ fn a_mixture_of_four_is_fitted_by_every_coupling() {
 fn fit(visible: &Kind, rows: &Array2<f64>, seed: u64) -> f64 {
     let plain: Rbm<f32> = Rbm::new(visible.clone(), 2, bernoulli(), 8).unwrap();
     let data = Dataset::from_values(plain.lower().visible(), rows.mapv(|x| x as f32).view()).unwrap();
-    let rbm = initial_model(visible, &bernoulli(), 8, &data, true, seed).unwrap();
+    let rbm = first_model(visible, &bernoulli(), 8, &data, true, seed).unwrap();
     let config = TrainConfig { batch_size: rows.nrows(), ..exact_config(1500, 0.02, seed) };
     let mut t = Trainer::new(config, rbm, data, None).unwrap();
     t.run(&mut ()).unwrap();
@@ -103,7 +103,7 @@ fn weighted_rows_are_repeated_rows() {
     let mut repeated = Dataset::from_values(&side, repeated.states().values(&side).view()).unwrap();
     repeated.set_weights(&[1.0; 8]).unwrap();
     let learn = |data: Dataset<f32>| {
-        let rbm = initial_model(&bernoulli(), &bernoulli(), 2, &data, true, 1).unwrap();
+        let rbm = first_model(&bernoulli(), &bernoulli(), 2, &data, true, 1).unwrap();
         let mut t = Trainer::new(exact_config(800, 0.03, 1), rbm, data, None).unwrap();
         t.run(&mut ()).unwrap();
         Exact::new(&t.rbm()).unwrap().log_likelihood(rows.mapv(f64::from).view()).unwrap()
@@ -137,7 +137,7 @@ fn an_exploding_run_goes_back_and_slows_down_or_says_why_not() {
     let plain: Rbm<f32> = Rbm::new(visible.clone(), 3, bernoulli(), 4).unwrap();
     let data = Dataset::from_values(plain.lower().visible(), rows.view()).unwrap();
     let run = |lr: f64| {
-        let rbm = initial_model(&visible, &bernoulli(), 4, &data, true, 1).unwrap();
+        let rbm = first_model(&visible, &bernoulli(), 4, &data, true, 1).unwrap();
         let optimizer = OptimizerConfig { name: "sgd".into(), momentum: 0.5, nesterov: false };
         let config = TrainConfig { lr, updates: 300, schedule: Schedule::Constant, optimizer, ..Default::default() };
         let mut t = Trainer::new(config, rbm, data.clone(), None).unwrap();
@@ -169,7 +169,7 @@ fn degenerate_data_are_learned_without_harm() {
         for rows in tables {
             let plain: Rbm<f32> = Rbm::new(visible.clone(), 3, bernoulli(), 1).unwrap();
             let data = Dataset::from_values(plain.lower().visible(), rows.view()).unwrap();
-            let rbm = initial_model(&visible, &bernoulli(), 20, &data, true, 1).unwrap();
+            let rbm = first_model(&visible, &bernoulli(), 20, &data, true, 1).unwrap();
             let config = TrainConfig { updates: 500, ..Default::default() };
             let mut t = Trainer::new(config, rbm, data, None).unwrap();
             t.run(&mut ()).unwrap();
@@ -192,7 +192,7 @@ fn early_stopping_keeps_the_best_model() {
         Dataset::from_values(&side, noise(20, 0).view()).unwrap(),
         Dataset::from_values(&side, noise(200, 1000).view()).unwrap(),
     );
-    let rbm = initial_model(&bernoulli(), &bernoulli(), 12, &data, true, 1).unwrap();
+    let rbm = first_model(&bernoulli(), &bernoulli(), 12, &data, true, 1).unwrap();
     let config = TrainConfig { report_every: 20, early_stop: Some(5), ..exact_config(2000, 0.02, 1) };
     let mut t = Trainer::new(config, rbm, data, Some(valid.clone())).unwrap();
     struct Log(Vec<(u64, f64)>, Option<(u64, Option<KeptBy>)>);

@@ -1,7 +1,8 @@
 //! Measures are what their names promise: against enumeration, transition matrices, closed forms, and numbers set by hand.
 
-use crate::common::{Numbers, all_states, close, pairs, random_rbm, random_rows, small_rbm, solvable_rbm};
+use crate::common::{Numbers, all_states, close, pairs, random_rbm, random_rows, small_rbm, solvable_rbm, states_of};
 use harmonium::backend::cpu;
+use harmonium::layout::Site;
 use harmonium::measure::{
     Chains, Context, IntegratedTime, MEASURES, Measure, MeasuredRows, Value, autocorrelations, integrated_time,
     pseudo_log_likelihood, sampled_pseudo_log_likelihood, singular_values,
@@ -50,17 +51,18 @@ fn the_pseudo_likelihood_of_finite_units_is_made_of_exact_conditionals() {
         let rows = random_rows(rbm.visible(), 4, &mut Numbers::new(seed));
         let x = exact.lowered().visible().encode(rows.view(), 1).unwrap();
         let pseudo = pseudo_log_likelihood(exact.lowered(), x.view());
-        let Some(q) = v.unit::<f64>().n_states() else { continue };
-        let w = v.unit::<f64>().width();
+        if !v.is_finite() {
+            continue;
+        }
         let log_p = |x: &Array2<f64>| -exact.lowered().up().free_energy(x.view())[0] - exact.log_z();
         for (r, pseudo) in pseudo.unwrap().iter().enumerate() {
             let mut want = 0.0;
-            for site in 0..3 {
+            for site in rbm.visible().layout().each_site() {
                 let mut row = x.select(Axis(0), &[r]);
                 let own = log_p(&row);
                 let mut all = 0.0;
-                for state in 0..q {
-                    v.unit::<f64>().state(state, &mut row.as_slice_mut().unwrap()[site * w..(site + 1) * w]);
+                for state in site.states::<f64>() {
+                    row.as_slice_mut().unwrap()[site.columns.clone()].copy_from_slice(&state);
                     all += log_p(&row).exp();
                 }
                 want += own - all.ln();
@@ -82,48 +84,46 @@ fn log_sum(x: &[f64]) -> f64 {
     most + x.iter().map(|x| (x - most).exp()).sum::<f64>().ln()
 }
 
-/// Σ_i log p(v_i | rest) of a row, with every integral over v_i a sum of Gaussian ones, one for each h.
-fn mixture_reference(lowered: &LoweredModel<f64>, hidden: &Kind, m: usize, x: &Array1<f64>) -> f64 {
-    let all = all_states(hidden, m);
-    let with = |site: usize, t: f64| {
+/// Σ_i log p(v_i | rest) of a row: sums over states, and integrals over v_i that are a sum of Gaussian ones, one for each h; or
+/// one, if there are infinitely many h: then F is a parabola along every line.
+fn mixture_reference(lowered: &LoweredModel<f64>, x: &Array1<f64>) -> f64 {
+    let hidden = lowered.hidden().is_finite().then(|| states_of(lowered.hidden()));
+    let with = |site: &Site, state: &[f64]| {
         let mut x = x.clone();
-        x[site] = t;
+        site.columns.clone().zip(state).for_each(|(c, s)| x[c] = *s);
         x
     };
-    let own: Vec<f64> = all.rows().into_iter().map(|h| -lowered.energy(x.view(), h)).collect();
-    let line = |site: usize| {
-        let each = |h: ndarray::ArrayView1<f64>| log_gaussian_integral(|t| lowered.energy(with(site, t).view(), h));
-        log_sum(&all.rows().into_iter().map(each).collect::<Vec<_>>())
+    let free = |x: Array1<f64>| lowered.up().free_energy(x.insert_axis(Axis(0)).view())[0];
+    let line = |site: &Site| match &hidden {
+        _ if site.n_states().is_some() => {
+            log_sum(&site.states().iter().map(|state| -free(with(site, state))).collect::<Vec<_>>())
+        }
+        Some(all) => {
+            let each =
+                |h: ndarray::ArrayView1<f64>| log_gaussian_integral(|t| lowered.energy(with(site, &[t]).view(), h));
+            log_sum(&all.rows().into_iter().map(each).collect::<Vec<_>>())
+        }
+        None => log_gaussian_integral(|t| free(with(site, &[t]))),
     };
-    (0..x.len()).map(|site| log_sum(&own) - line(site)).sum()
+    lowered.visible().each_site().map(|site| -free(x.clone()) - line(&site)).sum()
 }
 
 /// Also where a conditional has modes many standard deviations apart: weights of size 6.
 #[test]
 fn the_pseudo_likelihood_of_gaussian_units_is_that_of_the_exact_mixture() {
     for (seed, v, h) in pairs("the_pseudo_likelihood_of_gaussian_units_is_that_of_the_exact_mixture") {
-        if v.unit::<f64>().n_states().is_some() {
+        if v.is_finite() {
             continue;
         }
-        let scales: &[f64] = if h.unit::<f64>().n_states().is_some() { &[0.1, 0.7, 6.0] } else { &[0.7] };
+        let scales: &[f64] = if h.is_finite() { &[0.1, 0.7, 6.0] } else { &[0.7] };
         for scale in scales {
             let rbm = solvable_rbm((&v, 3), (&h, 4), true, *scale, 700 + seed);
             let lowered = rbm.lower();
             let rows = random_rows(rbm.visible(), 5, &mut Numbers::new(seed));
-            let found = pseudo_log_likelihood(&lowered, rows.view()).unwrap();
-            for (x, found) in rows.rows().into_iter().zip(&found) {
-                let want = match h.unit::<f64>().n_states() {
-                    Some(_) => mixture_reference(&lowered, &h, 4, &x.to_owned()),
-                    None => {
-                        // F is a parabola along every line.
-                        let free = |site: usize, t: f64| {
-                            let mut x = x.to_owned();
-                            x[site] = t;
-                            lowered.up().free_energy(x.insert_axis(Axis(0)).view())[0]
-                        };
-                        (0..3).map(|i| -free(i, x[i]) - log_gaussian_integral(|t| free(i, t))).sum()
-                    }
-                };
+            let x = lowered.visible().encode(rows.view(), 1).unwrap();
+            let found = pseudo_log_likelihood(&lowered, x.view()).unwrap();
+            for (x, found) in x.rows().into_iter().zip(&found) {
+                let want = mixture_reference(&lowered, &x.to_owned());
                 close(*found, want, 1e-9, &format!("{v} with {h}, weights of size {scale}"));
             }
         }

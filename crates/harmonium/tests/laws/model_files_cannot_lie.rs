@@ -1,9 +1,9 @@
 //! A model file comes back to the bit, old versions stay readable, and a file that lies is refused with a sentence.
 
-use crate::common::{LayerJson, Numbers, all_close, close, files, matrix, pairs, small_rbm};
+use crate::common::{LayerJson, Numbers, all_close, all_pairs, close, files, matrix, small_rbm};
 use harmonium::data::{Binarize, Preprocess};
 use harmonium::file::{ModelFile, Precision};
-use harmonium::{Exact, Rbm};
+use harmonium::{Exact, Layout, Rbm};
 use ndarray::Array1;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn example() -> ModelFile {
 
 #[test]
 fn every_pair_in_both_precisions_comes_back_to_the_bit() {
-    for (seed, v, h) in pairs("every_pair_in_both_precisions_comes_back_to_the_bit") {
+    for (seed, v, h) in all_pairs("every_pair_in_both_precisions_comes_back_to_the_bit") {
         for centred in [false, true] {
             let rbm = small_rbm(&v, &h, centred, seed);
             let double = ModelFile::new(&rbm);
@@ -86,7 +86,7 @@ fn golden_files_of_every_version_are_read_and_written_again_as_they_are() {
         close(exact.log_z(), golden.log_z, 1e-11, "log Z");
         let mut rows = matrix(&golden.data);
         file.preprocess.standardize(&mut rows);
-        let log_p = exact.log_likelihood(rows.view()).unwrap() + file.preprocess.log_jacobian(rbm.visible().kind());
+        let log_p = exact.log_likelihood(rows.view()).unwrap() + file.preprocess.log_jacobian(rbm.visible().layout());
         all_close(&log_p, &golden.log_likelihood, 1e-11, "log p");
         file.preprocess.restore(&mut rows);
         all_close(&rows, &matrix(&golden.data), 1e-14, "data restored");
@@ -100,7 +100,7 @@ fn a_scale_counts_for_continuous_units_only() {
     let scaled = Preprocess { scale: Some(ndarray::arr1(&[2.0, 4.0])), ..Preprocess::default() };
     for (name, want) in [("gaussian", -(8f64.ln())), ("bernoulli", 0.0), ("spin", 0.0)] {
         let kind = harmonium::units::Kind::new(name, &Default::default()).unwrap();
-        close(scaled.log_jacobian(&kind), want, 1e-15, name);
+        close(scaled.log_jacobian(&Layout::new(kind, 2)), want, 1e-15, name);
     }
 }
 
@@ -142,6 +142,26 @@ fn forge(edit: impl FnOnce(&mut Value, &mut Vec<u8>)) -> Vec<u8> {
     [&(text.len() as u64).to_le_bytes()[..], &text, &data].concat()
 }
 
+/// The example as a file of version 2 with these visible blocks.
+fn of_blocks(visible: &str) -> Vec<u8> {
+    forge(|h, _| {
+        let metadata = h["__metadata__"].as_object_mut().unwrap();
+        metadata.retain(|key, _| !key.ends_with(".kind") && !key.ends_with(".coupling"));
+        metadata.extend([
+            ("version".into(), json!("2")),
+            ("visible.blocks".into(), json!(visible)),
+            ("hidden.blocks".into(), json!(r#"[{"kind":"bernoulli","sites":2}]"#)),
+        ]);
+    })
+}
+
+/// One kind may also be written as a list of one block.
+#[test]
+fn a_list_of_one_block_is_that_kind() {
+    let read = ModelFile::from_bytes(&of_blocks(r#"[{"kind":"gaussian","sites":3,"options":{"coupling":"cho"}}]"#));
+    assert_eq!(read.unwrap(), example());
+}
+
 fn rename(header: &mut Value, from: &str, to: &str) {
     let header = header.as_object_mut().unwrap();
     let tensor = header.remove(from).unwrap();
@@ -158,7 +178,8 @@ fn every_way_to_lie_has_its_sentence() {
     let lies: Vec<(&str, Vec<u8>)> = vec![
         ("'format' is missing", forge(|h, _| drop(h["__metadata__"].as_object_mut().unwrap().remove("format")))),
         ("format is 'other'", forge(|h, _| h["__metadata__"]["format"] = json!("other"))),
-        ("version is '2'", forge(|h, _| h["__metadata__"]["version"] = json!("2"))),
+        ("version is '3'", forge(|h, _| h["__metadata__"]["version"] = json!("3"))),
+        ("'visible.blocks' is missing", forge(|h, _| h["__metadata__"]["version"] = json!("2"))),
         ("unknown unit kind 'boson'", forge(|h, _| h["__metadata__"]["hidden.kind"] = json!("boson"))),
         ("there is no coupling", forge(|h, _| h["__metadata__"]["visible.coupling"] = json!("glue"))),
         ("no option 'coupling'", forge(|h, _| h["__metadata__"]["hidden.coupling"] = json!("cho"))),
@@ -179,6 +200,23 @@ fn every_way_to_lie_has_its_sentence() {
         ("not a harmonium model file", b"not a model".to_vec()),
         ("not a harmonium model file", vec![]),
     ];
+    for (blocks, sentence) in [
+        ("[]", "'visible.blocks' lists no blocks"),
+        ("7", "'visible.blocks': invalid type"),
+        (r#"[{"kind":"boson","sites":3}]"#, "unknown unit kind 'boson'"),
+        (r#"[{"kind":"gaussian","sites":4}]"#, "columns for it, but its blocks have 4"),
+        (r#"[{"kind":"gaussian","sites":0}]"#, "a block of 0 units is impossible"),
+        (r#"[{"kind":"potts","sites":1000000000000,"options":{"states":"3"}}]"#, "is impossible"),
+        (r#"[{"kind":"gaussian","sites":18446744073709551615},{"kind":"gaussian","sites":4}]"#, "is impossible"),
+        (r#"[{"kind":"gaussian","sites":3,"colour":"red"}]"#, "unknown field `colour`"),
+        (
+            r#"[{"kind":"bernoulli","sites":2},{"kind":"gaussian","sites":1}]"#,
+            "a parameter that its unit does not have",
+        ),
+    ] {
+        let text = ModelFile::from_bytes(&of_blocks(blocks)).unwrap_err().to_string();
+        assert!(text.contains(sentence), "expected '{sentence}' in '{text}'");
+    }
     for (sentence, bytes) in lies {
         let text = ModelFile::from_bytes(&bytes).unwrap_err().to_string();
         assert!(text.contains(sentence), "expected '{sentence}' in '{text}'");

@@ -2,7 +2,7 @@
 
 use crate::common::{Numbers, close, kinds, only, pairs, random_rows, small_rbm};
 use harmonium::units::Kind;
-use harmonium::{Exact, Rbm};
+use harmonium::{Exact, Layout, Rbm};
 use ndarray::{Array1, Array2};
 
 fn random_offset(n: usize, r: &mut Numbers) -> Array1<f64> {
@@ -59,8 +59,9 @@ fn folding_gives_the_plain_model_and_energies_shift_by_a_constant() {
 fn couplings_convert_into_each_other_exactly() {
     let mut seen = 0;
     for (seed, v, h) in pairs("couplings_convert_into_each_other_exactly") {
-        for to in kinds().into_iter().filter(|to| to.name() == v.name() && *to != v) {
-            if to.unit::<f64>().width() != v.unit::<f64>().width() {
+        let Some(kind) = v.kind() else { continue };
+        for to in kinds().into_iter().filter(|to| to.name() == kind.name() && to != kind) {
+            if to.unit::<f64>().width() != kind.unit::<f64>().width() {
                 continue;
             }
             seen += 1;
@@ -69,12 +70,12 @@ fn couplings_convert_into_each_other_exactly() {
             let rows = random_rows(start.visible(), 4, &mut r);
             let (a, b) = (start.visible().offset().to_owned(), start.hidden().offset().to_owned());
             let mut rbm = start.clone();
-            rbm.rechart(to.clone(), h.clone(), a.view(), b.view()).unwrap();
-            assert_eq!(*rbm.visible().kind(), to);
+            rbm.rechart(Layout::new(to.clone(), 3), h.layout(2), a.view(), b.view()).unwrap();
+            assert_eq!(rbm.visible().kind(), Some(&to));
             for (p, q) in log_p(&rbm, &rows).iter().zip(&log_p(&start, &rows)) {
                 assert!((p - q).abs() <= 1e-12, "{v} to {to}: {p} against {q}");
             }
-            rbm.rechart(v.clone(), h.clone(), a.view(), b.view()).unwrap();
+            rbm.rechart(v.layout(3), h.layout(2), a.view(), b.view()).unwrap();
             for (p, q) in rbm.weights().iter().zip(start.weights()) {
                 close(*p, *q, 1e-14, "W comes back");
             }
@@ -94,6 +95,7 @@ fn nonsense_coordinates_are_refused() {
     };
     let (bernoulli, cho) = (kind("bernoulli", &[]).unwrap(), kind("gaussian", &[]).unwrap());
     let goodfellow = kind("gaussian", &[("coupling", "goodfellow")]).unwrap();
+    let layer = |kind: &Kind, sites| Layout::new(kind.clone(), sites);
     let mut rbm = small_rbm(&cho, &cho, true, 1);
     let before = rbm.clone();
     let (a, b) = (Array1::zeros(3), Array1::zeros(2));
@@ -101,8 +103,8 @@ fn nonsense_coordinates_are_refused() {
         let text = r.unwrap_err().to_string();
         assert!(text.contains(word), "{text}");
     };
-    refused(rbm.rechart(bernoulli.clone(), cho.clone(), a.view(), b.view()), "cannot become bernoulli");
-    refused(rbm.rechart(cho.clone(), goodfellow.clone(), a.view(), b.view()), "visible layers only");
+    refused(rbm.rechart(layer(&bernoulli, 3), layer(&cho, 2), a.view(), b.view()), "cannot become bernoulli");
+    refused(rbm.rechart(layer(&cho, 3), layer(&goodfellow, 2), a.view(), b.view()), "visible layers only");
     refused(rbm.recenter(b.view(), b.view()), "visible offset");
     refused(rbm.recenter(Array1::from_elem(3, f64::NAN).view(), b.view()), "NaN");
     assert_eq!(rbm, before);

@@ -72,7 +72,7 @@ fn chains_that_begin_at_the_model_stay_there() {
 #[test]
 fn tempered_chains_of_training_are_samples_of_the_model() {
     for name in ["bernoulli", "spin", "gaussian", "ternary"].into_iter().filter(|name| wanted(&[name])) {
-        let mut r = Numbers::new(seed("tempered chains", &[&kind(name)]));
+        let mut r = Numbers::new(seed("tempered chains", &[&(&kind(name)).into()]));
         let rbm = random_rbm(&kind(name), 6, &kind("bernoulli"), 4, false, 1.0, &mut r);
         let lowered = rbm.lower();
         let rows = Array2::from_shape_fn((50, 6), |(r, c)| if (r + c) % 3 == 0 || name == "spin" { 1.0 } else { 0.0 });
@@ -91,7 +91,7 @@ fn tempered_chains_of_training_are_samples_of_the_model() {
         let exact = Exact::new(&trainer.rbm()).unwrap();
         let chains = trainer.chains().unwrap();
         assert_eq!(chains.rows(), 4000);
-        let chains = chains.columns(lowered.visible().unit(), 0, 4000);
+        let chains = chains.columns(lowered.visible(), 0, 4000);
         let samples = lowered.visible().encode(exact.sample(4000, Key::root(1)).0.view(), 1).unwrap();
         let z = largest_deviation(&(moments(chains.view()) - moments(samples.view())));
         assert!(z < 7.0, "{name}: a moment is off by {z} standard errors");

@@ -1,13 +1,15 @@
 //! The same seed gives the same bits: twice, on any number of threads, and however often it is interrupted.
 
-use crate::common::{Numbers, StopAfter, pairs, random_rbm, random_rows, small_rbm, some_kinds, wanted};
+use crate::common::{
+    Numbers, StopAfter, Units, first_model, pairs, random_rbm, random_rows, small_rbm, some_units, wanted,
+};
 use harmonium::backend::{DeviceRef, Reference, cpu};
 use harmonium::events::{Event, Flow, Observer, Reason};
 use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::train::Penalty;
 use harmonium::units::Kind;
-use harmonium::{Dataset, Exact, Gradient, Layout, Rbm, TrainConfig, Trainer, initial_model};
+use harmonium::{Dataset, Exact, Gradient, Layer, Layout, Rbm, TrainConfig, Trainer};
 use ndarray::Axis;
 use std::path::Path;
 
@@ -15,8 +17,11 @@ fn kind(name: &str) -> Kind {
     Kind::new(name, &Default::default()).unwrap()
 }
 
+/// A layer of three kinds.
+const MIXED: &str = "bernoulli+potts (states 3)+gaussian";
+
 /// Rows that have something to learn: exact samples of a random model.
-fn rows(visible: &Kind, n: usize, sites: usize) -> Dataset<f32> {
+fn rows(visible: impl Into<Units>, n: usize, sites: usize) -> Dataset<f32> {
     let teacher = crate::common::random_rbm(visible, sites, &kind("bernoulli"), 3, false, 1.0, &mut Numbers::new(5));
     let values = harmonium::Exact::new(&teacher).unwrap().sample(n, harmonium::rng::Key::root(2)).0;
     Dataset::from_values(teacher.cast::<f32>().lower().visible(), values.mapv(|x| x as f32).view()).unwrap()
@@ -28,9 +33,10 @@ fn config(method: &str, updates: u64) -> TrainConfig {
     TrainConfig { method: method.into(), updates, lr: 0.01, schedule: Schedule::Cosine, optimizer, ..small }
 }
 
-fn trainer(config: &TrainConfig, visible: &Kind) -> Trainer<f32> {
-    let (data, valid) = (rows(visible, 170, 6), rows(visible, 60, 6));
-    let rbm = initial_model(visible, &kind("bernoulli"), 5, &data, config.centering, config.seed).unwrap();
+fn trainer(config: &TrainConfig, visible: impl Into<Units>) -> Trainer<f32> {
+    let visible = visible.into();
+    let (data, valid) = (rows(&visible, 170, 6), rows(&visible, 60, 6));
+    let rbm = first_model(&visible, &kind("bernoulli"), 5, &data, config.centering, config.seed).unwrap();
     Trainer::new(config.clone(), rbm, data, Some(valid)).unwrap()
 }
 
@@ -42,12 +48,11 @@ fn bytes(rbm: &Rbm<f32>) -> Vec<u8> {
 /// several shards.
 #[test]
 fn large_models_on_any_number_of_threads() {
-    for visible in some_kinds(&["bernoulli", "spin", "gaussian", "uneven", "potts (states 3)"]) {
-        let sites = 600 / visible.unit::<f64>().width();
-        let plain: Rbm<f32> = Rbm::new(visible.clone(), sites, kind("bernoulli"), 1).unwrap();
-        let wide = Rbm::<f64>::new(visible.clone(), sites, kind("bernoulli"), 1).unwrap();
-        let values = random_rows(wide.visible(), 1100, &mut Numbers::new(3)).mapv(|x| x as f32);
-        let all = Dataset::from_values(plain.lower().visible(), values.view()).unwrap();
+    for visible in some_units(&["bernoulli", "spin", "gaussian", "uneven", "potts (states 3)", MIXED]) {
+        let layout = visible.layout(600 * 2 / visible.layout(2).columns());
+        let wide = Layer::<f64>::with_defaults(layout.clone());
+        let values = random_rows(&wide, 1100, &mut Numbers::new(3)).mapv(|x| x as f32);
+        let all = Dataset::from_values(&layout, values.view()).unwrap();
         let few = all.select(&(0..60).collect::<Vec<_>>());
         for (method, data) in [("cd", &few), ("pcd", &few), ("pt", &few), ("pcd", &all)] {
             let run = |threads: usize| {
@@ -56,7 +61,7 @@ fn large_models_on_any_number_of_threads() {
                     let (rows, updates) = if data.len() > 60 { (1100, 2) } else { (40, 4) };
                     let config = TrainConfig { likelihood: false, report_every: 100, ..config(method, updates) };
                     let config = TrainConfig { batch_size: rows, chains: rows + 30, ..config };
-                    let rbm = initial_model(&visible, &kind("bernoulli"), 450, data, true, 1).unwrap();
+                    let rbm = first_model(&visible, &kind("bernoulli"), 450, data, true, 1).unwrap();
                     let mut t = Trainer::new(config, rbm, data.clone(), None).unwrap();
                     t.run(&mut ()).unwrap();
                     bytes(&t.rbm())
@@ -87,7 +92,7 @@ fn rows_learn_alike_whichever_kernel_takes_them() {
     numbers.set_weights(&weights).unwrap();
     let learned = |data: &Dataset<f32>| {
         let config = TrainConfig { report_every: 3000, chains: 500, batch_size: 167, ..config("pcd", 3000) };
-        let rbm = initial_model(&kind("bernoulli"), &kind("bernoulli"), 6, data, true, 1).unwrap();
+        let rbm = first_model(&kind("bernoulli"), &kind("bernoulli"), 6, data, true, 1).unwrap();
         let mut t = Trainer::new(config, rbm, data.clone(), None).unwrap();
         t.run(&mut ()).unwrap();
         let values = bits.states().values(&layout).mapv(f64::from);
@@ -116,7 +121,8 @@ fn an_update_is_step_limit_and_offsets_in_this_order() {
         let teacher = random_rbm(&kind(visible), 4, &kind("bernoulli"), 3, false, 1.0, &mut Numbers::new(5));
         let values = Exact::new(&teacher).unwrap().sample(40, harmonium::rng::Key::root(2)).0;
         let data = Dataset::from_values(teacher.lower().visible(), values.view()).unwrap();
-        let mut rbm = initial_model(&kind(visible), &kind("bernoulli"), 3, &data, true, 1).unwrap();
+        let [visible, hidden] = [(visible, 4), ("bernoulli", 3)].map(|(name, n)| Layout::new(kind(name), n));
+        let mut rbm = harmonium::initial_model(&visible, &hidden, &data, true, 1).unwrap();
         let optimizer = OptimizerConfig { name: "sgd".into(), momentum: 0.0, nesterov: false };
         let config =
             TrainConfig { lr: 0.3, schedule: Schedule::Constant, variance_rate: 1.0, optimizer, ..config("exact", 10) };
@@ -142,7 +148,7 @@ fn an_update_is_step_limit_and_offsets_in_this_order() {
             parts.flatten().collect::<Vec<f64>>()
         };
         for (a, b) in numbers(&t.rbm()).into_iter().zip(numbers(&rbm)) {
-            crate::common::close(a, b, 1e-10, visible);
+            crate::common::close(a, b, 1e-10, &visible.to_string());
         }
         let longest = rbm.weights().columns().into_iter().map(|w| w.dot(&w).sqrt()).fold(0.0, f64::max);
         assert!(max_norm.is_none_or(|limit| (longest - limit).abs() < 1e-10), "the limit is reached: {longest}");
@@ -171,11 +177,11 @@ fn twice_and_on_any_number_of_threads() {
 #[test]
 fn interrupted_and_resumed() {
     let dir = tempfile::tempdir().unwrap();
-    let pcd = some_kinds(&["bernoulli", "gaussian", "uneven"]).into_iter().map(|kind| ("pcd", kind));
-    let pt = some_kinds(&["bernoulli", "gaussian", "ternary"]).into_iter().map(|kind| ("pt", kind));
-    let cd = some_kinds(&["spin"]).into_iter().map(|kind| ("cd", kind));
+    let pcd = some_units(&["bernoulli", "gaussian", "uneven", MIXED]).into_iter().map(|kind| ("pcd", kind));
+    let pt = some_units(&["bernoulli", "gaussian", "ternary", MIXED]).into_iter().map(|kind| ("pt", kind));
+    let cd = some_units(&["spin", MIXED]).into_iter().map(|kind| ("cd", kind));
     let quick =
-        some_kinds(&["bernoulli", "ternary"]).into_iter().flat_map(|kind| [("pcd", kind.clone()), ("pt", kind)]);
+        some_units(&["bernoulli", "ternary"]).into_iter().flat_map(|kind| [("pcd", kind.clone()), ("pt", kind)]);
     let all = pcd.chain(pt).chain(cd).map(|run| (run, 0)).chain(quick.map(|run| (run, 170)));
     for ((method, visible), quick_start) in all {
         let config = TrainConfig { early_stop: Some(1000), quick_start, ..config(method, 400) };
@@ -240,9 +246,8 @@ fn every_pair_and_every_estimator_trains() {
         let rows = random_rows(small_rbm(&v, &h, false, seed).visible(), 50, &mut Numbers::new(seed));
         for entry in harmonium::estimate::estimators::<f32>() {
             for centering in [true, false] {
-                let plain: Rbm<f32> = Rbm::new(v.clone(), 3, h.clone(), 2).unwrap();
-                let data = Dataset::from_values(plain.lower().visible(), rows.mapv(|x| x as f32).view()).unwrap();
-                let rbm = initial_model(&v, &h, 2, &data, centering, 1).unwrap();
+                let data = Dataset::from_values(&v.layout(3), rows.mapv(|x| x as f32).view()).unwrap();
+                let rbm = first_model(&v, &h, 2, &data, centering, 1).unwrap();
                 let config = TrainConfig { centering, ..config(entry.name, 100) };
                 let mut t = Trainer::new(config, rbm.clone(), data, None).unwrap();
                 t.run(&mut ()).unwrap();
@@ -268,9 +273,8 @@ impl Observer for Keep {
 /// measured is the same on any number of threads.
 #[test]
 fn watching_a_run_does_not_change_it() {
-    for (method, visible) in
-        [("pcd", kind("bernoulli")), ("pt", kind("spin")), ("cd", kind("spin")), ("pcd", kind("gaussian"))]
-    {
+    let cases = [("pcd", kind("bernoulli")), ("pt", kind("spin")), ("cd", kind("spin")), ("pcd", kind("gaussian"))];
+    for (method, visible) in cases.map(|(method, kind)| (method, Units::from(&kind))) {
         let run = |report_every: u64, threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
@@ -297,7 +301,7 @@ fn nothing_as_large_as_the_weights_crosses_per_update() {
         let crossed = |updates| {
             let device: &'static Reference = Box::leak(Box::new(Reference::default()));
             let data = rows(&kind("bernoulli"), 40, 6);
-            let rbm = initial_model(&kind("bernoulli"), &kind("bernoulli"), 4, &data, true, 1).unwrap();
+            let rbm = first_model(&kind("bernoulli"), &kind("bernoulli"), 4, &data, true, 1).unwrap();
             let config = TrainConfig { report_every: 1000, chains: 12, average: Some(0.1), ..config(method, updates) };
             Trainer::on(device, config, rbm, data, None).unwrap().run(&mut ()).unwrap();
             device.copies()

@@ -1,13 +1,13 @@
 //! Training on rows of which some cells are not known: what stands in those cells never matters, runs go on to the same bits, and
 //! what is learned comes from the known cells.
 
-use crate::common::{Numbers, StopAfter, kinds, some_kinds, wanted};
+use crate::common::{Numbers, StopAfter, Units, first_model, kinds, some_units, wanted};
 use harmonium::events::{Event, Flow, Observer, Progress, Reason};
 use harmonium::file::ModelFile;
 use harmonium::optimize::{OptimizerConfig, Schedule};
 use harmonium::rng::Key;
 use harmonium::units::{Kind, Options};
-use harmonium::{Bits, Dataset, Exact, Rbm, TrainConfig, Trainer, initial_model};
+use harmonium::{Bits, Dataset, Exact, Rbm, TrainConfig, Trainer};
 use ndarray::Array2;
 
 fn kind(name: &str) -> Kind {
@@ -16,7 +16,7 @@ fn kind(name: &str) -> Kind {
 }
 
 /// Rows of a random model; about a fifth of the cells is unknown and holds other states, by `lie`.
-fn rows(visible: &Kind, n: usize, lie: u64) -> Dataset<f32> {
+fn rows(visible: impl Into<Units>, n: usize, lie: u64) -> Dataset<f32> {
     let teacher = crate::common::random_rbm(visible, 6, &kind("bernoulli"), 3, false, 1.5, &mut Numbers::new(5));
     let draw = |seed: u64| Exact::new(&teacher).unwrap().sample(n, Key::root(seed)).0;
     partly(&teacher, &draw(2), &draw(100 + lie))
@@ -53,9 +53,10 @@ fn config(method: &str, updates: u64) -> TrainConfig {
     TrainConfig { method: method.into(), updates, lr: 0.01, schedule: Schedule::Cosine, optimizer, ..small }
 }
 
-fn trainer(config: &TrainConfig, visible: &Kind, lie: u64) -> Trainer<f32> {
-    let data = rows(visible, 400, lie);
-    let rbm = initial_model(visible, &kind("bernoulli"), 4, &data, true, config.seed).unwrap();
+fn trainer(config: &TrainConfig, visible: impl Into<Units>, lie: u64) -> Trainer<f32> {
+    let visible = visible.into();
+    let data = rows(&visible, 400, lie);
+    let rbm = first_model(&visible, &kind("bernoulli"), 4, &data, true, config.seed).unwrap();
     Trainer::new(config.clone(), rbm, data, None).unwrap()
 }
 
@@ -81,8 +82,10 @@ fn what_stands_in_unknown_cells_does_not_matter() {
 #[test]
 fn a_run_with_unknown_cells_goes_on_to_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
-    for kind in some_kinds(&["bernoulli", "potts (states 3)", "gaussian", "ternary"]) {
-        let (name, method) = (kind.to_string(), if kind.name() == "potts" { "cd" } else { "pcd" });
+    for kind in
+        some_units(&["bernoulli", "potts (states 3)", "gaussian", "ternary", "bernoulli+potts (states 3)+gaussian"])
+    {
+        let (name, method) = (kind.to_string(), if kind.to_string().starts_with("potts") { "cd" } else { "pcd" });
         let config = config(method, 260);
         let mut whole = trainer(&config, &kind, 0);
         assert_eq!(whole.run(&mut ()).unwrap(), Reason::Done);
@@ -131,13 +134,13 @@ fn the_truth_is_learned_from_what_is_known() {
     let data = partly(&plain, &values, &patterns(2000, 2));
     let log_p = |rbm: &Rbm<f32>| Exact::new(rbm).unwrap().log_likelihood(values.view()).unwrap().mean().unwrap();
     let learn = |method: &str, data: &Dataset<f32>| {
-        let rbm = initial_model(&visible, &kind("bernoulli"), 4, data, true, 1).unwrap();
+        let rbm = first_model(&visible, &kind("bernoulli"), 4, data, true, 1).unwrap();
         let mut t = Trainer::new(config(method, 3000), rbm, data.clone(), None).unwrap();
         let mut last = Last(None);
         t.run(&mut last).unwrap();
         (t.rbm().clone(), last.0.unwrap())
     };
-    let lowered = initial_model(&visible, &kind("bernoulli"), 4, &data, true, 1).unwrap().lower();
+    let lowered = first_model(&visible, &kind("bernoulli"), 4, &data, true, 1).unwrap().lower();
     let whole = Dataset::from_values(lowered.visible(), values.mapv(|x| x as f32).view()).unwrap();
     let best = log_p(&learn("pcd", &whole).0);
     let known = data.known().unwrap();
@@ -176,6 +179,6 @@ fn a_column_without_any_known_cell_is_refused() {
     (0..4).for_each(|_| known.push([true, false, true].into_iter()));
     let mut data = Dataset::<f32>::new(lowered.visible());
     data.push_values(lowered.visible(), Array2::zeros((4, 3)).view(), Some(&known));
-    let refused = initial_model(&visible, &kind("bernoulli"), 2, &data, true, 1).unwrap_err().to_string();
+    let refused = first_model(&visible, &kind("bernoulli"), 2, &data, true, 1).unwrap_err().to_string();
     assert!(refused.contains("has no known cell in column 2"), "{refused}");
 }

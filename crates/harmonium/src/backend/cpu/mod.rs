@@ -126,14 +126,7 @@ struct Scratch<T> {
 impl<T: Real> Scratch<T> {
     /// Takes a chunk of rows to be multiplied by panels, and makes room for the products. A small batch is multiplied by all
     /// panels at once.
-    fn load(
-        &mut self,
-        level: Level,
-        parallel: bool,
-        rows: &LayerStates<T>,
-        range: &Range<usize>,
-        panels: &Panels<T>,
-    ) {
+    fn load(&mut self, level: Level, parallel: bool, rows: &LayerStates<T>, range: &Range<usize>, panels: &Panels<T>) {
         self.inputs.resize(range.len() * panels.len(), Strip::zero());
         match small_batch(parallel, rows).filter(|_| range.len() == rows.len()) {
             Some(bits) => {
