@@ -16,15 +16,20 @@ use ndarray::{Array2, ArrayView2, Axis, s};
 /// Numbers of the chains that run at once.
 const NUMBERS: usize = 1 << 24;
 
+/// Refuses more completed tables of so many rows and columns than fit in memory.
+pub fn check_size(tables: usize, rows: usize, columns: usize) -> Result<()> {
+    if tables == 0 {
+        return Err(Error::Config { key: "draws", problem: "is 0, but must be at least 1".into() });
+    }
+    memory::check("draws", tables, 2.0 * 8.0 * tables as f64 * rows as f64 * columns as f64)
+}
+
 impl Conditional {
     /// `n` tables of data values, in which the cells of rows of columns that are not `known` are drawn; the others are unchanged. The
     /// random numbers depend on `first`, the number of the first row, and on `n`.
     pub fn complete(&mut self, x: ArrayView2<f64>, known: &Bits, first: u64, n: usize) -> Result<Vec<Array2<f64>>> {
-        if n == 0 {
-            return Err(Error::Config { key: "draws", problem: "is 0, but must be at least 1".into() });
-        }
         let sites = self.lowered.visible().sites();
-        memory::check("draws", n, 2.0 * 8.0 * n as f64 * x.nrows() as f64 * sites as f64)?;
+        check_size(n, x.nrows(), sites)?;
         let mut tables = vec![self.lowered.visible().decode(x); n];
         let mut put = |r: usize, draws: ArrayView2<f64>| {
             for (table, draw) in tables.iter_mut().zip(draws.rows()) {

@@ -26,10 +26,11 @@ mod score;
 mod summary;
 
 pub use chains::filled;
+pub use complete::check_size;
 pub(crate) use exact::Row;
 pub use leave_out::pseudo_log_likelihoods;
 pub use score::{Score, Scores};
-pub use summary::{Fill, Filled};
+pub use summary::{Fill, Filled, restore};
 
 use crate::backend::{Backend, DeviceRef, cpu};
 use crate::error::{Error, Result};

@@ -86,9 +86,7 @@ impl Filled {
     /// Converts to the units of the data; known cells are copied from the rows `raw`.
     pub fn restore(&mut self, preprocess: &Preprocess, raw: ArrayView2<f64>, known: &Bits) {
         for part in std::iter::once(&mut self.values).chain(self.interval.iter_mut().flatten()) {
-            preprocess.restore(part);
-            let cells = part.indexed_iter_mut().filter(|((r, i), _)| known.get(*r, *i));
-            cells.for_each(|(place, cell)| *cell = raw[place]);
+            restore(part, preprocess, raw, known);
         }
         if let Some(scale) = &preprocess.scale {
             let scale = scale.view().insert_axis(Axis(0));
@@ -96,6 +94,13 @@ impl Filled {
             self.spread.iter_mut().for_each(|spread| *spread *= &scale);
         }
     }
+}
+
+/// Converts a table to the units of the data; known cells are copied from the rows `raw`.
+pub fn restore(table: &mut Array2<f64>, preprocess: &Preprocess, raw: ArrayView2<f64>, known: &Bits) {
+    preprocess.restore(table);
+    let cells = table.indexed_iter_mut().filter(|((r, i), _)| known.get(*r, *i));
+    cells.for_each(|(place, cell)| *cell = raw[place]);
 }
 
 pub(super) fn of(
