@@ -91,7 +91,8 @@ impl Impute {
         let mut stream = Stream::open(&model, &self.io.data, &self.io.options.with_missing(true), global)?;
         let mut cells = self.cells.open(model.lowered.visible().sites())?;
         let fill = Fill::parse(&self.fill)?;
-        let wants = [&self.low, &self.high, &self.spread, &self.intervals].iter().any(|f| f.is_some()) || fill == Fill::Draw;
+        let wants =
+            [&self.low, &self.high, &self.spread, &self.intervals].iter().any(|f| f.is_some()) || fill == Fill::Draw;
         let settings = conditional::ConditionalOptions {
             method: Method::parse(&self.method)?,
             chains: self.chains,
@@ -108,14 +109,8 @@ impl Impute {
             return self.report_draws(&model, found);
         }
         let cell_table = self.intervals.as_ref().map(|_| CellTable::default());
-        let mut work = Work {
-            model: &model,
-            ask,
-            check: Check::new(&model),
-            tally: Tally::default(),
-            cell_table,
-            fill,
-        };
+        let mut work =
+            Work { model: &model, ask, check: Check::new(&model), tally: Tally::default(), cell_table, fill };
         let (mut low, mut high, mut spread, mut done) = (Vec::new(), Vec::new(), Vec::new(), 0);
         let table = model.notes.visible(model.lowered.visible().sites(), stream.rows());
         let rows = write_table(&self.io.output, &table, &mut || {

@@ -47,7 +47,12 @@ pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, 
         let off = relative(&std_err, &spread);
         let some: Vec<_> = draws.iter().map(|d| d.slice(of_row)).collect();
         // All have the same number of columns.
-        Answer { means, std_err, off, draws: (!some.is_empty()).then(|| concatenate(Axis(0), &some).unwrap_or_default()) }
+        Answer {
+            means,
+            std_err,
+            off,
+            draws: (!some.is_empty()).then(|| concatenate(Axis(0), &some).unwrap_or_default()),
+        }
     };
     (0..rows).map(one).collect()
 }

@@ -19,7 +19,8 @@ impl Conditional {
     /// The cost of the chains of a row, in terms.
     pub(super) fn cost_of_chains(&self) -> f64 {
         let (settings, weights) = (&self.settings, self.lowered.weights().len() as f64);
-        let sweeps = (settings.burn_in + settings.steps) as f64 + MEASUREMENT * settings.steps.div_ceil(EVERY as u64) as f64;
+        let sweeps =
+            (settings.burn_in + settings.steps) as f64 + MEASUREMENT * settings.steps.div_ceil(EVERY as u64) as f64;
         2.0 * weights * settings.chains as f64 * sweeps / WEIGHTS_PER_TERM
     }
 
