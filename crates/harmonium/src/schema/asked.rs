@@ -74,10 +74,16 @@ pub(super) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> St
     if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
 }
 
+/// A word without control characters for a table.
+pub(super) fn short(word: &str) -> String {
+    const MOST: usize = 32;
+    if word.chars().count() <= MOST { word.into() } else { word.chars().take(MOST - 1).chain(['…']).collect() }
+}
+
 /// The first few categories, for a table.
 pub(super) fn brief(categories: &[String]) -> String {
     const MOST: usize = 4;
-    let first: Vec<String> = categories.iter().take(MOST).map(|word| shown(word)).collect();
+    let first: Vec<String> = categories.iter().take(MOST).map(|word| short(word)).collect();
     let more = categories.len().saturating_sub(MOST);
     if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
 }

@@ -22,8 +22,9 @@ pub enum Unseen {
 }
 
 impl Unseen {
-    /// Every value with its name.
-    pub const LIST: [(&'static str, Unseen); 2] = [("error", Unseen::Error), ("missing", Unseen::Missing)];
+    /// Every value with its name and what it means.
+    pub const LIST: [(&'static str, Unseen, &'static str); 2] =
+        [("error", Unseen::Error, "an error"), ("missing", Unseen::Missing, "treat the cell as missing")];
 }
 
 impl Schema {
@@ -101,23 +102,25 @@ impl Codes {
         Codes { name: column.name.clone(), known: column.categories.clone(), words, numbers }
     }
 
-    /// The number for a cell; an error is what is wrong with it.
-    fn of(&self, cell: Cell, unseen: Unseen) -> std::result::Result<f64, String> {
+    /// The number for a cell; an error is what is wrong with it, and what to do.
+    fn of(&self, cell: Cell, unseen: Unseen) -> std::result::Result<f64, (String, &'static [Advice])> {
         let (found, code) = match cell {
             Cell::Missing => return Ok(f64::NAN),
             Cell::Number(x) if self.known.is_empty() => return Ok(x),
-            Cell::Word(word) if self.known.is_empty() => return Err(format!("'{}' is not a number", shown(word))),
+            Cell::Word(word) if self.known.is_empty() => {
+                return Err((format!("'{}' is not a number", shown(word)), &[]));
+            }
             Cell::Number(x) => (number_name(x), self.numbers.get(&(x + 0.0).to_bits()).copied()),
             Cell::Word(word) => match self.words.get(word) {
                 Some(code) => return Ok(*code),
                 None => (word.to_string(), None),
             },
-            Cell::Other(what) => return Err(format!("it holds {what}")),
+            Cell::Other(what) => return Err((format!("it holds {what}"), &[])),
         };
         match code {
             Some(code) => Ok(code),
             None if unseen == Unseen::Missing => Ok(f64::NAN),
-            None => Err(unlisted(&found, self.known.iter())),
+            None => Err((unlisted(&found, self.known.iter()), &[Advice::UnseenWords])),
         }
     }
 }
@@ -169,10 +172,10 @@ impl Source for Coded {
             }
             Ok(())
         })?;
-        if let Some((r, place, problem)) = wrong {
+        if let Some((r, place, (problem, advice))) = wrong {
             let (row, name) = (self.done + r as u64 + 1, shown(&self.columns[place].name));
             let problem = format!("data row {row}, column '{name}': {problem}");
-            return Err(Error::Data { path: self.path.clone(), problem }.advise(&[Advice::UnseenWords]));
+            return Err(Error::Data { path: self.path.clone(), problem }.advise(advice));
         }
         self.done += rows as u64;
         if rows == 0 {
