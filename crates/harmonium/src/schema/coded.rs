@@ -7,7 +7,7 @@ use crate::advice::Advice;
 use crate::data::{Cell, Source};
 use crate::error::{Error, Result, nearest, shown};
 use ndarray::Array2;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// What is done with words that the schema does not know.
@@ -47,15 +47,16 @@ impl Schema {
 
     fn by_name(&self, names: &[String]) -> Result<Vec<Option<usize>>> {
         let kept: BTreeMap<&str, usize> = self.kept().enumerate().map(|(k, c)| (c.name.as_str(), k)).collect();
-        let missing: Vec<&String> = self.kept().map(|c| &c.name).filter(|name| !names.contains(name)).collect();
+        let there: BTreeSet<&String> = names.iter().collect();
+        let missing: Vec<&String> = self.kept().map(|c| &c.name).filter(|name| !there.contains(name)).collect();
         if !missing.is_empty() {
             let near = nearest(missing[0], names.iter().map(String::as_str));
             let hint = near.map_or_else(String::new, |name| format!("; is '{}' the same?", shown(name)));
             let problem = format!("has no {}, which the model was trained on{hint}", columns(missing));
             return Err(Error::Undefined(problem));
         }
-        let known: BTreeMap<&str, ()> = self.columns.iter().map(|c| (c.name.as_str(), ())).collect();
-        let extra: Vec<&String> = names.iter().filter(|name| !known.contains_key(name.as_str())).collect();
+        let known: BTreeSet<&String> = self.columns.iter().map(|c| &c.name).collect();
+        let extra: Vec<&String> = names.iter().filter(|name| !known.contains(name)).collect();
         if !extra.is_empty() {
             let problem = format!("has the {}, which the model was not trained on", columns(extra));
             return Err(Error::Undefined(problem).advise(&[Advice::LeaveOutColumn, Advice::ChooseColumns]));
