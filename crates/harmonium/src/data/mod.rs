@@ -195,7 +195,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "Parquet",
         extensions: &["parquet", "pq"],
-        about: "columns of numbers or of lists of one length, as written by pandas and Polars",
+        about: "columns of numbers, words or lists of one length, as written by pandas and Polars",
         begins: parquet::begins,
         open: parquet::open,
         open_member: None,
