@@ -21,7 +21,7 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
     n_hidden : int or "auto", default="auto"
         Number of hidden units. "auto": 4 per column or 1 per 100 rows, whichever is more, from 16 to 256; continuous
         columns: 16 for up to 64 columns without missing cells, else 1 per column; if the hidden units are Gaussian too, the
-        number that fits left-out rows best.
+        number that fits left-out rows best, or with missing cells 1 less than columns.
     visible : {"bernoulli", "spin", "gaussian", "potts"}, default="bernoulli"
         Kind of visible units.
     coupling : {"cho", "krizhevsky", "goodfellow"}, default="cho"
