@@ -49,8 +49,8 @@ pub use text::column_list;
 pub use write::{TableHead, WRITERS, Words, Writer, write_table};
 
 use crate::advice::Advice;
+use crate::bits::Bits;
 use crate::error::{Error, Result, shown};
-use crate::states::Bits;
 use ndarray::Array2;
 use std::io::Read;
 use std::path::Path;
