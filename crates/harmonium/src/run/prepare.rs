@@ -1,7 +1,6 @@
 //! Where a run starts: settings completed from the data, rows packed, the first model made.
 
 use super::defaults::{Chooser, EXACT_UPDATES};
-use super::directory::MODEL;
 use super::front::{Front, Note, Tables};
 use super::input::{self, Input, Reader};
 use super::length::Length;
@@ -18,7 +17,6 @@ use crate::start::Start;
 use crate::states::States;
 use crate::train::{TrainConfig, adopted_model, default_hidden, factor_model, initial_model, ladder_model, no_factors};
 use sha2::{Digest, Sha256};
-use std::path::Path;
 use toml::Table;
 
 /// Columns up to which two-valued hidden units are so few that the gradient is exact, and their number.
@@ -59,7 +57,7 @@ pub fn prepare(
         let problem = "is missing: name a data file, or builtin:NAME".into();
         return Err(Error::Config { key: "data.source", problem });
     }
-    let init = spec.model.init.as_deref().map(model_to_start_from).transpose()?;
+    let init = spec.model.init.as_deref().map(|name| tables.model(name)).transpose()?;
     let letters = init.as_ref().and_then(|file| ColumnNotes::read(file).alphabet);
     spec.data.alphabet = spec.data.alphabet.take().or(letters);
     let shape = reader.shape(&spec.data.source, &spec.data.options())?;
@@ -114,12 +112,6 @@ pub fn prepare(
     let alphabet = spec.data.alphabet.clone().filter(|_| spec.model.visible == "potts");
     let notes = ColumnNotes { alphabet, names: shape.names, image };
     Ok(Prepared { input, rbm, preprocess, notes, columns, digest })
-}
-
-/// A model file, or the model of a run directory.
-fn model_to_start_from(path: &str) -> Result<ModelFile> {
-    let path = Path::new(path);
-    ModelFile::read(if path.is_dir() { path.join(MODEL) } else { path.into() })
 }
 
 /// The first model of a run.
