@@ -29,12 +29,15 @@ use toml::Table;
 const X: &str = "memory:X";
 const VALIDATION_DATA: &str = "memory:validation_data";
 const SAMPLE_WEIGHT: &str = "memory:sample_weight";
+/// The name of the model that a fit goes on from.
+const PRESENT_MODEL: &str = "memory:model";
 
 /// Arrays that Python gave.
 struct Arrays<'a> {
     x: &'a ArrayTable,
     valid: Option<&'a ArrayTable>,
     weights: Option<&'a [f64]>,
+    model: Option<&'a ModelFile>,
 }
 
 impl Tables for Arrays<'_> {
@@ -50,6 +53,13 @@ impl Tables for Arrays<'_> {
                 Err(Error::Data { path: name.into(), problem: "this array was not given".into() })
             }
             _ => harmonium::run::Files.open(name, options),
+        }
+    }
+
+    fn model(&self, name: &str) -> Result<ModelFile> {
+        match self.model {
+            Some(file) if name == PRESENT_MODEL => Ok(file.clone()),
+            _ => harmonium::run::Files.model(name),
         }
     }
 }
@@ -113,13 +123,16 @@ fn asked_table(json: &str) -> PyResult<(Table, Option<Length>)> {
 }
 
 /// Names the arrays in the settings.
-fn name_arrays(table: &mut Table, valid: bool, weights: bool) {
+fn name_arrays(table: &mut Table, valid: bool, weights: bool, model: bool) {
     put(table, "data.source", X.into());
     if valid {
         put(table, "data.valid", VALIDATION_DATA.into());
     }
     if weights {
         put(table, "data.weights", SAMPLE_WEIGHT.into());
+    }
+    if model {
+        put(table, "model.init", PRESENT_MODEL.into());
     }
 }
 
@@ -182,9 +195,9 @@ impl FittedRun {
 /// interrupted the run.
 type Fitted = (Model, u64, FittedRun, Vec<String>, Option<(String, String)>, Option<PyErr>);
 
-/// Trains a model, in memory or in a run directory.
+/// Trains a model, in memory or in a run directory; `present` is the model to go on from.
 #[pyfunction]
-#[pyo3(signature = (table, asked, weights, valid, output, resume, callback, threads))]
+#[pyo3(signature = (table, asked, weights, valid, present, output, resume, callback, threads))]
 #[allow(clippy::too_many_arguments)] // as Python asks it, all by name
 pub fn fit(
     py: Python,
@@ -192,15 +205,17 @@ pub fn fit(
     asked: &str,
     weights: Option<PyReadonlyArray1<f64>>,
     valid: Option<ArrayTable>,
+    present: Option<&Model>,
     output: Option<PathBuf>,
     resume: bool,
     callback: Py<PyAny>,
     threads: Option<usize>,
 ) -> PyResult<Fitted> {
     let ((mut asked, length), weights) = (asked_table(asked)?, vector(weights));
-    name_arrays(&mut asked, valid.is_some(), weights.is_some());
+    name_arrays(&mut asked, valid.is_some(), weights.is_some(), present.is_some());
     let (fitted, raised) = work::run_to_stop(py, threads, f64::INFINITY, |stop| {
-        let arrays = Arrays { x: &table, valid: valid.as_ref(), weights: weights.as_ref().and_then(|w| w.as_slice()) };
+        let weights = weights.as_ref().and_then(|w| w.as_slice());
+        let arrays = Arrays { x: &table, valid: valid.as_ref(), weights, model: present.map(|m| &m.file) };
         let front = Listener::new(stop);
         let has_directory = output.is_some();
         let request = Request { asked, length, config: None, output, resume, demo: false, tables: &arrays };
@@ -352,10 +367,10 @@ impl BatchTrainer {
         threads: Option<usize>,
     ) -> PyResult<(BatchTrainer, Vec<String>)> {
         let (mut asked, _) = asked_table(asked)?;
-        name_arrays(&mut asked, false, false);
+        name_arrays(&mut asked, false, false, false);
         work::run(py, threads, f64::INFINITY, |stop| {
             let front = Listener::new(stop);
-            let arrays = Arrays { x: &table, valid: None, weights: None };
+            let arrays = Arrays { x: &table, valid: None, weights: None, model: None };
             let mut all = batches(&arrays, &asked, init, &front).map_err(|e| table.exception(e))?;
             if let Some(bytes) = checkpoint {
                 all.trainer.resume(bytes).map_err(exception)?;
@@ -381,7 +396,8 @@ impl BatchTrainer {
         let all = &mut *all;
         let event = work::run(py, threads, products, |stop| {
             let front = Listener::new(stop);
-            let arrays = Arrays { x: &table, valid: None, weights: weights.as_ref().and_then(|w| w.as_slice()) };
+            let weights = weights.as_ref().and_then(|w| w.as_slice());
+            let arrays = Arrays { x: &table, valid: None, weights, model: None };
             let rows = all.pack(&arrays, &front).map_err(|e| table.exception(e))?;
             all.trainer.step_on(rows).map_err(exception)
         })?;

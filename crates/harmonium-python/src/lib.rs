@@ -28,11 +28,11 @@ mod _harmonium {
     #[pymodule_export]
     use super::fit::{BatchTrainer, FittedRun, fit, setting_table};
     #[pymodule_export]
-    use super::model::{Model, log_z};
+    use super::model::{Model, blocks, log_z};
     #[pymodule_export]
     use super::pcd::Pcd;
     #[pymodule_export]
-    use super::rows::{free_energies, gradient, means, pseudo_log_likelihoods, reconstructions};
+    use super::rows::{free_energies, gradient, means, pseudo_log_likelihoods, reconstructions, visible_means};
     #[pymodule_export]
     use super::sampling::{impute, sample};
 }

@@ -3,8 +3,10 @@
 use crate::errors::{exception, sentence};
 use crate::table::{ArrayTable, vector};
 use crate::work;
+use harmonium::Layout;
 use harmonium::file::{ModelFile, Precision};
 use harmonium::logz::{self, LogZ};
+use harmonium::units::Options;
 use ndarray::{Array2, ArrayD, Axis, IxDyn};
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyValueError;
@@ -99,6 +101,19 @@ impl Model {
         self.file.rbm.hidden().sites()
     }
 
+    /// The units of both layers: the name of a kind and its options, or a list of blocks.
+    fn units(&self) -> [(String, Options); 2] {
+        [self.file.rbm.visible(), self.file.rbm.hidden()].map(|layer| match layer.kind() {
+            Some(kind) => (kind.name().into(), kind.options()),
+            None => (layer.layout().list(), Options::new()),
+        })
+    }
+
+    /// Whether the visible units have finitely many states, so that rows have probabilities and not densities.
+    fn is_finite(&self) -> bool {
+        self.file.rbm.visible().layout().is_finite()
+    }
+
     /// The same distribution with other offsets; those not given stay.
     fn recentered(
         &self,
@@ -119,6 +134,13 @@ impl Model {
     fn __eq__(&self, other: &Bound<PyAny>) -> bool {
         other.cast::<Model>().is_ok_and(|other| other.get().file == self.file)
     }
+}
+
+/// The blocks of a layer that text describes: kinds, numbers of units, options.
+#[pyfunction]
+pub fn blocks(text: &str) -> PyResult<Vec<(String, usize, Options)>> {
+    let layout = Layout::parse(text).map_err(exception)?;
+    Ok(layout.blocks().iter().map(|b| (b.kind().name().into(), b.sites().len(), b.kind().options())).collect())
 }
 
 /// log Z of a model, computed once for every question.

@@ -15,6 +15,36 @@ def test_log_z_and_likelihoods_are_sums_over_states(small, reference):
     assert small.score(reference.v) == pytest.approx(reference.log_p(reference.v).mean(), abs=1e-12)
 
 
+def test_the_score_is_the_mean_of_rows_as_often_as_they_count(small, reference):
+    X, weight = reference.v[:4], [0.0, 1.0, 2.5, 0.5]
+    expected = (reference.log_p(X) * weight).sum() / 4.0
+    assert small.score(X, sample_weight=weight) == pytest.approx(expected, abs=1e-12)
+    assert small.score(X, None, [1, 0, 0, 0]) == pytest.approx(reference.log_p(X)[0], abs=1e-12)
+    for bad, word in [([1.0], "must have one number for each of 4 rows"), ([-1, 1, 1, 1], "0 or more"), ([0] * 4, "not 0 for all"),
+                      ([np.nan, 1, 1, 1], "0 or more")]:  # fmt: skip
+        with pytest.raises(ValueError, match=f"sample_weight .*{word}"):
+            small.score(X, sample_weight=bad)
+
+
+def test_visible_means_given_hidden_values_are_the_formula(small, reference):
+    expected = 1 / (1 + np.exp(-(reference.h @ reference.weights.T + reference.a)))
+    np.testing.assert_allclose(small.inverse_transform(reference.h), expected, atol=1e-12)
+    again = small.inverse_transform(small.transform(reference.v))
+    np.testing.assert_allclose(again, small.reconstruct(reference.v), atol=1e-12)
+    for bad, word in [(reference.v, "must have 3 columns"), (reference.h[0], "must have 3 columns"), ([[0, 1, np.nan]], "row 1, column 3: nan")]:
+        with pytest.raises(ValueError, match=f"H.*{word}"):
+            small.inverse_transform(bad)
+
+
+def test_the_number_of_samples_has_two_names(small):
+    np.testing.assert_array_equal(small.sample(n_samples=7, random_state=1), small.sample(7, random_state=1))
+    assert small.sample(random_state=1).shape == (1, 5)
+    with pytest.raises(ValueError, match="n is 3 and n_samples is 3, but they are two names of one number"):
+        small.sample(3, n_samples=3)
+    with pytest.raises(ValueError, match="n_samples is 0"):
+        small.sample(n_samples=0)
+
+
 def test_an_estimate_of_log_z_has_an_interval_that_holds_it(small, reference):
     z = small.log_z("bar", tolerance=0.2, random_state=3)
     assert z.std_err > 0 and z.lower <= reference.log_z <= z.upper and z.upper - z.lower < 0.2

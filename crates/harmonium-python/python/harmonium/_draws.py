@@ -89,8 +89,9 @@ class DrawsMixin:
 
     def sample(
         self,
-        n=1,
+        n=None,
         *,
+        n_samples=None,
         steps=None,
         sampler="auto",
         n_chains=None,
@@ -109,8 +110,10 @@ class DrawsMixin:
 
         Parameters
         ----------
-        n : int, default=1
-            Number of rows.
+        n : int, default=None
+            Number of rows. None: 1.
+        n_samples : int, default=None
+            The same under scikit-learn's name: ``sample(n_samples=100)`` is ``sample(100)``. Giving both is an error.
         steps : int, default=None
             Draw every row from its own chain, after this many sweeps. Replaces ``burn_in``, ``thin`` and ``n_chains``.
         sampler : {"auto", "gibbs", "tempering", "exact"}, default="auto"
@@ -158,7 +161,7 @@ class DrawsMixin:
             raise ValueError(f"start: {start!r} is not 'random', 'hidden' or an array")
         options = {
             "sampler": text("sampler", sampler),
-            "n": whole("n", n),
+            "n": _rows(n, n_samples),
             "steps": optional(whole, "steps", steps),
             "chains": optional(whole, "n_chains", n_chains),
             "temperatures": optional(whole, "temperatures", temperatures, 2),
@@ -262,3 +265,10 @@ class DrawsMixin:
         self._model, self._trainer = self.model_.recentered(*numbers), None
         self.__dict__.pop("_run", None)
         return self
+
+
+def _rows(n, n_samples):
+    """Number of rows, by the one name or the other."""
+    if n is not None and n_samples is not None:
+        raise ValueError(f"n is {n!r} and n_samples is {n_samples!r}, but they are two names of one number; give one of them")
+    return whole("n", 1 if n is None else n) if n_samples is None else whole("n_samples", n_samples)

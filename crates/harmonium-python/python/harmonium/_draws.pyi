@@ -3,6 +3,10 @@ from typing import Any, Literal, NamedTuple, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_LogZMethod = Literal["auto", "exact", "modes", "bar", "ais", "reverse-ais", "tempering"]
+_Sampler = Literal["auto", "gibbs", "tempering", "exact"]
+_Fill = Literal["mean", "best", "draw"]
+_Filling = Literal["auto", "exact", "chains"]
 _Random = int | np.random.RandomState | np.random.Generator | None
 
 class LogZ(NamedTuple):
@@ -21,7 +25,7 @@ class LogZ(NamedTuple):
 class DrawsMixin:
     def log_z(
         self,
-        method: str = "auto",
+        method: _LogZMethod = "auto",
         *,
         tolerance: float = 0.5,
         n_chains: int | None = None,
@@ -34,15 +38,16 @@ class DrawsMixin:
     @overload
     def sample(
         self,
-        n: int = 1,
+        n: int | None = None,
         *,
+        n_samples: int | None = None,
         steps: int | None = None,
-        sampler: str = "auto",
+        sampler: _Sampler = "auto",
         n_chains: int | None = None,
         temperatures: int | None = None,
         burn_in: int = 1000,
         thin: int = 10,
-        start: Any = "random",
+        start: Literal["random", "hidden"] | ArrayLike = "random",
         means: bool = False,
         temperature: float = 1.0,
         clamp: ArrayLike | None = None,
@@ -53,15 +58,16 @@ class DrawsMixin:
     @overload
     def sample(
         self,
-        n: int = 1,
+        n: int | None = None,
         *,
+        n_samples: int | None = None,
         steps: int | None = None,
-        sampler: str = "auto",
+        sampler: _Sampler = "auto",
         n_chains: int | None = None,
         temperatures: int | None = None,
         burn_in: int = 1000,
         thin: int = 10,
-        start: Any = "random",
+        start: Literal["random", "hidden"] | ArrayLike = "random",
         means: bool = False,
         temperature: float = 1.0,
         clamp: ArrayLike | None = None,
@@ -74,8 +80,8 @@ class DrawsMixin:
         self,
         X: Any,
         *,
-        fill: str = "mean",
-        method: str = "auto",
+        fill: _Fill = "mean",
+        method: _Filling = "auto",
         n_chains: int = 20,
         burn_in: int = 100,
         steps: int = 200,
@@ -87,8 +93,8 @@ class DrawsMixin:
         self,
         X: Any,
         *,
-        fill: str = "mean",
-        method: str = "auto",
+        fill: _Fill = "mean",
+        method: _Filling = "auto",
         n_chains: int = 20,
         burn_in: int = 100,
         steps: int = 200,

@@ -13,6 +13,7 @@ __all__ = [
     "Pcd",
     "Trainer",
     "__version__",
+    "blocks",
     "fit",
     "free_energies",
     "gradient",
@@ -23,6 +24,7 @@ __all__ = [
     "reconstructions",
     "sample",
     "setting_table",
+    "visible_means",
 ]
 __version__: str
 
@@ -46,6 +48,8 @@ class Model:
     def metadata(self) -> dict[str, str]: ...
     def n_visible(self) -> int: ...
     def n_hidden(self) -> int: ...
+    def units(self) -> list[tuple[str, dict[str, str]]]: ...
+    def is_finite(self) -> bool: ...
     def recentered(self, visible: NDArray[np.float64] | None, hidden: NDArray[np.float64] | None) -> Model: ...
     def __eq__(self, value: object, /) -> bool: ...
 
@@ -91,11 +95,13 @@ def fit(
     asked: str,
     weights: NDArray[np.float64] | None,
     valid: _Table | None,
+    present: Model | None,
     output: str | None,
     resume: bool,
     callback: Callable[[str], bool],
     threads: int | None,
 ) -> tuple[Model, int, FittedRun, list[str], tuple[str, str] | None, BaseException | None]: ...
+def blocks(text: str) -> list[tuple[str, int, dict[str, str]]]: ...
 def setting_table() -> str: ...
 def log_z(
     model: Model,
@@ -112,6 +118,9 @@ def log_z(
 def means(model: Model, table: _Table, missing: bool, seed: int, threads: int | None) -> NDArray[np.float64]: ...
 def reconstructions(
     model: Model, table: _Table, missing: bool, seed: int, threads: int | None
+) -> NDArray[np.float64]: ...
+def visible_means(
+    model: Model, hidden: NDArray[np.float64], states: bool, threads: int | None
 ) -> NDArray[np.float64]: ...
 def free_energies(
     model: Model, table: _Table, missing: bool, seed: int, threads: int | None

@@ -22,16 +22,18 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         Number of hidden units. "auto": 4 per column or 1 per 100 rows, whichever is more, from 16 to 256; continuous
         columns: 16 for up to 64 columns without missing cells, else 1 per column; if the hidden units are Gaussian too, the
         number that fits left-out rows best.
-    visible : {"bernoulli", "spin", "gaussian", "potts"}, default="bernoulli"
-        Kind of visible units.
+    visible : {"bernoulli", "spin", "gaussian", "potts"}, or a list of blocks, default="bernoulli"
+        Kind of visible units. Columns of several kinds are a list of blocks in the order of the columns, (kind, units) or
+        (kind, units, options), such as ``[("bernoulli", 10), ("potts", 3, {"states": 5}), ("gaussian", 4)]``, or the same as
+        text: ``"bernoulli*10,potts(states=5)*3,gaussian*4"``.
     coupling : {"cho", "krizhevsky", "goodfellow"}, default="cho"
         Coupling of Gaussian visible units.
-    hidden : {"bernoulli", "spin", "gaussian", "potts"}, default="bernoulli"
-        Kind of hidden units (for their number see n_hidden).
+    hidden : {"bernoulli", "spin", "gaussian", "potts"}, or a list of blocks, default="bernoulli"
+        Kind of hidden units (for their number see n_hidden). A list of blocks, as for ``visible``, has their number.
     hidden_coupling : {"cho", "krizhevsky"}, default="cho"
         Coupling of Gaussian hidden units.
     states : int, default=None
-        Number of states of Potts visible units. None: the largest code + 1.
+        Number of states of Potts visible units. None: the largest code + 1. In a list of blocks each block has its own.
     hidden_states : int, default=None
         Number of states of Potts hidden units.
     start : {"auto", "independent", "factors"}, default="auto"
@@ -130,6 +132,9 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         one, after every checkpoint (with an output directory), when a diverged update was taken back, and once at the end. One
         that returns True (Python's or NumPy's) stops the run before the next update; other values are ignored. ``partial_fit``
         calls them only when its update was taken back.
+    warm_start : bool, default=False
+        A second ``fit`` goes on from the present model, also from one that was loaded, instead of beginning anew. The units,
+        their number and the standardization stay those of the model; ``n_updates_`` counts all fits.
 
     Attributes
     ----------
@@ -208,6 +213,7 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         n_threads=None,
         verbose=False,
         callbacks=None,
+        warm_start=False,
     ):
         self.n_hidden = n_hidden
         self.visible = visible
@@ -256,6 +262,7 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         self.n_threads = n_threads
         self.verbose = verbose
         self.callbacks = callbacks
+        self.warm_start = warm_start
 
     @property
     def model_(self):

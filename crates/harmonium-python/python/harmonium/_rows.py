@@ -60,6 +60,39 @@ class RowsMixin:
         found = _harmonium.reconstructions(self.model_, Table(X), self._missing(), seed, threads(self.n_threads))
         return like(X, found)
 
+    def inverse_transform(self, H, *, probabilities=False):
+        """Compute the visible means ⟨v | h⟩ given hidden values, in the units of the data; the way back from ``transform``.
+
+        Parameters
+        ----------
+        H : array of shape (n_samples, n_hidden)
+            Values of the hidden units: means, as ``transform`` returns them, or states. Potts hidden units have one column per
+            state.
+        probabilities : bool, default=False
+            False: one column per visible unit; a categorical (Potts) unit gets its most probable state. True: a categorical
+            unit gets the probabilities of its states, one column each, in the order of the rows of ``weights_``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features), or with probabilities (n_samples, number of rows of ``weights_``)
+
+        Notes
+        -----
+        ``inverse_transform(transform(X))`` is ``reconstruct(X)``.
+
+        Examples
+        --------
+        >>> from harmonium import RBM
+        >>> rbm = RBM.from_arrays([[0.0], [0.0], [0.0]], [0.0, 1.0, 0.0], [0.0], visible="potts", states=3)
+        >>> rbm.inverse_transform([[1.0]])
+        array([[1.]])
+        >>> rbm.inverse_transform([[1.0]], probabilities=True).round(3)
+        array([[0.212, 0.576, 0.212]])
+        """
+        self._fitted()
+        hidden = _hidden_values(H, self._n_features_out)
+        return _harmonium.visible_means(self.model_, hidden, switch("probabilities", probabilities), threads(self.n_threads))
+
     def free_energy(self, X):
         """Compute the free energy F(v) of every row in nats; log p(v) = −F(v) − log Z.
 
@@ -109,7 +142,7 @@ class RowsMixin:
         )
         return jacobian - energy - self.log_z().value
 
-    def score(self, X, y=None):
+    def score(self, X, y=None, sample_weight=None):
         """Compute the mean log likelihood, in nats per row.
 
         Parameters
@@ -117,6 +150,8 @@ class RowsMixin:
         X : array or sparse matrix of shape (n_samples, n_features)
             Rows.
         y : ignored
+        sample_weight : array of shape (n_samples,), default=None
+            How often each row counts in the mean.
 
         Returns
         -------
@@ -129,8 +164,8 @@ class RowsMixin:
         >>> round(RBM.from_arrays([[0.0], [0.0]], [0.0, 0.0], [0.0]).score([[0, 1]]), 3)
         -1.386
         """
-        mean = float(np.mean(self.score_samples(X)))
-        if mean > 1e-6 and self.visible != "gaussian":
+        mean = _mean(self.score_samples(X), sample_weight)
+        if mean > 1e-6 and self.model_.is_finite():
             # Probabilities are at most 1.
             text = "the likelihood is unknown: the estimate of log Z is too low, since it makes rows more probable than 1"
             warnings.warn(text, stacklevel=2)
@@ -192,3 +227,26 @@ class RowsMixin:
 
     def _missing(self):
         return switch("missing", self.missing)
+
+
+def _hidden_values(H, columns):
+    """Hidden values as an array of numbers, one column per column of the hidden layer."""
+    values = np.ascontiguousarray(H.toarray() if hasattr(H, "toarray") else H, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] != columns:
+        raise ValueError(f"H has shape {values.shape}, but must have {columns} columns, one per column of the hidden layer")
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(f"H: row {row + 1}, column {column + 1}: {values[row, column]} is not a finite number")
+    return values
+
+
+def _mean(scores, sample_weight):
+    """The mean of scores, each as often as its row counts."""
+    if sample_weight is None:
+        return float(np.mean(scores))
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != scores.shape:
+        raise ValueError(f"sample_weight has shape {weights.shape}, but must have one number for each of {len(scores)} rows")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError("sample_weight must be 0 or more, and not 0 for all rows")
+    return float(np.average(scores, weights=weights))

@@ -7,9 +7,10 @@ import warnings
 import numpy as np
 
 from . import _harmonium
+from ._asked import asked, continued
 from ._compat import Table, checked, seed_of
 from ._progress import Listener
-from ._settings import MOST, asked, threads
+from ._settings import MOST, switch, threads
 
 
 class TrainingMixin:
@@ -19,7 +20,7 @@ class TrainingMixin:
         """Train the model on rows.
 
         Ctrl-C ends training within a second: the model of the last update is kept and can be used, and KeyboardInterrupt is raised.
-        If training fails, what was fitted before stays.
+        If training fails, what was fitted before stays. With ``warm_start=True`` training goes on from the present model, with new chains.
 
         Parameters
         ----------
@@ -63,11 +64,13 @@ class TrainingMixin:
 
     def _fit(self, X, sample_weight, validation_data, output, resume):
         """Fit; returns what interrupted the run, if anything. The model is then that of the last update."""
+        present = self.model_ if self._goes_on() else None
         X = checked(self, X, True)
         valid = None if validation_data is None else Table(checked(self, validation_data, False))
         seed = self.seed_ = seed_of(self.random_state)
         listener = Listener(self.verbose, self.callbacks)
-        settings = asked(self)
+        settings = asked(self) if present is None else continued(self, present)
+        before = 0 if present is None else self.n_updates_
         if isinstance(sample_weight, str):
             settings["data.weights"] = sample_weight
             sample_weight = None
@@ -76,6 +79,7 @@ class TrainingMixin:
             json.dumps(settings),
             _weights(sample_weight),
             valid,
+            present,
             None if output is None else os.fspath(output),
             bool(resume),
             listener,
@@ -83,11 +87,15 @@ class TrainingMixin:
         )
         self._forget()
         self._model, self._run, self._concluded, self.seed_ = model, run, concluded, seed
-        self.n_updates_ = updates
+        self.n_updates_ = before + updates
         self._n_features_out = int(self.weights_.shape[1])
         self.history_ = listener.history
         _warn(notes)
         return interrupted
+
+    def _goes_on(self):
+        """Whether a fit goes on from the present model."""
+        return switch("warm_start", self.warm_start) and self.__sklearn_is_fitted__()
 
     def partial_fit(self, X, y=None, sample_weight=None):
         """Makes one more update, with all rows of X as its batch; chains and momentum go on.
