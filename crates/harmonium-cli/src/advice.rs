@@ -69,6 +69,9 @@ fn phrase(advice: Advice, command: &str) -> Cow<'static, str> {
         Advice::CheckData => "check the data for outliers",
         Advice::HoldOutRows => "give --valid or --valid-fraction",
         Advice::LeaveOutColumn => "leave the column out with --label-column",
+        Advice::ColumnOfWords => "read all cells of the column as words with --column NAME=potts",
+        Advice::OneKind => "use units of one kind for all columns with --visible KIND",
+        Advice::UnseenWords => "treat unknown words as missing with --unseen missing",
         Advice::ChooseColumns => "choose the columns to read with --columns",
         Advice::MissingCells if command == "train" => {
             "use --missing to train on the known cells of each row (missing cells are summed out)"

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! One line per model is appended to the results; models that are in them are not estimated again, so a run can be stopped and
-//! continued. `--two-layers` never sums out a layer: small models are then sampled like large ones.
+//! continued. `--two-layers` never sums out a layer: small models are then sampled like large ones. `--mixed true` is about layers
+//! with units of two or three kinds.
 
 #[allow(dead_code)] // the driver's protocol is for the timings
 mod common;
@@ -15,8 +16,8 @@ mod small_models;
 
 use common::Options;
 use harmonium::logz::{self, LogZOptions, Verdict};
-use harmonium::units::Kind;
 use harmonium::{Exact, Result};
+use small_models::Kinds;
 use std::fs::{OpenOptions, read_to_string};
 use std::io::Write;
 use std::sync::Mutex;
@@ -67,7 +68,7 @@ impl Row {
     }
 }
 
-fn one(k: usize, method: &str, collapse: bool, pairs: &[(Kind, Kind)]) -> Result<Row> {
+fn one(k: usize, method: &str, collapse: bool, pairs: &[(Kinds, Kinds)]) -> Result<Row> {
     let (kinds, trained, strength, rbm) = small_models::model(k, pairs)?;
     let seed = k as u64;
     let exact = Exact::new(&rbm)?.log_z();
@@ -128,12 +129,13 @@ fn main() -> common::Result<()> {
         ("method", "modes"),
         ("results", "target/log-z-calibration.csv"),
         ("two-layers", "false"),
+        ("mixed", "false"),
         ("threads", "0"),
     ])?;
     let (count, method, path): (usize, _, _) =
         (options.get("models")?, options.text("method"), options.text("results"));
     let collapse = options.text("two-layers") == "false";
-    let pairs = small_models::pairs();
+    let pairs = if options.get("mixed")? { small_models::mixed_pairs() } else { small_models::pairs() };
     let done: Vec<usize> = read(&path).iter().map(|row| row.number).collect();
     let file = Mutex::new(OpenOptions::new().create(true).append(true).open(&path)?);
     let write = |line: String| file.lock().map(|mut file| file.write_all(format!("{line}\n").as_bytes()));

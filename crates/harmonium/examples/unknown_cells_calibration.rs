@@ -7,6 +7,7 @@
 //!
 //! One line per model and amount: mean difference over the rows, its stated error, and how many single rows are within two errors.
 
+#[allow(dead_code)] // layers of several kinds are for log Z
 #[path = "common/small_models.rs"]
 mod small_models;
 
@@ -18,6 +19,7 @@ use harmonium::train::initial_model;
 use harmonium::units::{Kind, Options};
 use harmonium::{Bits, Dataset, Exact, Layout, Rbm, Result, TrainConfig, Trainer};
 use ndarray::Array2;
+use small_models::Kinds;
 
 /// Rows of each model, and the parts of their cells that are masked.
 const ROWS: usize = 100;
@@ -83,7 +85,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn small(k: usize, pairs: &[(Kind, Kind)]) -> Result<Model> {
+fn small(k: usize, pairs: &[(Kinds, Kinds)]) -> Result<Model> {
     let (name, trained, strength, rbm) = small_models::model(k, pairs)?;
     let rows = Exact::new(&rbm)?.sample(ROWS, Key::root(k as u64).step(3)).0;
     Ok(Model { name: format!("{name} {strength:.2}"), trained, rbm, rows })

@@ -50,6 +50,12 @@ advice! {
     LeaveOutColumn,
     /// Choose the columns to read.
     ChooseColumns,
+    /// Read all cells of this column as words.
+    ColumnOfWords,
+    /// Use units of one kind for all columns.
+    OneKind,
+    /// Treat words that the model does not know as missing.
+    UnseenWords,
     /// Treat missing cells as unknown, or fill them first.
     MissingCells,
     /// Fill missing cells first.

@@ -7,7 +7,9 @@ use crate::error::{Error, Result, number, shown};
 use crate::estimate::estimators;
 use crate::events::MOST_COUNT;
 use crate::keep::Keep;
+use crate::data::Header;
 use crate::layout::Layout;
+use crate::schema::Unseen;
 use crate::optimize::{Schedule, optimizers};
 use crate::start::Start;
 use crate::units::Kind;
@@ -79,6 +81,8 @@ pub enum Takes {
     Choice(fn() -> Choices),
     /// One of some kinds of units, or a list of blocks such as `bernoulli*10,gaussian*4`.
     Units(fn() -> Choices),
+    /// Texts, each given by the option once more; the word stands for them in help.
+    Texts(&'static str),
     /// A whole number in a range.
     Whole(i64, i64),
     /// A whole number in a range; the option without a number means the third.
@@ -214,6 +218,24 @@ fn kinds() -> Choices {
 }
 
 /// Interaction terms without offsets, see NOTATION.md.
+fn headers() -> Choices {
+    let about = |header| match header {
+        Header::Auto => "decided by the lines below",
+        Header::Names => "the names of the columns",
+        Header::None => "a row of data",
+        Header::Skip => "neither: left out",
+    };
+    Header::LIST.iter().map(|(name, header)| (*name, about(*header))).collect()
+}
+
+fn unseen() -> Choices {
+    let about = |unseen| match unseen {
+        Unseen::Error => "an error",
+        Unseen::Missing => "treat the cell as missing",
+    };
+    Unseen::LIST.iter().map(|(name, unseen)| (*name, about(*unseen))).collect()
+}
+
 fn couplings() -> Choices {
     let about = |name| match name {
         "cho" => "v W h / sigma^2",
@@ -294,10 +316,17 @@ const COUPLING: &str = "A coupling is the way the standard deviation sigma of Ga
 pub const SETTINGS: &[Setting] = &[
     row("data.source", "DATA", Group::Data, Takes::Text("DATA"), "Data: a file, or builtin:NAME").python(""),
     row("data.skip_rows", "skip-rows", Group::Data, Takes::Whole(0, MANY), "Lines to skip at the top of a text file").python(""),
+    row("data.header", "header", Group::Data, Takes::Choice(headers), "What the first line of a text file is").python(""),
     row("data.columns", "columns", Group::Data, Takes::Text("LIST"), "Columns to use: numbers and ranges from 1, or names").python("")
         .usual("all").more("For text and Parquet files, such as 1-4,7."),
     row("data.label_column", "label-column", Group::Data, Takes::Text("COLUMN"), "Column to leave out").python("")
         .usual("none").more("first, last, a number from 1, or a name; for text and Parquet files."),
+    row("data.column", "column", Group::Data, Takes::Texts("NAME=KIND"), "Kind of a column: a kind of visible units, or ignore").python("")
+        .usual("as the column looks").more("May be given several times. potts reads all cells of the column as words; ignore leaves the column out. \
+               A column without a name has its number, from 1."),
+    row("data.schema", "schema", Group::Data, Takes::Text("FILE"), "Kinds and categories of columns, as harmonium schema writes them").python("")
+        .usual("as the columns look").more("Columns that the file does not name are described as they look. auto describes all columns so."),
+    row("data.unseen", "unseen", Group::Data, Takes::Choice(unseen), "What to do with words that are not among the categories").python(""),
     row("data.alphabet", "alphabet", Group::Data, Takes::Text("LETTERS"), "Alphabet of sequence data: protein, rna, dna, or its letters").python("")
         .usual("detected in FASTA files"),
     row("data.weights", "weights", Group::Data, Takes::Text("FILE|HOW"), "Row weights: a file of one column, similarity:F, or none").python("")
@@ -312,12 +341,12 @@ pub const SETTINGS: &[Setting] = &[
                its probability."),
     row("data.standardize", "standardize", Group::Data, Takes::YesOrNo("no-standardize"), "Give every column mean 0 and standard deviation 1")
         .usual("for continuous units").more("The model file stores the means and scales; samples, filled cells and likelihoods are on the scale of the data."),
-    row("data.missing", "missing", Group::Data, Takes::Switch(true), "Treat empty, NaN, NA and ? cells as missing")
-        .more("Missing cells are summed out of the likelihood. Without this option they are an error."),
+    row("data.missing", "missing", Group::Data, Takes::YesOrNo("no-missing"), "Treat empty, NaN, NA and ? cells as missing")
+        .usual("yes").more("Missing cells are summed out of the likelihood. Without it they are an error."),
     row("data.image", "image", Group::Data, Takes::Text("HxW"), "Height and width of the rows as images, for the report")
         .usual("that of the file, or a square if the number of columns is a square number of at least 64"),
     row("model.visible", "visible", Group::Model, Takes::Units(kinds), "Kind of visible units")
-        .usual("bernoulli; potts for sequences; built-in data sets have their own").more(BLOCKS),
+        .usual("for tables with names or words, a kind for each column; else bernoulli; potts for sequences; built-in data sets have their own").more(BLOCKS),
     row("model.coupling", "coupling", Group::Model, Takes::Choice(couplings), "Coupling of Gaussian visible units").usual("cho")
         .more(COUPLING),
     row("model.states", "states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts visible units")

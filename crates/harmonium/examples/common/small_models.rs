@@ -8,11 +8,40 @@ use harmonium::units::Kind;
 use harmonium::{Dataset, Error, Exact, Layer, Layout, Rbm, Result, TrainConfig, Trainer};
 use ndarray::{Array1, Array2};
 
+/// The kinds of a layer's units.
+pub type Kinds = Vec<Kind>;
+
 /// All pairs of kinds, visible and hidden.
-pub fn pairs() -> Vec<(Kind, Kind)> {
+pub fn pairs() -> Vec<(Kinds, Kinds)> {
     let kinds = kinds();
     let hidden = || kinds.iter().filter(|h| !h.visible_only());
-    kinds.iter().flat_map(|v| hidden().map(move |h| (v.clone(), h.clone()))).collect()
+    kinds.iter().flat_map(|v| hidden().map(move |h| (vec![v.clone()], vec![h.clone()]))).collect()
+}
+
+/// Pairs of layers of which at least one has units of two or three kinds, and at least one has a finite number of states.
+pub fn mixed_pairs() -> Vec<(Kinds, Kinds)> {
+    let all = ["bernoulli*1", "spin*1", "potts(states=3)*1", "gaussian*1"];
+    let kinds = all.iter().filter_map(|text| Some(Layout::parse(text).ok()?.kind()?.clone()));
+    let single: Vec<Kinds> = kinds.map(|kind| vec![kind]).collect();
+    let apart = |(i, j): &(usize, usize)| i < j;
+    let two = (0..4).flat_map(|i| (0..4).map(move |j| (i, j))).filter(apart);
+    let mut mixed: Vec<Kinds> = two.map(|(i, j)| [single[i].clone(), single[j].clone()].concat()).collect();
+    mixed.push([0, 2, 3].map(|k: usize| single[k].clone()).concat());
+    let layers: Vec<&Kinds> = single.iter().chain(&mixed).collect();
+    let both = layers.iter().flat_map(|v| layers.iter().map(move |h| (v.to_vec(), h.to_vec())));
+    let is_finite = |kinds: &Kinds| layout(kinds, kinds.len()).is_finite();
+    both.filter(|(v, h)| v.len() + h.len() > 2 && (is_finite(v) || is_finite(h))).collect()
+}
+
+/// A layer of so many units, as evenly of all kinds as possible.
+fn layout(kinds: &Kinds, sites: usize) -> Layout {
+    let n = kinds.len();
+    Layout::of(kinds.iter().enumerate().map(|(k, kind)| (kind.clone(), (sites + n - 1 - k) / n)))
+}
+
+/// The kinds as text.
+fn name(kinds: &Kinds) -> String {
+    kinds.iter().map(Kind::to_string).collect::<Vec<_>>().join("+")
 }
 
 /// Kinds that users can choose: the studies are about these.
@@ -23,7 +52,7 @@ pub fn kinds() -> Vec<Kind> {
 
 /// Model `k` of a study: the pairs take turns, and every other model is trained. Returns its units, whether it is trained, the
 /// strength of its coupling, from weak to very strong, and the model.
-pub fn model(k: usize, pairs: &[(Kind, Kind)]) -> Result<(String, bool, f64, Rbm<f64>)> {
+pub fn model(k: usize, pairs: &[(Kinds, Kinds)]) -> Result<(String, bool, f64, Rbm<f64>)> {
     let (visible, hidden) = &pairs[(k / 2) % pairs.len()];
     let seed = k as u64;
     let mut r = Numbers(Key::root(seed).step(77), 0);
@@ -34,7 +63,7 @@ pub fn model(k: usize, pairs: &[(Kind, Kind)]) -> Result<(String, bool, f64, Rbm
     } else {
         random(visible, hidden, strength, &mut r)?
     };
-    Ok((format!("{visible} with {hidden}"), is_trained, strength, rbm))
+    Ok((format!("{} with {}", name(visible), name(hidden)), is_trained, strength, rbm))
 }
 
 /// The random numbers of one model.
@@ -55,13 +84,17 @@ impl Numbers {
 }
 
 /// A model with fields of standard deviation about `strength` and biases of size 1.
-fn random(visible: &Kind, hidden: &Kind, strength: f64, r: &mut Numbers) -> Result<Rbm<f64>> {
-    let most = if hidden.unit::<f64>().n_states().is_some() { 40 } else { 11 };
+fn random(visible: &Kinds, hidden: &Kinds, strength: f64, r: &mut Numbers) -> Result<Rbm<f64>> {
+    let most = if layout(hidden, hidden.len()).is_finite() { 40 } else { 11 };
     let (n, m) = (r.between(6, most), r.between(4, 11));
-    let mut layer = |kind: &Kind, sites: usize| {
-        let plain = Layer::<f64>::new(kind.clone(), sites);
-        let par = Array2::from_shape_fn(plain.par().dim(), |(f, _)| if f == 0 { r.normal() } else { 0.5 * r.normal() });
-        Layer::from_parts(kind.clone(), par, Array1::zeros(plain.columns()))
+    let mut layer = |kinds: &Kinds, sites: usize| {
+        let layout = layout(kinds, sites);
+        let mut par = Array2::zeros(Layer::<f64>::with_defaults(layout.clone()).par().dim());
+        for (_, row, columns) in layout.fields() {
+            let size = if row == 0 { 1.0 } else { 0.5 };
+            columns.into_iter().flatten().for_each(|c| par[[row, c]] = size * r.normal());
+        }
+        Layer::from_layout(layout.clone(), par, Array1::zeros(layout.columns()))
     };
     let (v, h) = (layer(visible, n)?, layer(hidden, m)?);
     let size = strength / (n as f64).sqrt();
@@ -78,13 +111,12 @@ fn random(visible: &Kind, hidden: &Kind, strength: f64, r: &mut Numbers) -> Resu
 }
 
 /// A model trained on samples of a random one.
-fn trained(visible: &Kind, hidden: &Kind, strength: f64, seed: u64, r: &mut Numbers) -> Result<Rbm<f64>> {
+fn trained(visible: &Kinds, hidden: &Kinds, strength: f64, seed: u64, r: &mut Numbers) -> Result<Rbm<f64>> {
     let teacher = random(visible, hidden, strength, r)?;
     let exact = Exact::new(&teacher)?;
     let (rows, _) = exact.sample(300, Key::root(seed).step(1));
     let data = Dataset::from_values(teacher.lower().visible(), rows.view())?;
-    let rbm =
-        initial_model(teacher.visible().layout(), &Layout::new(hidden.clone(), r.between(4, 11)), &data, true, seed)?;
+    let rbm = initial_model(teacher.visible().layout(), &layout(hidden, r.between(4, 11)), &data, true, seed)?;
     let config = TrainConfig {
         seed,
         method: "pcd".into(),

@@ -7,6 +7,7 @@ mod alphabet;
 mod binarize;
 mod builtin;
 mod bytes;
+mod cell;
 mod entropy;
 mod fasta;
 mod flat;
@@ -35,14 +36,15 @@ use binarize::Binarizer;
 pub(crate) use binarize::{takes_bits, takes_probabilities};
 pub(crate) use builtin::find as find_builtin;
 pub use builtin::{BUILTINS, Builtin};
+pub use cell::{Cell, SeeCell};
 pub use entropy::RowCounts;
 pub use memory::Memory;
-pub use options::ReadOptions;
+pub use options::{Header, ReadOptions};
 pub use prepare::Preprocess;
 pub use rows::{Block, PreparedRows};
 pub(crate) use similarity::similarity_weights;
 pub use text::column_list;
-pub use write::{TableHead, WRITERS, Writer, write_table};
+pub use write::{TableHead, WRITERS, Words, Writer, write_table};
 
 use crate::advice::Advice;
 use crate::error::{Error, Result, shown};
@@ -93,8 +95,21 @@ pub trait Source: Send {
         None
     }
 
+    /// Whether it is a table of cells that may be words, which a schema describes column by column.
+    fn has_cells(&self) -> bool {
+        false
+    }
+
     /// The next rows, at least one and at most `n`; `None` at the end.
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>>;
+
+    /// Shows the cells of the next rows, at least one and at most `n`, words as words, and returns the number of rows; 0 at the
+    /// end. The rows of a column come in their order; columns may come one after the other.
+    fn read_cells(&mut self, n: usize, see: SeeCell) -> Result<usize> {
+        let Some(block) = self.read(n)? else { return Ok(0) };
+        block.indexed_iter().try_for_each(|((r, c), x)| see(r, c, Cell::of(*x)))?;
+        Ok(block.nrows())
+    }
 }
 
 /// Opens a named table in a file.
@@ -137,7 +152,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "text",
         extensions: &["csv", "tsv", "txt", "dat", "data", "amat"],
-        about: "numbers separated by commas, tabs, semicolons or spaces, with or without a header",
+        about: "cells separated by commas, tabs, semicolons or spaces, with or without a header",
         begins: is_text,
         open: text::open,
         open_member: None,

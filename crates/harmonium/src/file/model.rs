@@ -14,6 +14,7 @@ use crate::layout::Layout;
 use crate::model::Rbm;
 use crate::open;
 use crate::real::Real;
+use crate::schema::Schema;
 use crate::units::{Kind, Options};
 use ndarray::{Array1, Array2};
 use safetensors::{Dtype, SafeTensors};
@@ -21,9 +22,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 const FORMAT: &str = "harmonium";
-/// Version 1 has a kind for each layer, version 2 a list of blocks.
+/// Version 1 has a kind for each layer, version 2 a list of blocks, and perhaps a schema of the data.
 const VERSIONS: [&str; 2] = ["1", "2"];
 const ABOUT: &str = "about.";
+const SCHEMA: &str = "data.schema";
 
 /// The number type of the tensors in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub struct ModelFile {
     pub rbm: Rbm<f64>,
     /// How data is prepared for the model.
     pub preprocess: Preprocess,
+    /// What the columns of its data are, if the data was a table with a schema.
+    pub schema: Option<Schema>,
     /// Free notes, without the `about.` prefix.
     pub about: BTreeMap<String, String>,
     /// The number type of the tensors.
@@ -54,7 +58,7 @@ impl ModelFile {
     /// A file for a model, in its own precision.
     pub fn new<T: Real>(rbm: &Rbm<T>) -> ModelFile {
         let precision = if T::DTYPE == Dtype::F32 { Precision::F32 } else { Precision::F64 };
-        ModelFile { rbm: rbm.cast(), preprocess: Preprocess::default(), about: BTreeMap::new(), precision }
+        ModelFile { rbm: rbm.cast(), preprocess: Preprocess::default(), schema: None, about: BTreeMap::new(), precision }
     }
 
     /// Writes the file atomically.
@@ -95,7 +99,8 @@ impl ModelFile {
         tensors: &BTreeMap<String, Tensor>,
         precision: Precision,
     ) -> Result<ModelFile> {
-        let version = VERSIONS[usize::from(metadata.keys().any(|key| key.ends_with(BLOCKS)))];
+        let is_new = |key: &String| key.ends_with(BLOCKS) || key == SCHEMA;
+        let version = VERSIONS[usize::from(metadata.keys().any(is_new))];
         let named = [("format".into(), FORMAT.into()), ("version".into(), version.into())];
         let mut out = TensorWriter::new(metadata.into_iter().chain(named).collect());
         for (name, (shape, numbers)) in tensors {
@@ -142,6 +147,7 @@ impl ModelFile {
                 None => _ = all.insert(format!("{side}{BLOCKS}"), blocks::to_json(layer.layout())),
             }
         }
+        all.extend(self.schema.as_ref().map(|schema| (SCHEMA.into(), schema.to_json())));
         all.extend(self.preprocess.binarize.map(|b| ("data.binarize".into(), b.to_string())));
         all.extend(self.about.iter().map(|(k, v)| (format!("{ABOUT}{k}"), v.clone())));
         all
@@ -150,7 +156,7 @@ impl ModelFile {
     /// The oldest version that can say what the file has to say.
     fn version(&self) -> &'static str {
         let single = [self.rbm.visible(), self.rbm.hidden()].iter().all(|layer| layer.kind().is_some());
-        VERSIONS[usize::from(!single)]
+        VERSIONS[usize::from(!single || self.schema.is_some())]
     }
 
     /// Validates the bytes of a file and builds the model.
@@ -172,6 +178,7 @@ impl Parts<'_> {
         let is_first = self.version()? == VERSIONS[0];
         self.metadata.remove(digest::KEY);
         let binarize = self.metadata.remove("data.binarize").map(|b| Binarize::parse(&b)).transpose()?;
+        let schema = if is_first { None } else { self.metadata.remove(SCHEMA) };
         let mut about = BTreeMap::new();
         self.metadata.retain(|key, value| match key.strip_prefix(ABOUT) {
             Some(name) => about.insert(name.into(), value.clone()).is_some(),
@@ -197,9 +204,14 @@ impl Parts<'_> {
             scale: self.optional("data.scale", columns)?,
         };
         preprocess.check(columns)?;
+        let schema = schema.map(|text| Schema::from_json(&text)).transpose();
+        let schema = schema.map_err(|e| invalid(format!("'{SCHEMA}': {e}")))?;
+        if let Some(schema) = &schema {
+            schema.check_layout(rbm.visible().layout()).map_err(|e| invalid(format!("'{SCHEMA}': {e}")))?;
+        }
         let single = self.tensors.iter().all(|(_, t)| t.dtype() == Dtype::F32);
         let precision = if single { Precision::F32 } else { Precision::F64 };
-        Ok(ModelFile { rbm, preprocess, about, precision })
+        Ok(ModelFile { rbm, preprocess, schema, about, precision })
     }
 
     fn expect(&mut self, key: &str, value: &str) -> Result<()> {

@@ -1,7 +1,8 @@
 //! Notes of a model file about the columns of its data, under `about.`, so that output looks like the input.
 
 use super::ModelFile;
-use crate::data::{Alphabet, TableHead};
+use crate::data::{Alphabet, TableHead, Words};
+use crate::schema::Schema;
 use std::collections::BTreeMap;
 
 const ALPHABET: &str = "alphabet";
@@ -18,6 +19,8 @@ pub struct ColumnNotes {
     pub alphabet: Option<String>,
     /// Names of the columns.
     pub names: Option<Vec<String>>,
+    /// The words for the values of each column, if the file has a schema, which has the names, too.
+    pub words: Option<Vec<Words>>,
     /// Height and width, if the rows are images.
     pub image: Option<(usize, usize)>,
 }
@@ -30,22 +33,29 @@ impl ColumnNotes {
         let alphabet = about.get(ALPHABET).filter(|a| Alphabet::new(a).is_ok() && Some(a.len()) == states).cloned();
         let names = about.get(COLUMNS).and_then(|text| serde_json::from_str::<Vec<String>>(text).ok());
         let image = about.get(IMAGE).and_then(|text| image_size(text));
+        let schema = file.schema.as_ref();
         ColumnNotes {
             alphabet,
-            names: names.filter(|names| names.len() == sites),
+            names: schema.map(Schema::names).or(names.filter(|names| names.len() == sites)),
+            words: schema.map(Schema::words),
             image: image.filter(|(h, w)| h.checked_mul(*w) == Some(sites)),
         }
     }
 
     /// A table of visible rows that looks like the data.
     pub fn visible(&self, columns: usize, rows: Option<u64>) -> TableHead<'_> {
+        TableHead { words: self.words.as_deref(), ..self.numbers(columns, rows) }
+    }
+
+    /// A table of numbers about visible cells, such as their spreads.
+    pub fn numbers(&self, columns: usize, rows: Option<u64>) -> TableHead<'_> {
         let (names, alphabet) = (self.names.as_deref(), self.alphabet.as_deref());
-        TableHead { columns, rows, names, alphabet, image: self.image, vector: false }
+        TableHead { columns, rows, names, alphabet, image: self.image, words: None, vector: false }
     }
 
     /// The notes as they stand in a file.
     pub fn about(&self) -> BTreeMap<String, String> {
-        let names = self.names.as_ref().and_then(|names| serde_json::to_string(names).ok());
+        let names = self.names.as_ref().filter(|_| self.words.is_none()).and_then(|names| serde_json::to_string(names).ok());
         let image = self.image.map(|(h, w)| format!("{h}x{w}"));
         let all = [
             (ALPHABET, self.alphabet.clone()),

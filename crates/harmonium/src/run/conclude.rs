@@ -405,6 +405,7 @@ impl Recorded {
     fn notes(&self, file: &ModelFile) -> Result<ColumnNotes> {
         let notes = ColumnNotes::read(file);
         let image = input::image(&self.spec, file.rbm.visible().sites(), notes.image)?;
+        let image = image.filter(|_| file.schema.is_none() || self.spec.data.image.is_some());
         Ok(ColumnNotes { image, alphabet: notes.alphabet.or(self.spec.data.alphabet.clone()), ..notes })
     }
 }

@@ -4,6 +4,7 @@ use super::directory::MODEL;
 use crate::data::{self, Binarize, ReadOptions, Source};
 use crate::error::{Error, Result};
 use crate::file::ModelFile;
+use crate::schema::Schema;
 use crate::train::TrainConfig;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +59,13 @@ pub enum Note {
         path: PathBuf,
         /// In words.
         text: String,
+    },
+    /// The columns of a table were described one by one.
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// What they are.
+        schema: Schema,
     },
     /// Values between 0 and 1 were binarised without being asked to.
     Binarized {

@@ -3,10 +3,11 @@
 use super::front::{Front, Note, Stage, Tables};
 use super::spec::{RowWeights, Spec};
 use crate::advice::Advice;
-use crate::data::{Binarize, PreparedRows, Preprocess, ReadOptions, similarity_weights, takes_probabilities};
+use crate::data::{Binarize, PreparedRows, Preprocess, ReadOptions, Source, similarity_weights, takes_probabilities};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
+use crate::schema::{Moments, Schema, Unseen};
 use crate::units::{Kind, Options};
 use ndarray::Array1;
 use std::path::Path;
@@ -17,8 +18,6 @@ const SURVEY_ROWS: usize = 4096;
 const MOST_SUGGESTED_STATES: f64 = 256.0;
 /// Side of the smallest square that rows are taken for an image of.
 const SMALLEST_SQUARE: usize = 8;
-/// Standard deviation over |mean| below which a column is constant but for rounding.
-const ROUNDING: f64 = 1e-12;
 
 /// The rows of a run.
 pub struct Input {
@@ -41,9 +40,29 @@ pub struct Reader<'a> {
     pub tables: &'a dyn Tables,
     /// Who is informed.
     pub front: &'a dyn Front,
+    /// What the columns are, if they are described one by one.
+    pub(super) schema: Option<Schema>,
+    /// What is done with words that the schema does not know.
+    pub(super) unseen: Unseen,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads tables of numbers.
+    pub fn new(tables: &'a dyn Tables, front: &'a dyn Front) -> Reader<'a> {
+        Reader { tables, front, schema: None, unseen: Unseen::Error }
+    }
 }
 
 impl Reader<'_> {
+    /// Opens a table of rows; words become codes.
+    fn open(&self, name: &str, options: &ReadOptions) -> Result<Box<dyn Source>> {
+        let source = self.tables.open(name, options)?;
+        match &self.schema {
+            Some(schema) => schema.coded(source, Path::new(name), self.unseen),
+            None => Ok(source),
+        }
+    }
+
     /// Packs the rows of a run. A binarisation that the data cause is added to `preprocess`.
     pub(crate) fn read(&self, spec: &Spec, layout: &Layout, preprocess: &mut Preprocess) -> Result<Input> {
         let (data, seed) = (&spec.data, spec.train.seed);
@@ -76,7 +95,7 @@ impl Reader<'_> {
         seed: u64,
     ) -> Result<(Dataset<f32>, Option<Binarize>)> {
         let path = Path::new(name);
-        let source = self.tables.open(name, options)?;
+        let source = self.open(name, options)?;
         if let Some(text) = source.note() {
             self.front.note(&Note::Reading { path: path.into(), text });
         }
@@ -120,12 +139,10 @@ impl Reader<'_> {
         Error::Data { path: name.into(), problem: error.to_string() }.advise(&advice)
     }
 
-    /// Surveys a whole table: mean and variance of every column by Welford's update, and the largest number.
+    /// Surveys a whole table: mean and variance of every column, and the largest number.
     pub(crate) fn survey(&self, name: &str, options: &ReadOptions) -> Result<Survey> {
-        let mut table = self.tables.open(name, options)?;
-        let mut mean = Array1::<f64>::zeros(table.columns());
-        let mut square = mean.clone();
-        let mut known = mean.clone();
+        let mut table = self.open(name, options)?;
+        let mut columns = vec![Moments::default(); table.columns()];
         let (mut rows, mut largest) = (0u64, f64::NEG_INFINITY);
         while let Some(block) = table.read(SURVEY_ROWS)? {
             for row in block.rows() {
@@ -140,19 +157,12 @@ impl Reader<'_> {
                         let advice = x.is_nan().then_some(Advice::MissingCells);
                         return Err(Error::Data { path: name.into(), problem }.advise(advice.as_slice()));
                     }
-                    let before = x - mean[c];
-                    known[c] += 1.0;
-                    mean[c] += before / known[c];
-                    square[c] += before * (x - mean[c]);
+                    columns[c].push(x);
                     largest = largest.max(x);
                 }
             }
         }
-        let deviation = square.iter().zip(&mean).zip(&known).map(|((s, m), known): ((&f64, &f64), &f64)| {
-            let deviation = (s / known).sqrt();
-            if deviation > ROUNDING * m.abs() && deviation.is_finite() { deviation } else { 1.0 }
-        });
-        Ok(Survey { largest, deviation: deviation.collect(), mean })
+        Ok(Survey { largest, columns })
     }
 
     /// The kinds of visible units that would take every value of a table.
@@ -163,7 +173,7 @@ impl Reader<'_> {
         let make = |name: &str| Kind::new(name, &Options::new()).or_else(|_| Kind::new(name, &with_states)).ok();
         let mut kinds: Vec<(&'static str, Kind)> = Kind::LIST.iter().filter_map(|k| Some((k.0, make(k.0)?))).collect();
         kinds.retain(|k| side.kind().is_none_or(|kind| k.0 != kind.name()));
-        let Ok(mut table) = self.tables.open(name, options) else { return Vec::new() };
+        let Ok(mut table) = self.open(name, options) else { return Vec::new() };
         while let Ok(Some(block)) = table.read(SURVEY_ROWS) {
             kinds.retain(|(_, kind)| {
                 let unit = kind.unit::<f64>();
@@ -210,7 +220,7 @@ impl Reader<'_> {
 
     /// What a table says about itself before its rows are read.
     pub(crate) fn shape(&self, name: &str, options: &ReadOptions) -> Result<Shape> {
-        let table = self.tables.open(name, options)?;
+        let table = self.open(name, options)?;
         let (alphabet, names) = (table.alphabet().map(String::from), table.names().map(<[String]>::to_vec));
         Ok(Shape { columns: table.columns(), image: table.image(), alphabet, names })
     }
@@ -224,10 +234,14 @@ impl Reader<'_> {
             let problem = format!("needs continuous visible units such as gaussian, but these are {visible}");
             return Err(Error::Config { key: "data.standardize", problem });
         }
-        let found = self.survey(&spec.data.source, &spec.data.options())?;
-        // In the precision of the model file, so that what it stores is what was done, to the bit.
-        let mut shift = found.mean.mapv(|x| f64::from(x as f32));
-        let mut scale = found.deviation.mapv(|x| f64::from((x as f32).clamp(f32::MIN_POSITIVE, f32::MAX)));
+        let (shift, scale): (Vec<f64>, Vec<f64>) = match &self.schema {
+            Some(schema) => schema.standards(),
+            None => {
+                let found = self.survey(&spec.data.source, &spec.data.options())?;
+                found.columns.iter().map(Moments::standard).unzip()
+            }
+        };
+        let (mut shift, mut scale) = (Array1::from(shift), Array1::from(scale));
         for site in visible.each_site().filter(|site| site.n_states().is_some()) {
             (shift[site.index], scale[site.index]) = (0.0, 1.0);
         }
@@ -239,9 +253,7 @@ impl Reader<'_> {
 pub struct Survey {
     /// The largest number.
     pub largest: f64,
-    mean: Array1<f64>,
-    /// Standard deviation; 1 for constant columns.
-    deviation: Array1<f64>,
+    columns: Vec<Moments>,
 }
 
 /// What a table says about itself before its rows are read.

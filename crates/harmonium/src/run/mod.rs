@@ -4,13 +4,14 @@
 //! | file | what it is |
 //! |---|---|
 //! | `spec` | what is asked for; the keys of config.toml |
-//! | `prepare`, `input` | the data read, the defaults that depend on it, the first model |
+//! | `prepare`, `columns`, `input` | the data read, the defaults that depend on it, the first model |
 //! | `request`, `length` | what a front end asks for, and the run that it opens: new, resumed or extended |
 //! | `training`, `drawn` | the run itself: trained, judged, written |
 //! | `directory`, `config_file`, `log` | a run on disk |
 //! | `fit`, `mixing`, `curves`, `judge`, `conclude` | what became of it, as data |
 //! | `front` | what a front end provides |
 
+mod columns;
 mod conclude;
 pub mod config_file;
 mod curves;

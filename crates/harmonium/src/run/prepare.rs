@@ -1,5 +1,6 @@
 //! Where a run starts: settings completed from the data, rows packed, the first model made.
 
+use super::columns::{self, AUTO};
 use super::defaults::{Chooser, EXACT_UPDATES};
 use super::front::{Front, Note, Tables};
 use super::input::{self, Input, Reader};
@@ -14,6 +15,7 @@ use crate::layout::Layout;
 use crate::lowered::LoweredModel;
 use crate::model::Rbm;
 use crate::start::Start;
+use crate::schema::Schema;
 use crate::states::States;
 use crate::train::{TrainConfig, adopted_model, default_hidden, factor_model, initial_model, ladder_model, no_factors};
 use sha2::{Digest, Sha256};
@@ -36,6 +38,8 @@ pub struct Prepared {
     pub rbm: Rbm<f32>,
     /// What was done to the data.
     pub preprocess: Preprocess,
+    /// What the columns of the data are, if they are described one by one.
+    pub schema: Option<Schema>,
     /// Names of columns, letters of states, size of images.
     pub notes: ColumnNotes,
     /// Columns of the data.
@@ -52,7 +56,7 @@ pub fn prepare(
     tables: &dyn Tables,
     front: &dyn Front,
 ) -> Result<Prepared> {
-    let reader = Reader { tables, front };
+    let mut reader = Reader::new(tables, front);
     if spec.data.source.is_empty() {
         let problem = "is missing: name a data file, or builtin:NAME".into();
         return Err(Error::Config { key: "data.source", problem });
@@ -60,9 +64,16 @@ pub fn prepare(
     let init = spec.model.init.as_deref().map(|name| tables.model(name)).transpose()?;
     let letters = init.as_ref().and_then(|file| ColumnNotes::read(file).alphabet);
     spec.data.alphabet = spec.data.alphabet.take().or(letters);
+    (reader.schema, reader.unseen) = (columns::schema(spec, asked, init.as_ref(), &reader)?, spec.data.unseen);
     let shape = reader.shape(&spec.data.source, &spec.data.options())?;
     let columns = shape.columns;
     let image = input::image(spec, columns, shape.image)?;
+    // Columns with names and kinds of their own are no image, unless somebody knows better.
+    let image = image.filter(|_| reader.schema.is_none() || spec.data.image.is_some());
+    if let Some(schema) = reader.schema.as_ref().filter(|_| init.is_none()) {
+        spec.data.schema.get_or_insert_with(|| AUTO.into());
+        front.note(&Note::Schema { path: Path::new(&spec.data.source).into(), schema: schema.clone() });
+    }
     // Sequences of a family are related: nobody who works with them counts them all.
     let related = shape.alphabet.is_some() && spec.data.weights.is_none();
     spec.data.weights = spec.data.weights.take().or(related.then(|| format!("similarity:{SIMILAR}")));
@@ -110,8 +121,8 @@ pub fn prepare(
     spec.train.check(input.train.len(), has_valid)?;
     let digest = digest(&input, &rbm);
     let alphabet = spec.data.alphabet.clone().filter(|_| spec.model.visible == "potts");
-    let notes = ColumnNotes { alphabet, names: shape.names, image };
-    Ok(Prepared { input, rbm, preprocess, notes, columns, digest })
+    let notes = ColumnNotes { alphabet, names: shape.names, image, words: reader.schema.as_ref().map(Schema::words) };
+    Ok(Prepared { input, rbm, preprocess, schema: reader.schema, notes, columns, digest })
 }
 
 /// The first model of a run.
@@ -212,6 +223,10 @@ fn room(lowered: &LoweredModel<f64>) -> f64 {
 fn complete_model(spec: &mut Spec, asked: &Table, reader: &Reader) -> Result<()> {
     let (data, model) = (&spec.data, &mut spec.model);
     let has = |key| lookup(asked, key).is_some();
+    if let Some(schema) = &reader.schema {
+        model.set_visible(&schema.layout());
+        return complete_hidden(model, asked);
+    }
     if let Some(found) = find_builtin(&data.source).filter(|_| !has("model.visible")) {
         model.visible = found?.0.visible.into();
     }
@@ -223,8 +238,13 @@ fn complete_model(spec: &mut Spec, asked: &Table, reader: &Reader) -> Result<()>
         let found = reader.survey(&data.source, &data.options())?;
         model.states = Some((found.largest.max(0.0) as u64).saturating_add(1).max(2));
     }
+    complete_hidden(model, asked)
+}
+
+/// Completes the units of a model whose visible units are known by name.
+fn complete_hidden(model: &mut ModelSpec, asked: &Table) -> Result<()> {
     if let Some(n) = model.listed_hidden() {
-        if has("model.n_hidden") && model.n_hidden != n {
+        if lookup(asked, "model.n_hidden").is_some() && model.n_hidden != n {
             let problem = format!("lists {n} units, but n_hidden is {}", model.n_hidden);
             return Err(Error::Config { key: "model.hidden", problem });
         }

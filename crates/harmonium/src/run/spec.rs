@@ -1,11 +1,12 @@
 //! What a run is asked to do: data, model, training. The fields are the keys of config.toml.
 
 use crate::backend::{DeviceRef, cpu};
-use crate::data::{Alphabet, Binarize, ReadOptions};
+use crate::data::{Alphabet, Binarize, Header, ReadOptions};
 use crate::error::{Error, Result};
 use crate::events::MOST_COUNT;
 use crate::file::image_size;
 use crate::layout::Layout;
+use crate::schema::Unseen;
 use crate::settings;
 use crate::start::Start;
 use crate::train::{DEFAULT_HIDDEN, TrainConfig};
@@ -43,8 +44,12 @@ pub struct Spec {
 pub struct DataSpec {
     pub source: String,
     pub skip_rows: u64,
+    pub header: Header,
     pub columns: Option<String>,
     pub label_column: Option<String>,
+    pub column: Vec<String>,
+    pub schema: Option<String>,
+    pub unseen: Unseen,
     pub alphabet: Option<String>,
     pub weights: Option<String>,
     pub valid: Option<String>,
@@ -100,15 +105,19 @@ impl Default for Spec {
         let data = DataSpec {
             source: String::new(),
             skip_rows: 0,
+            header: Header::Auto,
             columns: None,
             label_column: None,
+            column: Vec::new(),
+            schema: None,
+            unseen: Unseen::Error,
             alphabet: None,
             weights: None,
             valid: None,
             valid_fraction: None,
             binarize: "auto".into(),
             standardize: false,
-            missing: false,
+            missing: true,
             image: None,
         };
         let model = ModelSpec {
@@ -168,6 +177,7 @@ impl Spec {
             return Err(Error::Config { key: "data.valid_fraction", problem });
         }
         data.binarize()?;
+        data.asked_columns()?;
         data.letters()?;
         data.weights()?;
         data.image()?;
@@ -211,6 +221,7 @@ impl DataSpec {
     pub fn options(&self) -> ReadOptions {
         ReadOptions {
             skip_rows: self.skip_rows,
+            header: self.header,
             columns: self.columns.clone(),
             label_column: self.label_column.clone(),
             alphabet: self.alphabet.clone(),

@@ -17,6 +17,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::events::{Event, Flow, Observer, Reason};
 use crate::file::{ColumnNotes, ModelFile};
+use crate::schema::Schema;
 use crate::train::{TrainConfig, Trainer};
 use std::borrow::Cow;
 use toml::Table;
@@ -29,6 +30,7 @@ pub struct Run {
     /// Held-out rows; the others are the trainer's.
     valid: Option<Dataset<f32>>,
     preprocess: Preprocess,
+    schema: Option<Schema>,
     notes: ColumnNotes,
     trainer: Trainer<f32>,
     /// The update of the checkpoint it continues from.
@@ -49,7 +51,7 @@ impl Run {
         finished: Option<u64>,
     ) -> Result<Run> {
         let mut spec = Spec::from_table(asked)?;
-        let Prepared { input, rbm, preprocess, notes, columns, digest } =
+        let Prepared { input, rbm, preprocess, schema, notes, columns, digest } =
             prepare(&mut spec, asked, request.length, request.tables, front)?;
         let (valid, data) = (input.valid.clone(), Some(digest_of_rows(&input)));
         let fresh = dir.as_ref().is_none_or(|d| !d.file(CONFIG).exists());
@@ -95,6 +97,7 @@ impl Run {
             config,
             valid,
             preprocess,
+            schema,
             notes,
             trainer,
             resumed: None,
@@ -191,7 +194,8 @@ impl Run {
     /// The trained model as it stands in its file.
     pub fn model(&self) -> ModelFile {
         let rbm = self.trainer.rbm().folded();
-        ModelFile { preprocess: self.preprocess.clone(), about: self.notes.about(), ..ModelFile::new(&rbm) }
+        let (preprocess, schema) = (self.preprocess.clone(), self.schema.clone());
+        ModelFile { preprocess, schema, about: self.notes.about(), ..ModelFile::new(&rbm) }
     }
 
     /// The settings, completed.

@@ -2,6 +2,7 @@
 //! refused in a sentence.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
+mod broken_tables;
 mod common;
 mod damage;
 mod fasta;
@@ -13,4 +14,5 @@ mod npy;
 mod packed;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod schemas;
 mod writers;

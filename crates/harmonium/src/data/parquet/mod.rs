@@ -1,33 +1,29 @@
-//! Parquet: columns of numbers in groups of rows, as pandas, Polars, DuckDB and Spark write them.
+//! Parquet: columns of numbers and words in groups of rows, as pandas, Polars, DuckDB and Spark write them.
 //!
 //! A field is a column; a list of numbers that has the same length in every row is that many columns. A missing number is
-//! read as NaN. Files are read by column, one group of rows at a time, with the plain column readers of the parquet crate,
+//! read as NaN. Read as cells, texts are words, truth values are the words false and true, and dates are what no unit learns. Files are read by column, one group of rows at a time, with the plain column readers of the parquet crate,
 //! which need none of the Arrow crates.
 
+mod field;
 mod pages;
 mod thrift;
 
 use super::bytes::{most_held, seekable};
 use super::guard::guarded;
 use super::rows::BLOCK_CELLS;
-use super::text::{arranged, places};
-use super::{MOST_COLUMNS, ReadOptions, Source, shown};
+use super::{Cell, Header, MOST_COLUMNS, ReadOptions, SeeCell, Source, shown};
 use crate::advice::Advice;
 use crate::error::{Error, Result};
+use field::{Field, Holds, fields};
 use ndarray::{Array2, ArrayViewMut2, s};
 use pages::{Bounded, Pages};
-use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
-use parquet::data_type::DataType;
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result as Outcome};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
-use parquet::schema::types::ColumnDescPtr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-
-/// Prefix of the columns in which pandas stores its row index.
-const INDEX: &str = "__index_level_";
 
 /// Whether a file with these first bytes is Parquet.
 pub fn begins(head: &[u8]) -> bool {
@@ -44,8 +40,8 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
 
 fn table(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
     let refuse = |problem: String| Error::Data { path: path.into(), problem };
-    if options.skip_rows > 0 {
-        return Err(refuse("a Parquet file has no lines to skip".into()));
+    if options.skip_rows > 0 || options.header != Header::Auto {
+        return Err(refuse("a Parquet file has no lines to skip, and always names its columns".into()));
     }
     let (file, length) = seekable(path)?;
     let file = Arc::new(Bounded { file, length });
@@ -83,112 +79,14 @@ fn rows(meta: &ParquetMetaData) -> Option<u64> {
     (u64::try_from(meta.file_metadata().num_rows()).ok() == Some(sum)).then_some(sum)
 }
 
-/// A field of the table.
-#[derive(Clone)]
-struct Field {
-    /// Its index among the columns of the file.
-    leaf: usize,
-    name: String,
-    column: ColumnDescPtr,
-    /// Numbers per row, if it is a list.
-    list: Option<usize>,
-}
-
-/// The fields to read, in their order; refuses those that are not numbers.
-fn fields(meta: &ParquetMetaData, options: &ReadOptions, refuse: &dyn Fn(String) -> Error) -> Result<Vec<Field>> {
-    let schema = meta.file_metadata().schema_descr();
-    let field = |(leaf, column): (usize, &ColumnDescPtr)| {
-        let parts = column.path().parts();
-        let name =
-            if column.max_rep_level() > 0 { parts.first().cloned().unwrap_or_default() } else { parts.join(".") };
-        Field { leaf, name, column: column.clone(), list: None }
-    };
-    let all: Vec<Field> = schema.columns().iter().enumerate().map(field).collect();
-    let header = all.iter().map(|f| f.name.as_bytes()).collect::<Vec<_>>();
-    let places = places(options, all.len(), Some(header.iter().copied())).map_err(refuse)?;
-    let mut fields = arranged(all, places.as_deref());
-    fields.retain(|f| options.columns.is_some() || !f.name.starts_with(INDEX));
-    for field in &mut fields {
-        let other = &[Advice::LeaveOutColumn, Advice::ChooseColumns];
-        field.check().map_err(|problem| refuse(problem).advise(other))?;
-        if field.column.max_rep_level() > 0 {
-            field.list = Some(list_length(meta, field).map_err(refuse)?);
-        }
-    }
-    Ok(fields)
-}
-
-/// The length of the lists of a field, which must be the same in all rows.
-fn list_length(meta: &ParquetMetaData, field: &Field) -> std::result::Result<usize, String> {
-    let mut length = None;
-    for group in meta.row_groups().iter().filter(|g| g.num_rows() > 0) {
-        let (rows, values) = (group.num_rows(), group.columns().get(field.leaf).map_or(0, |c| c.num_values()));
-        let here = usize::try_from(values / rows).ok().filter(|n| values % rows == 0 && *n > 0);
-        let same = here.filter(|n| length.is_none_or(|l| l == *n) && *n <= MOST_COLUMNS);
-        length = Some(same.ok_or_else(|| {
-            format!(
-                "the lists of column '{}' have different lengths, expected one length for all rows",
-                shown(&field.name)
-            )
-        })?);
-    }
-    Ok(length.unwrap_or(0))
-}
-
-impl Field {
-    fn width(&self) -> usize {
-        self.list.unwrap_or(1)
-    }
-
-    /// The names of its columns; those of a list are numbered from 0.
-    fn names(&self) -> Vec<String> {
-        match self.list {
-            None => vec![self.name.clone()],
-            Some(n) => (0..n).map(|i| format!("{}[{i}]", self.name)).collect(),
-        }
-    }
-
-    /// Refuses a field that is not numbers.
-    fn check(&self) -> std::result::Result<(), String> {
-        let is = match self.column.physical_type() {
-            _ if self.column.max_rep_level() > 1 => "lists of lists",
-            _ if self.is_time() => "dates or times",
-            Physical::BOOLEAN | Physical::INT32 | Physical::INT64 | Physical::FLOAT | Physical::DOUBLE => return Ok(()),
-            _ => "text or bytes",
-        };
-        Err(format!("column '{}' holds {is}, expected numbers", shown(&self.name)))
-    }
-
-    fn is_time(&self) -> bool {
-        use LogicalType as L;
-        let logical = self.column.logical_type_ref();
-        matches!(logical, Some(L::Date | L::Time { .. } | L::Timestamp { .. }))
-            || self.column.physical_type() == Physical::INT96
-    }
-
-    fn is_unsigned(&self) -> bool {
-        use ConvertedType as C;
-        matches!(self.column.logical_type_ref(), Some(LogicalType::Integer(i)) if !i.is_signed)
-            || matches!(self.column.converted_type(), C::UINT_8 | C::UINT_16 | C::UINT_32 | C::UINT_64)
-    }
-
-    /// 10^−scale of decimal numbers.
-    fn unit(&self) -> f64 {
-        match self.column.logical_type_ref() {
-            Some(LogicalType::Decimal(d)) => 10f64.powi(d.scale.saturating_neg()),
-            _ => 1.0,
-        }
-    }
-}
-
 /// A Parquet file being read.
 struct ParquetTable {
     path: PathBuf,
     file: Arc<Bounded>,
     meta: ParquetMetaData,
     fields: Vec<Field>,
-    /// One per field, in the group that is being read.
-    readers: Vec<ColumnReader>,
+    /// One per field that can be learned, in the group that is being read.
+    readers: Vec<Option<ColumnReader>>,
     names: Vec<String>,
     rows: u64,
     done: u64,
@@ -205,8 +103,11 @@ impl ParquetTable {
         let rows = u64::try_from(group.num_rows())?;
         let held = Arc::new(AtomicU64::new(0));
         let columns = self.fields.iter().map(|field| {
+            if let Holds::Other(_) = field.holds() {
+                return Ok(None);
+            }
             let pages = Pages::new(&self.file, group.column(field.leaf), rows, &held)?;
-            Ok(get_column_reader(field.column.clone(), Box::new(pages)))
+            Ok(Some(get_column_reader(field.column.clone(), Box::new(pages))))
         });
         let readers = columns.collect::<Outcome<Vec<_>>>()?;
         self.left = rows;
@@ -233,40 +134,68 @@ impl Source for ParquetTable {
         fields.nth(column.saturating_sub(1)).unwrap_or(column)
     }
 
+    fn has_cells(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
         let path = self.path.clone();
         guarded(&path, NAME, || self.next_rows(n))
     }
+
+    fn read_cells(&mut self, n: usize, see: SeeCell) -> Result<usize> {
+        let path = self.path.clone();
+        guarded(&path, NAME, || self.next_cells(n, see))
+    }
 }
 
 impl ParquetTable {
-    fn next_rows(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
+    /// How many rows can be read at once, at most `n`; 0 at the end.
+    fn ready(&mut self, n: usize) -> Result<usize> {
         if self.done == self.rows {
-            return Ok(None);
+            return Ok(0);
         }
         while self.left == 0 {
             self.next_group().map_err(|e| refusal(&self.path, &e))?;
         }
         let most = n.clamp(1, (BLOCK_CELLS / self.names.len()).max(1));
-        let n = self.left.min(most as u64) as usize;
+        Ok(self.left.min(most as u64) as usize)
+    }
+
+    fn next_rows(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
+        for field in &self.fields {
+            let refuse = |problem| Error::Data { path: self.path.clone(), problem };
+            let advice = &[Advice::LeaveOutColumn, Advice::ChooseColumns];
+            field.check().map_err(|problem| refuse(problem).advise(advice))?;
+        }
+        let n = self.ready(n)?;
+        if n == 0 {
+            return Ok(None);
+        }
         let mut block = Array2::zeros((n, self.names.len()));
         let mut start = 0;
         for (field, reader) in self.fields.iter().zip(&mut self.readers) {
             let part = block.slice_mut(s![.., start..start + field.width()]);
-            fill(field, reader, part).map_err(|error| match error {
-                ReadError::File(e) => refusal(&self.path, &e),
-                ReadError::Row(row, problem) => {
-                    let (row, name) = (self.done + row as u64 + 1, shown(&field.name));
-                    Error::Data {
-                        path: self.path.clone(),
-                        problem: format!("data row {row}, column '{name}': {problem}"),
-                    }
-                }
-            })?;
+            let filled = reader.as_mut().map_or(Ok(()), |reader| fill(field, reader, part));
+            filled.map_err(|e| e.located(&self.path, self.done, &field.name))?;
             start += field.width();
         }
         (self.left, self.done) = (self.left - n as u64, self.done + n as u64);
         Ok(Some(block))
+    }
+
+    fn next_cells(&mut self, n: usize, see: SeeCell) -> Result<usize> {
+        let n = self.ready(n)?;
+        if n == 0 {
+            return Ok(0);
+        }
+        let mut start = 0;
+        for (field, reader) in self.fields.iter().zip(&mut self.readers) {
+            show(field, reader.as_mut(), n, start, see).map_err(|e| e.located(&self.path, self.done, &field.name))?;
+            start += field.width();
+        }
+        (self.left, self.done) = (self.left - n as u64, self.done + n as u64);
+        Ok(n)
     }
 }
 
@@ -275,31 +204,95 @@ enum ReadError {
     File(ParquetError),
     /// In this row of the block.
     Row(usize, String),
+    /// What the one who sees the cells refuses.
+    Seen(Error),
 }
 
+impl ReadError {
+    /// The error for a file, `done` rows after its beginning.
+    fn located(self, path: &Path, done: u64, name: &str) -> Error {
+        match self {
+            ReadError::File(e) => refusal(path, &e),
+            ReadError::Row(row, problem) => {
+                let (row, name) = (done + row as u64 + 1, shown(name));
+                Error::Data { path: path.into(), problem: format!("data row {row}, column '{name}': {problem}") }
+            }
+            ReadError::Seen(error) => error,
+        }
+    }
+}
+
+type Read = std::result::Result<(), ReadError>;
+
 /// Reads as many rows of a field as `out` has.
-fn fill(field: &Field, reader: &mut ColumnReader, out: ArrayViewMut2<f64>) -> std::result::Result<(), ReadError> {
+fn fill(field: &Field, reader: &mut ColumnReader, mut out: ArrayViewMut2<f64>) -> Read {
+    let rows = out.nrows();
+    numbers(field, reader, rows, &mut |row, place, x| out[[row, place]] = x)
+}
+
+/// Shows `n` rows of a field whose first column is `start`.
+fn show(field: &Field, reader: Option<&mut ColumnReader>, n: usize, start: usize, see: SeeCell) -> Read {
+    let mut refused = Ok(());
+    let mut seen = |row, place, cell: Cell| {
+        if refused.is_ok() {
+            refused = see(row, start + place, cell);
+        }
+    };
+    match (field.holds(), reader) {
+        (Holds::Words, Some(ColumnReader::ByteArrayColumnReader(r))) => {
+            take(field, r, n, &mut |row, place, x: Option<&ByteArray>| {
+                let word = x.map(|bytes| std::str::from_utf8(bytes.data()));
+                seen(
+                    row,
+                    place,
+                    word.map_or(Cell::Missing, |w| w.map_or(Cell::Other("bytes that are not text"), Cell::Word)),
+                );
+            })?;
+        }
+        (Holds::Truth, Some(ColumnReader::BoolColumnReader(r))) => {
+            let word = |x: &bool| Cell::Word(if *x { "true" } else { "false" });
+            take(field, r, n, &mut |row, place, x| seen(row, place, x.map_or(Cell::Missing, word)))?;
+        }
+        (Holds::Numbers, Some(r)) => numbers(field, r, n, &mut |row, place, x| seen(row, place, Cell::of(x)))?,
+        (Holds::Other(what), _) => (0..n).for_each(|row| seen(row, 0, Cell::Other(what))),
+        _ => return Err(ReadError::Row(0, "the data is not of the type that its header claims".into())),
+    }
+    refused.map_err(ReadError::Seen)
+}
+
+/// Passes on the numbers of `n` rows of a field: row, place in its list, number.
+fn numbers(field: &Field, reader: &mut ColumnReader, n: usize, put: &mut dyn FnMut(usize, usize, f64)) -> Read {
     let (unit, unsigned) = (field.unit(), field.is_unsigned());
     match reader {
-        ColumnReader::BoolColumnReader(r) => take(field, r, |x| f64::from(u8::from(*x)), out),
-        ColumnReader::Int32ColumnReader(r) if unsigned => take(field, r, |x| f64::from(*x as u32), out),
-        ColumnReader::Int32ColumnReader(r) => take(field, r, |x| f64::from(*x) * unit, out),
-        ColumnReader::Int64ColumnReader(r) if unsigned => take(field, r, |x| *x as u64 as f64, out),
-        ColumnReader::Int64ColumnReader(r) => take(field, r, |x| *x as f64 * unit, out),
-        ColumnReader::FloatColumnReader(r) => take(field, r, |x| f64::from(*x), out),
-        ColumnReader::DoubleColumnReader(r) => take(field, r, |x| *x, out),
+        ColumnReader::BoolColumnReader(r) => mapped(field, r, n, |x| f64::from(u8::from(*x)), put),
+        ColumnReader::Int32ColumnReader(r) if unsigned => mapped(field, r, n, |x| f64::from(*x as u32), put),
+        ColumnReader::Int32ColumnReader(r) => mapped(field, r, n, |x| f64::from(*x) * unit, put),
+        ColumnReader::Int64ColumnReader(r) if unsigned => mapped(field, r, n, |x| *x as u64 as f64, put),
+        ColumnReader::Int64ColumnReader(r) => mapped(field, r, n, |x| *x as f64 * unit, put),
+        ColumnReader::FloatColumnReader(r) => mapped(field, r, n, |x| f64::from(*x), put),
+        ColumnReader::DoubleColumnReader(r) => mapped(field, r, n, |x| *x, put),
         _ => Err(ReadError::Row(0, "not a number".into())),
     }
 }
 
+fn mapped<D: DataType>(
+    field: &Field,
+    reader: &mut ColumnReaderImpl<D>,
+    n: usize,
+    number: impl Fn(&D::T) -> f64,
+    put: &mut dyn FnMut(usize, usize, f64),
+) -> Read {
+    take(field, reader, n, &mut |row, place, x| put(row, place, x.map_or(f64::NAN, &number)))
+}
+
+/// Passes on the values of `n` rows of a field: row, place in its list, value; none for a missing one.
 fn take<D: DataType>(
     field: &Field,
     reader: &mut ColumnReaderImpl<D>,
-    number: impl Fn(&D::T) -> f64,
-    mut out: ArrayViewMut2<f64>,
-) -> std::result::Result<(), ReadError> {
+    n: usize,
+    put: &mut dyn FnMut(usize, usize, Option<&D::T>),
+) -> Read {
     let (mut defined, mut repeated, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    let n = out.nrows();
     let read = reader.read_records(n, Some(&mut defined), Some(&mut repeated), &mut values);
     let (records, _, levels) = read.map_err(ReadError::File)?;
     if records != n {
@@ -308,26 +301,29 @@ fn take<D: DataType>(
     // A definition level below the highest is a missing number; in a list, one level lower is a missing list.
     let full = field.column.max_def_level();
     let entry = full - i16::from(field.column.self_type().is_optional());
-    let list = field.list.is_some();
+    let (list, width) = (field.list.is_some(), field.width());
     let (mut row, mut place, mut values) = (0, 0, values.iter());
     for i in 0..levels {
         let level = defined.get(i).copied().unwrap_or(full);
         if i > 0 && (!list || repeated.get(i) == Some(&0)) {
-            check_length(list, row, place, out.ncols())?;
+            check_length(list, row, place, width)?;
             (row, place) = (row + 1, 0);
         }
         if list && level < entry {
             continue;
         }
-        let x = if level == full { values.next().map_or(f64::NAN, &number) } else { f64::NAN };
-        let cell = out.get_mut((row, place)).ok_or_else(|| ReadError::Row(row, "the list is too long".into()))?;
-        (*cell, place) = (x, place + 1);
+        let x = if level == full { values.next() } else { None };
+        if row >= n || place >= width {
+            return Err(ReadError::Row(row, "the list is too long".into()));
+        }
+        put(row, place, x);
+        place += 1;
     }
-    check_length(list, row, place, out.ncols())
+    check_length(list, row, place, width)
 }
 
 /// Refuses a list with the wrong length.
-fn check_length(list: bool, row: usize, found: usize, expected: usize) -> std::result::Result<(), ReadError> {
+fn check_length(list: bool, row: usize, found: usize, expected: usize) -> Read {
     if list && found != expected {
         Err(ReadError::Row(row, format!("the list has {found} numbers, expected {expected}")))
     } else {

@@ -14,16 +14,25 @@ const SEPARATORS: [Separator; 4] =
     [Separator::Byte(b','), Separator::Byte(b'\t'), Separator::Byte(b';'), Separator::Space];
 /// Only this many bytes of a line are used to guess.
 const GUESS_BYTES: usize = 1 << 16;
+/// And this many cells.
+const MOST_GUESSED: usize = 1 << 16;
 
 impl Separator {
-    /// The separator that splits a row into the most numbers (or missing ones); the line above decides a tie.
+    /// The separator that splits a row into the most numbers (or missing ones); the line above decides a tie. Words are split where
+    /// both lines have the same number of cells, and never at spaces, which words may hold.
     pub fn guess(row: &[u8], above: &[u8]) -> Separator {
         let numbers = |s: Separator, line: &[u8]| {
             let line = &line[..line.len().min(GUESS_BYTES)];
             s.cells(line).filter(|cell| !matches!(number(cell), Cell::Text)).count()
         };
+        let count =
+            |s: Separator, line: &[u8]| s.cells(&line[..line.len().min(GUESS_BYTES)]).take(MOST_GUESSED).count();
+        let words = |s: Separator| {
+            let cells = count(s, row);
+            if s != Separator::Space && cells == count(s, above) { cells } else { 0 }
+        };
         // `max_by_key` returns the last of equal elements.
-        let best = SEPARATORS.into_iter().rev().max_by_key(|s| (numbers(*s, row), numbers(*s, above)));
+        let best = SEPARATORS.into_iter().rev().max_by_key(|s| (numbers(*s, row), numbers(*s, above), words(*s)));
         best.unwrap_or(Separator::Space)
     }
 
@@ -137,6 +146,19 @@ pub(in super::super) fn number(cell: &[u8]) -> Cell {
     }
 }
 
+/// Whether a row is numbers with decimal commas between semicolons or tabs, as spreadsheets write it in many countries.
+pub(super) fn has_decimal_commas(row: &[u8]) -> bool {
+    let is_number = |cell: &[u8]| !matches!(number(cell), Cell::Text);
+    let is_decimal = |cell: &[u8]| {
+        let text = String::from_utf8_lossy(cell);
+        text.matches(',').count() == 1 && !text.contains('.') && is_number(text.replace(',', ".").as_bytes())
+    };
+    [Separator::Byte(b';'), Separator::Byte(b'\t')].into_iter().any(|s| {
+        let cells = || s.cells(row).take(MOST_GUESSED);
+        cells().count() > 1 && cells().any(is_decimal) && cells().all(|cell| is_number(cell) || is_decimal(cell))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,6 +193,8 @@ mod tests {
             assert_eq!(Separator::guess(line.as_bytes(), b""), separator, "{line}");
         }
         assert_eq!(Separator::guess(b"1\t2", b"3 4"), Separator::Space);
+        assert_eq!(Separator::guess(b"red\tvery small", b"blue\tlarge"), Separator::Byte(b'\t'));
+        assert_eq!(Separator::guess(b"New York", b"Los Angeles"), Separator::Byte(b','));
     }
 
     #[test]

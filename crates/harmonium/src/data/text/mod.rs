@@ -1,12 +1,14 @@
-//! Text tables: numbers separated by commas, tabs, semicolons or white space, one row per line.
+//! Text tables: cells separated by commas, tabs, semicolons or white space, one row per line.
 //!
-//! The separator is the one that splits the first row into the most numbers. The first line is a header if it has text and no
-//! number, or text above a number, or text and a different number of cells than the next line. Cells may be quoted or padded;
-//! a byte-order mark and either line ending are accepted; empty lines and lines that start with `#` are skipped. Missing
-//! values are errors unless [`ReadOptions::missing`] is set.
+//! The separator is the one that splits the first row into the most numbers. `header.rs` decides whether the first line is a
+//! header. Cells may be quoted or padded; a byte-order mark and either line ending are accepted; empty lines and lines that
+//! start with `#` are skipped. Read as numbers, missing values are errors unless [`ReadOptions::missing`] is set, and words are
+//! errors; read as cells, both are what they are.
 
+mod ahead;
 mod cells;
 mod columns;
+mod header;
 mod lines;
 
 pub(super) use cells::{Cell, number};
@@ -15,11 +17,14 @@ pub(super) use columns::{arranged, largest, places};
 pub(super) use lines::Lines;
 
 use super::bytes::Bytes;
-use super::{MOST_COLUMNS, ReadOptions, Source};
+use super::{MOST_COLUMNS, ReadOptions, SeeCell, Source, shown};
 use crate::advice::Advice;
 use crate::error::{Error, Result, count};
-use cells::Separator;
+use ahead::Ahead;
+use cells::{Separator, has_decimal_commas};
+use header::First;
 use ndarray::Array2;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Opens a text file.
@@ -29,10 +34,8 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>> {
 
 /// A text table being read.
 pub(super) struct TextTable {
-    lines: Lines,
+    lines: Ahead,
     separator: Separator,
-    /// Lines that were read to inspect the table and not returned yet: number and text, the next one last.
-    pending: Vec<(u64, Vec<u8>)>,
     /// Cells per line.
     cells: usize,
     /// For every cell its column in a row of data, if it has one; none if all cells stay where they are.
@@ -40,54 +43,69 @@ pub(super) struct TextTable {
     columns: usize,
     /// The column names, if the header has one for every column.
     names: Option<Vec<String>>,
+    /// How the first line was read, if that may surprise.
+    note: Option<String>,
     /// Whether missing cells are read as NaN.
     missing: bool,
     done: u64,
 }
 
 impl TextTable {
-    /// Reads two lines to find the separator, the header and the columns.
+    /// Reads lines until the separator, the header and the columns are clear; mostly two.
     pub fn new(mut lines: Lines, options: &ReadOptions) -> Result<TextTable> {
         lines.skip(options.skip_rows)?;
-        let Some(first) = lines.next()? else {
+        let mut lines = Ahead::new(lines);
+        let Some(first) = lines.line(0)?.map(<[u8]>::to_vec) else {
             let left =
                 if options.skip_rows > 0 { "no line is left after the skipped ones" } else { "the file is empty" };
-            return Err(lines.refuse(left.into()));
+            return Err(lines.lines.refuse(left.into()));
         };
-        let second = lines.next()?;
-        let separator = Separator::guess(&second.as_ref().unwrap_or(&first).1, &first.1);
-        let mut pending: Vec<_> = second.into_iter().chain([first]).collect();
-        let header = is_header(separator, &pending, options).then(|| pending.pop()).flatten();
-        // Counted in the first row, not in the header: some headers describe the file instead of naming its columns.
-        let Some((number, row)) = pending.last() else {
-            return Err(lines.refuse("read as text, the file has only a header line and no rows".into()));
-        };
-        let cells = separator.cells(row).take(MOST_COLUMNS + 1).count();
-        if cells > MOST_COLUMNS {
-            return Err(lines.refuse(format!("line {number} has more than {MOST_COLUMNS} cells")));
+        if [[0xff, 0xfe], [0xfe, 0xff]].iter().any(|mark| first.starts_with(mark)) {
+            return Err(lines.lines.refuse("the file is UTF-16 text: save it as UTF-8".into()));
         }
-        let names = header.as_ref().map(|(_, line)| separator.cells(line));
-        let places = places(options, cells, names).map_err(|problem| lines.refuse(problem))?;
+        let separator = Separator::guess(lines.line(1)?.unwrap_or(&first), &first);
+        let (is, note) = header::decide(separator, &mut lines, options)?;
+        let header = if is == First::Data { None } else { lines.next()? };
+        // Counted in the first row, not in the header: some headers describe the file instead of naming its columns.
+        let Some(number) = lines.number()? else {
+            return Err(lines.lines.refuse("read as text, the file has only a header line and no rows".into()));
+        };
+        let row = lines.line(0)?.unwrap_or_default().to_vec();
+        let refuse = |problem: String| lines.lines.refuse(problem);
+        let cells = separator.cells(&row).take(MOST_COLUMNS + 1).count();
+        if cells > MOST_COLUMNS {
+            return Err(refuse(format!("line {number} has more than {MOST_COLUMNS} cells")));
+        }
+        if has_decimal_commas(&row) {
+            let row = header::quoted(&row);
+            return Err(refuse(format!("line {number}, '{row}', has decimal commas: write decimal points")));
+        }
+        let header = header.filter(|_| is == First::Names);
+        let lacks_one = header.as_ref().is_some_and(|(_, line)| header::lacks_first_name(separator, line, &row));
+        let mut header: Option<Vec<&[u8]>> = header.as_ref().map(|(_, line)| separator.cells(line).collect());
+        if let Some(names) = header.as_mut().filter(|_| lacks_one) {
+            names.insert(0, b"");
+        }
+        let places = places(options, cells, header.as_ref().map(|names| names.iter().copied())).map_err(refuse)?;
         let columns = places.as_ref().map_or(cells, |p| p.iter().flatten().count());
-        let names: Option<Vec<String>> = header.map(|(_, line)| separator.cells(&line).map(name).collect());
+        let names: Option<Vec<String>> = header.map(|names| names.into_iter().map(header::name).collect());
         let names = names.filter(|names| names.len() == cells).map(|names| arranged(names, places.as_deref()));
-        Ok(TextTable { lines, separator, pending, cells, places, columns, names, missing: options.missing, done: 0 })
+        Ok(TextTable { lines, separator, cells, places, columns, names, note, missing: options.missing, done: 0 })
     }
 
-    /// Appends the numbers of a line.
-    fn push(&self, line: &[u8], at: impl Fn() -> String, numbers: &mut Vec<f64>) -> Result<()> {
-        let start = numbers.len();
-        numbers.resize(start + self.columns, 0.0);
+    /// Shows the columns of a row and their cells in a line, up to the first that is refused.
+    fn each_cell(
+        &self,
+        line: &[u8],
+        at: &dyn Fn() -> String,
+        mut see: impl FnMut(usize, &[u8]) -> Option<Error>,
+    ) -> Result<()> {
         let (mut found, mut problem) = (0u64, None);
         for (c, cell) in self.separator.cells(line).enumerate() {
             found += 1;
             let place = self.places.as_ref().map_or(Some(c as u32), |p| p.get(c).copied().flatten());
             let Some(place) = place.filter(|_| c < self.cells && problem.is_none()) else { continue };
-            match number(cell) {
-                Cell::Number(x) => numbers[start + place as usize] = x,
-                Cell::Missing if self.missing => numbers[start + place as usize] = f64::NAN,
-                wrong => problem = Some(self.refuse_cell(&format!("{}, column {}", at(), c + 1), wrong, cell)),
-            }
+            problem = see(place as usize, cell);
         }
         if found != self.cells as u64 {
             problem = Some(self.refuse(format!("{} has {}, expected {}", at(), count(found, "cell"), self.cells)));
@@ -95,9 +113,44 @@ impl TextTable {
         problem.map_or(Ok(()), Err)
     }
 
+    /// Appends the numbers of a line.
+    fn push(&self, line: &[u8], at: &dyn Fn() -> String, numbers: &mut Vec<f64>) -> Result<()> {
+        let start = numbers.len();
+        numbers.resize(start + self.columns, 0.0);
+        self.each_cell(line, at, |c, cell| match number(cell) {
+            Cell::Number(x) => {
+                numbers[start + c] = x;
+                None
+            }
+            Cell::Missing if self.missing => {
+                numbers[start + c] = f64::NAN;
+                None
+            }
+            wrong => Some(self.refuse_cell(&self.place(at, c), wrong, cell)),
+        })
+    }
+
+    /// Shows the cells of a line.
+    fn show(&self, line: &[u8], at: &dyn Fn() -> String, row: usize, see: SeeCell) -> Result<()> {
+        self.each_cell(line, at, |c, cell| match (number(cell), word(cell)) {
+            (Cell::Number(x), _) => see(row, c, super::Cell::Number(x)).err(),
+            (Cell::Missing, _) => see(row, c, super::Cell::Missing).err(),
+            (Cell::Text, Some(word)) => see(row, c, super::Cell::Word(&word)).err(),
+            (Cell::Text, None) => {
+                let cell = header::quoted(cell);
+                Some(self.refuse(format!("{}: '{cell}' is not UTF-8 text: save the file as UTF-8", self.place(at, c))))
+            }
+        })
+    }
+
+    /// Where a cell is: its row, line and column in the file.
+    fn place(&self, at: &dyn Fn() -> String, column: usize) -> String {
+        format!("{}, column {}", at(), self.file_column(column + 1))
+    }
+
     /// The error for a cell that is not a number.
     fn refuse_cell(&self, place: &str, found: Cell, cell: &[u8]) -> Error {
-        let cell = super::shown(&String::from_utf8_lossy(cell));
+        let cell = shown(&String::from_utf8_lossy(cell));
         match found {
             Cell::Missing => {
                 let what = if cell.is_empty() {
@@ -115,7 +168,7 @@ impl TextTable {
     }
 
     fn refuse(&self, problem: String) -> Error {
-        self.lines.refuse(problem)
+        self.lines.lines.refuse(problem)
     }
 }
 
@@ -137,48 +190,51 @@ impl Source for TextTable {
         self.places.as_ref().and_then(place).map_or(column, |c| c + 1)
     }
 
+    fn has_cells(&self) -> bool {
+        true
+    }
+
+    fn note(&self) -> Option<String> {
+        self.note.clone()
+    }
+
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
         let mut numbers = Vec::new();
-        let mut rows = 0;
-        while rows < n.max(1) {
-            let line = match self.pending.pop() {
-                Some(line) => Some(line),
-                None => self.lines.next()?,
-            };
-            let Some((number, line)) = line else { break };
-            self.done += 1;
-            self.push(&line, || format!("data row {} (line {number})", self.done), &mut numbers)?;
-            self.lines.give_back(line);
-            rows += 1;
-        }
+        let rows = self.each_line(n, |table, line, at, _| table.push(line, at, &mut numbers))?;
         if rows == 0 {
             return Ok(None);
         }
         Array2::from_shape_vec((rows, self.columns), numbers).map(Some).map_err(|e| self.refuse(e.to_string()))
     }
+
+    fn read_cells(&mut self, n: usize, see: SeeCell) -> Result<usize> {
+        self.each_line(n, |table, line, at, row| table.show(line, at, row, see))
+    }
 }
 
-/// Whether the last of these lines (in reverse order) is a header, by the rule at the top of this file, or because an option
-/// names one of its cells.
-fn is_header(separator: Separator, lines: &[(u64, Vec<u8>)], options: &ReadOptions) -> bool {
-    let Some(((_, first), below)) = lines.split_last() else { return false };
-    let cells = || separator.cells(first).map(|cell| (number(cell), cell));
-    let has_number = cells().any(|c| matches!(c.0, Cell::Number(_)));
-    let mut texts = cells().filter(|c| matches!(c.0, Cell::Text)).peekable();
-    if texts.peek().is_none() {
-        return false;
+impl TextTable {
+    /// Does `work` with the next lines, at most `n`, their places for messages, and their numbers from 0; returns how many there were.
+    fn each_line(
+        &mut self,
+        n: usize,
+        mut work: impl FnMut(&TextTable, &[u8], &dyn Fn() -> String, usize) -> Result<()>,
+    ) -> Result<usize> {
+        let mut rows = 0;
+        while rows < n.max(1) {
+            let Some((number, line)) = self.lines.next()? else { break };
+            self.done += 1;
+            work(self, &line, &|| format!("data row {} (line {number})", self.done), rows)?;
+            self.lines.lines.give_back(line);
+            rows += 1;
+        }
+        Ok(rows)
     }
-    if !has_number || texts.any(|(_, cell)| columns::names(options).any(|name| name.as_bytes() == cell)) {
-        return true;
-    }
-    let Some((_, second)) = below.first() else { return false };
-    let text_above_number = |(a, b): ((Cell, _), &[u8])| matches!((a.0, number(b)), (Cell::Text, Cell::Number(_)));
-    cells().count() != separator.cells(second).count() || cells().zip(separator.cells(second)).any(text_above_number)
 }
 
-/// A header cell as a name; a doubled quote is one quote.
-fn name(cell: &[u8]) -> String {
-    String::from_utf8_lossy(cell).replace("\"\"", "\"")
+/// A cell as text; a doubled quote is one quote. None if it is not UTF-8.
+fn word(cell: &[u8]) -> Option<Cow<'_, str>> {
+    let text = std::str::from_utf8(cell).ok()?;
+    Some(if text.contains("\"\"") { text.replace("\"\"", "\"").into() } else { text.into() })
 }
 
 #[cfg(test)]

@@ -29,6 +29,32 @@ pub struct TableHead<'a> {
     pub image: Option<(usize, usize)>,
     /// The letters of the codes, if the rows are sequences.
     pub alphabet: Option<&'a str>,
+    /// For every column the words that stand for its values, if columns have words.
+    pub words: Option<&'a [Words]>,
+}
+
+impl TableHead<'_> {
+    /// The word for a value of a column, if the column has words. A value between two is the nearer one; NaN has none.
+    fn word(&self, column: usize, x: f64) -> Option<&str> {
+        let Words { values, words } = self.words?.get(column)?;
+        let off = |k: &usize| (values[*k] - x).abs();
+        let nearest = (0..values.len().min(words.len())).min_by(|a, b| off(a).total_cmp(&off(b)))?;
+        words.get(nearest).map(String::as_str)
+    }
+
+    /// Whether a column has words.
+    fn has_words(&self, column: usize) -> bool {
+        self.words.and_then(|words| words.get(column)).is_some_and(|words| !words.words.is_empty())
+    }
+}
+
+/// The words that stand for the values of a column; empty if its cells are numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Words {
+    /// The values.
+    pub values: Vec<f64>,
+    /// The word of each.
+    pub words: Vec<String>,
 }
 
 /// A format that tables are written in.
