@@ -68,15 +68,16 @@ fn phrase(advice: Advice, command: &str) -> Cow<'static, str> {
         Advice::SmallerRate => "use a smaller --lr",
         Advice::CheckData => "check the data for outliers",
         Advice::HoldOutRows => "give --valid or --valid-fraction",
+        Advice::LeaveOutColumn if command == "train" => "leave the column out with --column NAME=ignore",
         Advice::LeaveOutColumn => "leave the column out with --label-column",
         Advice::ColumnOfWords => "read all cells of the column as words with --column NAME=potts",
         Advice::OneKind => "use units of one kind for all columns with --visible KIND",
         Advice::UnseenWords => "treat unknown words as missing with --unseen missing",
         Advice::ChooseColumns => "choose the columns to read with --columns",
         Advice::MissingCells if command == "train" => {
-            "use --missing to train on the known cells of each row (missing cells are summed out)"
+            "leave out --no-missing to train on the known cells of each row (missing cells are summed out)"
         }
-        Advice::MissingCells if command == "evaluate" => "use --missing to sum missing cells out",
+        Advice::MissingCells if command == "evaluate" => "leave out --no-missing to sum missing cells out",
         Advice::MissingCells => "fill missing cells first with harmonium impute",
         Advice::FillCells => "fill missing cells first with harmonium impute",
         Advice::Binarize => "use --binarize threshold:T to turn values into 0 and 1",

@@ -1,13 +1,14 @@
 //! Options that commands share: those of every command, of commands that take DATA, and of log Z.
 
 use crate::commands::{Command, help_template};
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser};
-use harmonium::data::{self, Binarize, ReadOptions, Source, Writer};
+use harmonium::data::{self, Binarize, Header, ReadOptions, Source, Writer};
+use harmonium::schema::{Schema, Unseen};
 use harmonium::units::Kind;
 use harmonium::units::gaussian::{Coupling, Gaussian};
 use harmonium::{logz, sample};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Train, judge and use Restricted Boltzmann Machines
 ///
@@ -84,6 +85,9 @@ pub struct DataOptions {
     /// Skip the first N lines of a text file
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 62))]
     pub skip_rows: Option<u64>,
+    /// What the first line of a text file is
+    #[arg(long, value_name = "WHAT", value_parser = headers())]
+    pub header: Option<Header>,
     /// Columns to read: numbers from 1 and ranges (1-4,7), or names
     ///
     /// For text and Parquet files.
@@ -94,6 +98,12 @@ pub struct DataOptions {
     /// For text and Parquet files.
     #[arg(long, value_name = "COLUMN")]
     pub label_column: Option<String>,
+    /// What to do with words that the model does not know [default: error]
+    #[arg(long, value_name = "WHAT", value_parser = unseen())]
+    pub unseen: Option<Unseen>,
+    /// What the columns are: the schema of the model.
+    #[arg(skip)]
+    pub schema: Option<Schema>,
     /// The letters of sequences: those of the model, or of `train --alphabet`.
     #[arg(skip)]
     pub alphabet: Option<String>,
@@ -106,9 +116,19 @@ pub struct DataOptions {
 #[derive(Args, Clone, Copy, Default)]
 #[command(next_help_heading = "Data options")]
 pub struct Missing {
-    /// Treat empty, NaN, NA or ? cells as missing (otherwise an error)
+    /// Refuse empty, NaN, NA and ? cells, instead of summing them out
     #[arg(long)]
-    pub missing: bool,
+    no_missing: bool,
+    /// The default, which had to be asked for once.
+    #[arg(long, hide = true, conflicts_with = "no_missing")]
+    missing: bool,
+}
+
+impl Missing {
+    /// Whether cells may be missing.
+    pub fn is_allowed(self) -> bool {
+        self.missing || !self.no_missing
+    }
 }
 
 impl Global {
@@ -131,9 +151,19 @@ impl DataOptions {
 
     /// Opens DATA.
     pub fn open(&self, spec: &str) -> harmonium::Result<Box<dyn Source>> {
+        let source = self.open_cells(spec)?;
+        match &self.schema {
+            Some(schema) => schema.coded(source, Path::new(spec), self.unseen.unwrap_or_default()),
+            None => Ok(source),
+        }
+    }
+
+    /// Opens DATA as it stands, words and all.
+    pub fn open_cells(&self, spec: &str) -> harmonium::Result<Box<dyn Source>> {
         let DataOptions { columns, label_column, alphabet, .. } = self.clone();
         let (skip_rows, missing) = (self.skip_rows.unwrap_or(0), self.missing);
-        data::open_with(spec, &ReadOptions { skip_rows, columns, label_column, alphabet, missing })
+        let header = self.header.unwrap_or_default();
+        data::open_with(spec, &ReadOptions { skip_rows, header, columns, label_column, alphabet, missing })
     }
 }
 
@@ -208,6 +238,18 @@ pub fn positive(text: &str) -> Result<f64, String> {
         Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
         _ => Err("expected a number above 0".into()),
     }
+}
+
+/// What the first line of a text file may be.
+fn headers() -> impl TypedValueParser<Value = Header> {
+    let parse = |name: String| Header::LIST.iter().find(|h| h.0 == name).map_or(Header::Auto, |h| h.1);
+    PossibleValuesParser::new(Header::LIST.map(|h| h.0)).map(parse)
+}
+
+/// What may be done with unknown words.
+fn unseen() -> impl TypedValueParser<Value = Unseen> {
+    let parse = |name: String| Unseen::LIST.iter().find(|u| u.0 == name).map_or(Unseen::Error, |u| u.1);
+    PossibleValuesParser::new(Unseen::LIST.map(|u| u.0)).map(parse)
 }
 
 /// Every coupling of Gaussian visible units.

@@ -56,10 +56,13 @@ pub fn own_rows(dir: &Path, typed: &DataOptions) -> Result<(DataSpec, DataOption
     let options = DataOptions {
         binarize: typed.binarize.or(parse_binarize(&data.binarize).ok()),
         skip_rows: typed.skip_rows.or(Some(data.skip_rows)),
+        header: typed.header.or(Some(data.header)),
+        unseen: typed.unseen.or(Some(data.unseen)),
+        schema: None,
         columns: typed.columns.clone().or(data.columns.clone()),
         label_column: typed.label_column.clone().or(data.label_column.clone()),
         alphabet: data.alphabet.clone(),
-        missing: typed.missing || data.missing,
+        missing: typed.missing && data.missing,
     };
     Ok((data, options))
 }

@@ -21,7 +21,11 @@ pub struct Stream<'a> {
 impl<'a> Stream<'a> {
     pub fn open(model: &'a Model, data: &str, options: &DataOptions, global: &Global) -> Result<Stream<'a>> {
         let side = model.lowered.visible();
-        let options = DataOptions { alphabet: model.notes.alphabet.clone(), ..options.clone() };
+        let options = DataOptions {
+            alphabet: model.notes.alphabet.clone(),
+            schema: model.file.schema.clone(),
+            ..options.clone()
+        };
         Self::new(side, &model.file.preprocess, data, &options, global.seed(), Box::new(Vec::new))
     }
 

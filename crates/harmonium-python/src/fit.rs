@@ -304,7 +304,7 @@ struct Batches {
 impl Batches {
     /// The rows of a table, packed and weighted.
     fn pack(&self, arrays: &Arrays, front: &dyn Front) -> Result<Dataset<f32>> {
-        let reader = Reader { tables: arrays, front };
+        let reader = Reader::new(arrays, front);
         let (options, seed) = (self.spec.data.options(), self.spec.train.seed);
         let (mut rows, _) = reader.pack(&self.layout, X, &options, &self.preprocess, seed)?;
         arrays.weights.map_or(Ok(()), |w| rows.set_weights(w))?;
@@ -343,7 +343,7 @@ fn batches(arrays: &Arrays, asked: &Table, init: Option<&Model>, front: &dyn Fro
     };
     let (rbm, mut preprocess) = (init.file.rbm.cast::<f32>(), init.file.preprocess.clone());
     let layout = rbm.visible().layout().clone();
-    let reader = Reader { tables: arrays, front };
+    let reader = Reader::new(arrays, front);
     preprocess.binarize = spec.data.binarize()?.or(preprocess.binarize);
     let (rows, decided) = reader.pack(&layout, X, &spec.data.options(), &preprocess, spec.train.seed)?;
     preprocess.binarize = preprocess.binarize.or(decided);
@@ -429,6 +429,7 @@ pub fn setting_table() -> String {
         let default = Spec::default_of(s.key).and_then(|v| serde_json::to_value(v).ok()).unwrap_or(Value::Null);
         let (takes, least, most) = match s.takes {
             settings::Takes::Text(_) => ("text", 0, 0),
+            settings::Takes::Texts(_) => ("texts", 0, 0),
             settings::Takes::Choice(_) => ("choice", 0, 0),
             settings::Takes::Units(_) => ("units", 0, 0),
             settings::Takes::Whole(least, most) | settings::Takes::WholeOr(least, most, _) => ("whole", least, most),

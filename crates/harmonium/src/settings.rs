@@ -3,14 +3,14 @@
 //! **To add a setting: add its field to the configuration and its row to [`SETTINGS`].** Its default is the one of
 //! [`Spec::default`](crate::run::Spec); a default that depends on the data is described in the row.
 
+use crate::data::Header;
 use crate::error::{Error, Result, number, shown};
 use crate::estimate::estimators;
 use crate::events::MOST_COUNT;
 use crate::keep::Keep;
-use crate::data::Header;
 use crate::layout::Layout;
-use crate::schema::Unseen;
 use crate::optimize::{Schedule, optimizers};
+use crate::schema::Unseen;
 use crate::start::Start;
 use crate::units::Kind;
 use crate::units::gaussian::Coupling;

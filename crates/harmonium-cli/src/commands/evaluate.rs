@@ -102,7 +102,7 @@ impl Evaluate {
 
     /// The models and the rows. The last input is DATA, unless it is a run directory.
     fn inputs(&self) -> Result<(&[PathBuf], Rows)> {
-        let typed = self.options.with_missing(self.missing.missing);
+        let typed = self.options.with_missing(self.missing.is_allowed());
         match self.inputs.split_last() {
             Some((last, models)) if !models.is_empty() && !run_model::is_run(last) => {
                 let data = last.to_str().with_context(|| format!("{} is not UTF-8", last.display()))?;

@@ -111,7 +111,7 @@ impl Impute {
         for (path, blocks) in [(&self.low, low), (&self.high, high), (&self.spread, spread)] {
             let Some(path) = path else { continue };
             let mut blocks = blocks.into_iter();
-            let table = model.notes.visible(model.lowered.visible().sites(), Some(rows));
+            let table = model.notes.numbers(model.lowered.visible().sites(), Some(rows));
             write_table(path, &table, &mut || Ok(blocks.next()))?;
         }
         let columns = format!("{} columns", model.lowered.visible().sites());

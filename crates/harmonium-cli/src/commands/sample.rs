@@ -12,6 +12,7 @@ use clap::Args;
 use harmonium::backend::cpu;
 use harmonium::data::write_table;
 use harmonium::error::count;
+use harmonium::file::ColumnNotes;
 use harmonium::sample::{Clamped, Drawn, SampleOptions, Sampling, Start, TracedQuantity};
 use ndarray::{Array2, Axis};
 use serde_json::{Value, json};
@@ -127,7 +128,9 @@ impl Sample {
         let context = || model.path.display().to_string();
         let mut sampling = Sampling::of(clamped.lowered().clone(), SampleOptions { start, ..settings }, &progress)
             .with_context(context)?;
-        let table = model.notes.visible(model.lowered.visible().sites(), Some(self.n));
+        let sites = model.lowered.visible().sites();
+        let of = if self.means { ColumnNotes::numbers } else { ColumnNotes::visible };
+        let table = of(&model.notes, sites, Some(self.n));
         write_table(&self.output, &table, &mut || {
             let block = sampling.block()?;
             Ok(block.map(|rows| clamped.whole(&model.file.preprocess, rows)))

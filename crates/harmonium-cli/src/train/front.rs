@@ -1,5 +1,6 @@
 //! The command as the front end of a run: notes on stderr, progress bars for long work.
 
+use super::columns;
 use super::summary::counted;
 use crate::advice;
 use crate::output::{one_line, say};
@@ -63,6 +64,7 @@ fn option(key: &str) -> String {
 fn words(note: &Note) -> (&'static str, String) {
     let text = match note {
         Note::Reading { path, text } => format!("{}: {text}", path.display()),
+        Note::Schema { path, schema } => columns::in_words(path, schema),
         Note::Binarized { path, rule } => {
             format!("{} has values between 0 and 1; they were binarised by {rule} (see --binarize)", path.display())
         }

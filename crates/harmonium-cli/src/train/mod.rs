@@ -1,5 +1,6 @@
 //! `train` and `report`: the library's run with options, a progress bar, Ctrl-C and words.
 
+mod columns;
 mod front;
 pub mod options;
 mod summary;

@@ -40,6 +40,7 @@ fn conflicts(key: &str) -> Vec<&'static str> {
         "epochs" => vec!["train.updates", "time"],
         "time" => vec!["train.updates"],
         "data.valid" => vec!["data.valid_fraction"],
+        "data.column" | "data.schema" => vec!["model.visible", "model.states", "model.coupling", "model.init"],
         "model.init" => {
             let decided = |s: &&Setting| s.group == Group::Model && s.key != "model.init";
             SETTINGS.iter().filter(decided).map(|s| s.key).chain(["data.standardize"]).collect()
@@ -72,6 +73,9 @@ impl FromArgMatches for SettingArgs {
                 Takes::YesOrNo(no) => {
                     let yes = matches.get_flag(setting.key);
                     (yes || matches.get_flag(no)).then_some(Value::Boolean(yes))
+                }
+                Takes::Texts(_) => {
+                    matches.get_many::<Value>(setting.key).map(|all| Value::Array(all.cloned().collect()))
                 }
                 _ => matches.get_one::<Value>(setting.key).cloned(),
             };
@@ -125,6 +129,7 @@ fn argument(setting: &'static Setting, heading: &'static str) -> Arg {
         Takes::Whole(..) => arg.value_name("N").allow_negative_numbers(true).value_parser(parser(setting)),
         Takes::Number(_) => arg.value_name("X").allow_negative_numbers(true).value_parser(parser(setting)),
         Takes::Text(name) => arg.value_name(name).value_parser(parser(setting)),
+        Takes::Texts(name) => arg.value_name(name).action(ArgAction::Append).value_parser(parser(setting)),
     }
 }
 
@@ -170,7 +175,11 @@ fn check(setting: &Setting, value: &Value) -> Result<(), String> {
         return setting.check(value.as_float().unwrap_or(f64::NAN)).map_err(|e| problem(setting, &e));
     }
     let mut table = Table::new();
-    put(&mut table, setting.key, value.clone());
+    let value = match setting.takes {
+        Takes::Texts(_) => Value::Array(vec![value.clone()]),
+        _ => value.clone(),
+    };
+    put(&mut table, setting.key, value);
     // Advice means that another option is missing, which may stand beside this one.
     match Spec::from_table(&table) {
         Err(e) if e.advice().is_empty() => Err(problem(setting, &e)),
@@ -213,6 +222,7 @@ mod tests {
             let value = match setting.takes {
                 Takes::Text("HxW") => "8x8",
                 Takes::Text("HOW") => "none",
+                Takes::Texts(_) => "x=gaussian",
                 Takes::Text(_) => "protein",
                 Takes::Choice(list) | Takes::Units(list) => list()[0].0,
                 Takes::Whole(..) | Takes::WholeOr(..) => "3",

@@ -118,18 +118,24 @@ pub fn counted(n: u64, what: &str) -> String {
 /// Commands that work as they stand, without the name of the program.
 fn next(run: &Conclusion, dir: &Path) -> Vec<String> {
     let (model, data) = (shell_word(dir), data_words(run));
+    // Words need a format that has words.
+    let table = if run.facts.notes.words.is_some() { "csv" } else { "npy" };
     if run.reason == Reason::Interrupted {
         return vec![format!("train --resume -o {model}")];
     }
-    if run.facts.spec.data.missing {
-        let evaluate = format!("evaluate {model} {data} --missing");
-        return vec![evaluate, format!("impute {model} {data} -o filled.npy")];
+    if has_missing(run) {
+        return vec![format!("evaluate {model} {data}"), format!("impute {model} {data} -o filled.{table}")];
     }
     vec![
-        format!("sample {model} -n 100 -o samples.npy"),
+        format!("sample {model} -n 100 -o samples.{table}"),
         format!("evaluate {model} {data}"),
         format!("transform {model} {data} -o hidden.npy"),
     ]
+}
+
+/// Whether cells of the training rows are missing.
+fn has_missing(run: &Conclusion) -> bool {
+    run.facts.train.as_ref().is_some_and(|rows| rows.known().is_some())
 }
 
 /// DATA and the options that read it.

@@ -49,7 +49,9 @@ impl ReadOptions {
         if is_plain && self.columns.is_none() && self.label_column.is_none() {
             return Ok(());
         }
-        let problem = format!("lines to skip, the header, columns and a label column can be chosen in text tables, not in {what}");
+        let problem = format!(
+            "lines to skip, the header, columns and a label column can be chosen in text tables, not in {what}"
+        );
         Err(Error::Data { path: path.into(), problem })
     }
 }

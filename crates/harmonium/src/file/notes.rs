@@ -55,7 +55,8 @@ impl ColumnNotes {
 
     /// The notes as they stand in a file.
     pub fn about(&self) -> BTreeMap<String, String> {
-        let names = self.names.as_ref().filter(|_| self.words.is_none()).and_then(|names| serde_json::to_string(names).ok());
+        let names =
+            self.names.as_ref().filter(|_| self.words.is_none()).and_then(|names| serde_json::to_string(names).ok());
         let image = self.image.map(|(h, w)| format!("{h}x{w}"));
         let all = [
             (ALPHABET, self.alphabet.clone()),
