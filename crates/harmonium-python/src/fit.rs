@@ -1,7 +1,7 @@
 //! Training: `fit` runs the library's training, and `partial_fit` keeps a trainer between calls.
 
 use crate::errors::{exception, name, words};
-use crate::model::Model;
+use crate::model::{Model, described};
 use crate::sampling::parsed;
 use crate::table::{ArrayTable, vector};
 use crate::work::{self, Stop};
@@ -12,6 +12,7 @@ use harmonium::run::{
     Conclusion, Drawn, Front, Length, MEMORY, Note, Opened, Prepared, Reader, Remedy, Request, Run, Spec, Stage,
     Tables, Verdict, complete_method, lookup, prepare, put,
 };
+use harmonium::schema::Schema;
 use harmonium::train::{TrainConfig, adopted_model};
 use harmonium::{Dataset, Error, Layout, Result, Trainer, settings};
 use harmonium_report::{Words, render_run};
@@ -64,15 +65,35 @@ impl Tables for Arrays<'_> {
     }
 }
 
-/// Collects notes as text, and leaves the work if it is to stop.
+/// Collects notes as text, hands the columns of a table on, and leaves the work if it is to stop.
 struct Listener<'a> {
     stop: &'a Stop,
+    callback: Option<&'a Py<PyAny>>,
     notes: Mutex<Vec<String>>,
+    raised: Mutex<Option<PyErr>>,
 }
 
 impl<'a> Listener<'a> {
     fn new(stop: &'a Stop) -> Listener<'a> {
-        Listener { stop, notes: Mutex::default() }
+        Listener { stop, callback: None, notes: Mutex::default(), raised: Mutex::default() }
+    }
+
+    fn with_callback(self, callback: &'a Py<PyAny>) -> Listener<'a> {
+        Listener { callback: Some(callback), ..self }
+    }
+
+    /// Hands the columns of a table to Python.
+    fn columns(&self, schema: &Schema) {
+        let event = json!({"event": "schema", "columns": described(schema)}).to_string();
+        let told = self.callback.map(|callback| Python::attach(|py| callback.call1(py, (event,))));
+        if let Some(Err(raised)) = told {
+            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
+        }
+    }
+
+    /// What Python raised when it was informed.
+    fn raised(&self) -> PyResult<()> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
     fn notes(self) -> Vec<String> {
@@ -95,6 +116,7 @@ impl Front for Listener<'_> {
                 let because: Vec<String> = because.iter().map(with).collect();
                 format!("{} has no effect {}", name(key), because.join(" and "))
             }
+            Note::Schema { schema, .. } => return self.columns(schema),
             Note::NothingToLearn { .. } => "all columns of X are constant, so there is nothing to learn".into(),
             Note::LargeOffsets(text) => text.clone(),
             _ => return,
@@ -216,11 +238,13 @@ pub fn fit(
     let (fitted, raised) = work::run_to_stop(py, threads, f64::INFINITY, |stop| {
         let weights = weights.as_ref().and_then(|w| w.as_slice());
         let arrays = Arrays { x: &table, valid: valid.as_ref(), weights, model: present.map(|m| &m.file) };
-        let front = Listener::new(stop);
+        let front = Listener::new(stop).with_callback(&callback);
         let has_directory = output.is_some();
         let request = Request { asked, length, config: None, output, resume, demo: false, tables: &arrays };
         let failed = |e: Error| table.exception(e);
-        let mut run = match request.open(&front).map_err(failed)? {
+        let opened = request.open(&front).map_err(failed)?;
+        front.raised()?;
+        let mut run = match opened {
             Opened::Ready(run) => run,
             Opened::Finished(dir) => {
                 let problem = "this run is finished; ask for more updates to extend it".into();
@@ -297,6 +321,7 @@ struct Batches {
     trainer: Trainer<f32>,
     layout: Layout,
     preprocess: Preprocess,
+    schema: Option<Schema>,
     notes: ColumnNotes,
     spec: Spec,
 }
@@ -304,7 +329,7 @@ struct Batches {
 impl Batches {
     /// The rows of a table, packed and weighted.
     fn pack(&self, arrays: &Arrays, front: &dyn Front) -> Result<Dataset<f32>> {
-        let reader = Reader::new(arrays, front);
+        let reader = Reader::new(arrays, front).with_schema(self.schema.clone(), self.spec.data.unseen);
         let (options, seed) = (self.spec.data.options(), self.spec.train.seed);
         let (mut rows, _) = reader.pack(&self.layout, X, &options, &self.preprocess, seed)?;
         arrays.weights.map_or(Ok(()), |w| rows.set_weights(w))?;
@@ -336,21 +361,22 @@ fn batches(arrays: &Arrays, asked: &Table, init: Option<&Model>, front: &dyn Fro
         if lookup(asked, "train.method").is_none() && spec.train.method == "pt" {
             spec.train.method = TrainConfig::default().method;
         }
-        let Prepared { input, rbm, preprocess, notes, .. } = prepared;
+        let Prepared { input, rbm, preprocess, schema, notes, .. } = prepared;
         let layout = rbm.visible().layout().clone();
         let trainer = Trainer::on(spec.device, spec.train.clone(), rbm, input.train, None)?;
-        return Ok(Batches { trainer, layout, preprocess, notes, spec });
+        return Ok(Batches { trainer, layout, preprocess, schema, notes, spec });
     };
     let (rbm, mut preprocess) = (init.file.rbm.cast::<f32>(), init.file.preprocess.clone());
     let layout = rbm.visible().layout().clone();
-    let reader = Reader::new(arrays, front);
+    let schema = init.file.schema.clone();
+    let reader = Reader::new(arrays, front).with_schema(schema.clone(), spec.data.unseen);
     preprocess.binarize = spec.data.binarize()?.or(preprocess.binarize);
     let (rows, decided) = reader.pack(&layout, X, &spec.data.options(), &preprocess, spec.train.seed)?;
     preprocess.binarize = preprocess.binarize.or(decided);
     let first = adopted_model(spec.device, &rbm, &rows, spec.train.centering)?;
     complete_method(&mut spec.train, asked, &first);
     let trainer = Trainer::on(spec.device, spec.train.clone(), first, rows, None)?;
-    Ok(Batches { trainer, layout, preprocess, notes: ColumnNotes::read(&init.file), spec })
+    Ok(Batches { trainer, layout, preprocess, schema, notes: ColumnNotes::read(&init.file), spec })
 }
 
 #[pymethods]
@@ -408,8 +434,8 @@ impl BatchTrainer {
     fn model(&self, py: Python) -> Model {
         let all = locked(py, &self.inner);
         let rbm = all.trainer.rbm().folded();
-        let (preprocess, about) = (all.preprocess.clone(), all.notes.about());
-        Model::new(ModelFile { preprocess, about, ..ModelFile::new(&rbm) })
+        let (preprocess, schema, about) = (all.preprocess.clone(), all.schema.clone(), all.notes.about());
+        Model::new(ModelFile { preprocess, schema, about, ..ModelFile::new(&rbm) })
     }
 
     /// The bytes of a checkpoint.

@@ -6,6 +6,7 @@
 
 mod errors;
 mod fit;
+mod frame;
 mod model;
 mod pcd;
 mod rows;

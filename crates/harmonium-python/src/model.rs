@@ -6,12 +6,14 @@ use crate::work;
 use harmonium::Layout;
 use harmonium::file::{ModelFile, Precision};
 use harmonium::logz::{self, LogZ};
+use harmonium::schema::{Column, Facts, Schema};
 use harmonium::units::Options;
 use ndarray::{Array2, ArrayD, Axis, IxDyn};
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -109,6 +111,21 @@ impl Model {
         })
     }
 
+    /// What the columns of its data are, as JSON, or none if the data was an array.
+    fn schema(&self) -> Option<String> {
+        self.file.schema.as_ref().map(|schema| described(schema).to_string())
+    }
+
+    /// The name of every learned column, the values of its units, the words that stand for them, and whether its values are
+    /// categories; columns of numbers have no words.
+    fn words(&self) -> Vec<(String, Vec<f64>, Vec<String>, bool)> {
+        let of = |schema: &Schema| {
+            let columns = schema.kept().zip(schema.words());
+            columns.map(|(c, w)| (c.name.clone(), w.values, w.words, !c.categories.is_empty())).collect()
+        };
+        self.file.schema.as_ref().map(of).unwrap_or_default()
+    }
+
     /// Whether the visible units have finitely many states, so that rows have probabilities and not densities.
     fn is_finite(&self) -> bool {
         self.file.rbm.visible().layout().is_finite()
@@ -134,6 +151,18 @@ impl Model {
     fn __eq__(&self, other: &Bound<PyAny>) -> bool {
         other.cast::<Model>().is_ok_and(|other| other.get().file == self.file)
     }
+}
+
+/// The columns of a schema: names, kinds, categories, and what was found where it was inferred.
+pub fn described(schema: &Schema) -> Value {
+    let column = |c: &Column| {
+        let Facts { missing, values, why, may_be_label, .. } = &c.facts;
+        // A schema from a file knows no table.
+        let missing = (!why.is_empty()).then_some(*missing);
+        json!({"name": c.name, "kind": c.kind_text(), "categories": c.categories, "missing": missing, "values": values,
+               "why": why, "may_be_label": may_be_label})
+    };
+    schema.columns.iter().map(column).collect()
 }
 
 /// The blocks of a layer that text describes: kinds, numbers of units, options.
@@ -191,7 +220,7 @@ pub fn columns(model: &Model, table: &ArrayTable) -> PyResult<Array2<f64>> {
     let side = lowered.visible();
     let mut all = Array2::zeros((0, side.columns()));
     let mut read = || {
-        let mut rows = table.prepared(side, &file.preprocess, None, 0)?;
+        let mut rows = table.prepared(file, side, 0)?;
         while let Some(block) = rows.read()? {
             // Both have the columns of the layer, so they fit.
             let _ = all.append(Axis(0), block.columns()?.view());

@@ -38,7 +38,7 @@ fn each(
 ) -> PyResult<()> {
     let lowered = model.file.rbm.lower();
     let mut read = || {
-        let rows = table.prepared(lowered.visible(), &model.file.preprocess, None, seed)?;
+        let rows = table.prepared(&model.file, lowered.visible(), seed)?;
         let mut rows = rows.with_missing(missing);
         while let Some(block) = rows.read()? {
             stop.leave();

@@ -113,7 +113,7 @@ fn same_for_every_chain(n: u64, chains: u64) -> PyResult<()> {
 fn clamped(model: &Model, table: &ArrayTable, seed: u64) -> PyResult<Clamped> {
     let lowered = model.file.rbm.lower();
     let read = || {
-        let rows = table.prepared(lowered.visible(), &model.file.preprocess, None, seed)?;
+        let rows = table.prepared(&model.file, lowered.visible(), seed)?;
         let Some(block) = rows.with_missing(true).read()? else { return Ok(None) };
         let x = block.columns()?.row(0).to_vec();
         Ok(block.raw.zip(block.known).map(|(raw, known)| (x, raw.row(0).to_vec(), known)))
@@ -207,10 +207,10 @@ pub fn impute<'py>(
     let wanted = if asked.interval.is_some() { 5 } else { 2 };
     let parts = work::run(py, threads, f64::INFINITY, |stop| {
         let (lowered, preprocess) = (model.file.rbm.lower(), &model.file.preprocess);
-        let mut all = vec![Array2::zeros((0, table.columns())); wanted];
+        let mut all = vec![Array2::zeros((0, lowered.visible().sites())); wanted];
         let mut fill_all = || {
             let ask = Conditional::new(&model.file.rbm, settings)?;
-            let rows = table.prepared(lowered.visible(), preprocess, None, seed)?.with_missing(true);
+            let rows = table.prepared(&model.file, lowered.visible(), seed)?.with_missing(true);
             Imputer { ask, model: &lowered, preprocess, fill }.each(rows, |parts| {
                 stop.leave();
                 // All have one column per site, so they fit.

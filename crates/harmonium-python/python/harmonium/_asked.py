@@ -1,8 +1,10 @@
 """Translation of the parameters of ``RBM`` to the library's settings."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from ._settings import SETTINGS, number, switch, text, whole
+from ._settings import SETTINGS, number, refused, switch, text, whole
 from ._units import layer_text
 
 #: Measurements without improvement before ``early_stopping=True`` stops.
@@ -13,6 +15,7 @@ TEXTS = {
     "binarize": "'auto', 'none', 'sample' or 'threshold:T', such as 'threshold:0.5'",
     "image": "text, such as '28x28'",
     "init": "the path of a model file",
+    "schema": "the path of a file that harmonium schema wrote",
 }
 
 
@@ -37,11 +40,20 @@ def _plain(name, value, row):
         return switch(name, value)
     if takes == "units":
         return layer_text(name, value)
+    if takes == "texts":
+        return _pairs(name, value)
     choices = ", ".join(row["choices"])
     words = text(name, value, TEXTS.get(name, f"one of {choices}"))
     if takes == "choice" and words not in row["choices"]:
         raise ValueError(f"{name}: {words!r} is not one of {choices}")
     return words
+
+
+def _pairs(name, value):
+    """A dict as texts: NAME=KIND."""
+    if not isinstance(value, Mapping) or not all(isinstance(kind, str) for kind in value.values()):
+        raise refused(name, value, "a dict of kinds by the names of columns, such as {'age': 'gaussian', 'zip': 'ignore'}")
+    return [f"{column}={kind}" for column, kind in value.items()]
 
 
 #: Settings that a model to start from has already.

@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _harmonium
-from ._compat import Table, checked, seed_of
-from ._helpers import like
+from ._compat import seed_of
+from ._frames import Frame, library_of, one_row
+from ._helpers import known_rows, like
+from ._made import filled, made
 from ._settings import number, optional, text, threads, whole
 
 
@@ -68,7 +70,7 @@ class DrawsMixin:
         (1.3863, 0.0, 'exact')
         """
         self._fitted()
-        rows = None if data is None else Table(checked(self, data, False))
+        rows = None if data is None else known_rows(self, data)
         found = LogZ(
             **_harmonium.log_z(
                 self.model_,
@@ -128,8 +130,9 @@ class DrawsMixin:
             Return the means of the visible units given the hidden units instead of samples.
         temperature : float, default=1.0
             Temperature T of the model: rows are drawn from p(v, h)^(1/T), normalised. The whole energy is divided by T.
-        clamp : array of shape (n_features,), default=None
-            A row whose numbers are kept fixed; its NaN cells are drawn given the others.
+        clamp : array of shape (n_features,), dict or data frame of one row, default=None
+            A row whose cells are kept fixed; missing cells (NaN) are drawn given the others. A dict has the cells that are kept by
+            the names of their columns: ``clamp={"sex": "male"}``.
         by_chain : bool, default=False
             Return the rows chain by chain, as an array of shape (n_chains, n / n_chains, n_features); n must be a multiple of
             the number of chains. ArviZ takes this array as it is: ``arviz.from_dict({"posterior": {"v": rows}})``.
@@ -173,13 +176,15 @@ class DrawsMixin:
             "by_chain": bool(by_chain),
             "seed": seed_of(self.random_state if random_state is None else random_state),
         }
-        rows = None if isinstance(start, str) else Table(checked(self, start, False))
-        clamped = None if clamp is None else Table(checked(self, np.atleast_2d(clamp), False))
+        rows = None if isinstance(start, str) else known_rows(self, start)
+        clamped = None if clamp is None else self._clamped(clamp)
         if clamped is not None and clamped.shape[0] != 1:
             raise ValueError(f"clamp: has {clamped.shape[0]} rows, but must be a single row")
         drawn, info = _harmonium.sample(self.model_, json.dumps(options), rows, clamped, threads(self.n_threads))
         if by_chain:
             drawn = drawn.reshape(-1, info["chains"], drawn.shape[1]).swapaxes(0, 1)
+        elif self._origin() is not None:
+            drawn = made(self.model_, drawn, self._origin(), drawn=not means)
         for warning in info["warnings"]:
             warnings.warn(warning, stacklevel=2)
         return (drawn, info) if return_info else drawn
@@ -226,7 +231,7 @@ class DrawsMixin:
         array([[1.  , 0.98]])
         """
         self._fitted()
-        X = checked(self, X, False)
+        rows = known_rows(self, X)
         options = {
             "fill": text("fill", fill),
             "method": text("method", method),
@@ -236,9 +241,17 @@ class DrawsMixin:
             "interval": optional(number, "interval", interval),
             "seed": seed_of(self.random_state if random_state is None else random_state),
         }
-        parts = _harmonium.impute(self.model_, Table(X), json.dumps(options), threads(self.n_threads))
-        values = [like(X, part) for part in parts]
+        parts = _harmonium.impute(self.model_, rows, json.dumps(options), threads(self.n_threads))
+        values = [like(rows, part) for part in parts]
+        if isinstance(rows, Frame):
+            values[0] = filled(self.model_, values[0], rows)
         return values[0] if interval is None else (values[0], *values[2:])
+
+    def _clamped(self, clamp):
+        """The row that samples keep, with NaN or None where a cell is to be drawn."""
+        if self._has_schema() and hasattr(clamp, "items") and library_of(clamp) is None:
+            return one_row(dict(clamp), [name for name, *_ in self.model_.words()])
+        return known_rows(self, clamp if library_of(clamp) else np.atleast_2d(clamp))
 
     def recenter(self, visible=None, hidden=None):
         """Change the offsets α and β. The distribution stays the same; biases and log Z are adjusted.

@@ -169,7 +169,7 @@ class Estimator:
             estimator_type="density_estimator",
             target_tags=TargetTags(required=False),
             transformer_tags=TransformerTags(preserves_dtype=["float64", "float32"]),
-            input_tags=InputTags(sparse=True, allow_nan=bool(self.missing)),
+            input_tags=InputTags(sparse=True, allow_nan=self.missing is True),
         )
 
 

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -9,6 +9,7 @@ from ._draws import DrawsMixin
 from ._files import FilesMixin
 from ._harmonium import Model
 from ._rows import RowsMixin
+from ._schema import Column
 from ._units import _Units
 from ._verdict import Report, Verdict
 
@@ -25,7 +26,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin):
         self,
         n_hidden: int | _Auto = "auto",
         *,
-        visible: _Units = "bernoulli",
+        visible: _Auto | _Units = "auto",
         coupling: Literal["cho", "krizhevsky", "goodfellow"] = "cho",
         hidden: _Units = "bernoulli",
         hidden_coupling: Literal["cho", "krizhevsky"] = "cho",
@@ -62,7 +63,10 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin):
         validation_fraction: float | _Auto = "auto",
         binarize: Literal["auto", "none", "sample"] | str = "auto",
         standardize: bool | _Auto = "auto",
-        missing: bool = False,
+        columns: Mapping[Any, str] | None = None,
+        schema: str | PathLike[str] | None = None,
+        unseen: Literal["error", "missing"] = "error",
+        missing: bool | _Auto = "auto",
         image: str | None = None,
         likelihood: bool = True,
         report_every: int = 200,
@@ -77,6 +81,9 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin):
     def model_(self) -> Model: ...
     @property
     def verdict_(self) -> Verdict: ...
+    @property
+    def schema_(self) -> list[Column]: ...
+    def to_frame(self, X: Any, library: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> Self: ...
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...

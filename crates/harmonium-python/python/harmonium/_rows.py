@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 
 from . import _harmonium
-from ._compat import Table
 from ._estimator import contained
+from ._frames import Frame
 from ._helpers import like
+from ._made import made, named, rebuilt, state_names
 from ._settings import switch, threads
 
 
@@ -19,7 +20,7 @@ class RowsMixin:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Rows. With ``missing=True``, the means are given the known cells: missing cells are summed over, or averaged over
             by Gibbs sampling where that takes too long.
 
@@ -34,8 +35,8 @@ class RowsMixin:
         >>> RBM.from_arrays([[0.0, 0.0]], [0.0], [0.0, 0.0]).transform([[1]])
         array([[0.5, 0.5]])
         """
-        rows, seed = self._rows(X)
-        means = _harmonium.means(self.model_, Table(rows), self._missing(), seed, threads(self.n_threads))
+        rows, missing, seed = self._rows(X)
+        means = _harmonium.means(self.model_, rows, missing, seed, threads(self.n_threads))
         return contained(self, X, like(rows, means))
 
     def reconstruct(self, X):
@@ -43,7 +44,7 @@ class RowsMixin:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Rows. With ``missing=True``, the hidden means are given the known cells.
 
         Returns
@@ -56,9 +57,9 @@ class RowsMixin:
         >>> RBM.from_arrays([[0.0]], [0.0], [0.0]).reconstruct([[1]])
         array([[0.5]])
         """
-        X, seed = self._rows(X)
-        found = _harmonium.reconstructions(self.model_, Table(X), self._missing(), seed, threads(self.n_threads))
-        return like(X, found)
+        rows, missing, seed = self._rows(X)
+        found = _harmonium.reconstructions(self.model_, rows, missing, seed, threads(self.n_threads))
+        return rebuilt(self.model_, found, rows) if isinstance(rows, Frame) else like(rows, found)
 
     def inverse_transform(self, H, *, probabilities=False):
         """Compute the visible means ⟨v | h⟩ given hidden values, in the units of the data; the way back from ``transform``.
@@ -91,14 +92,21 @@ class RowsMixin:
         """
         self._fitted()
         hidden = _hidden_values(H, self._n_features_out)
-        return _harmonium.visible_means(self.model_, hidden, switch("probabilities", probabilities), threads(self.n_threads))
+        probabilities = switch("probabilities", probabilities)
+        found = _harmonium.visible_means(self.model_, hidden, probabilities, threads(self.n_threads))
+        origin = self._origin()
+        if origin is None:
+            return found
+        if probabilities:
+            return named(found, state_names(self.model_), origin.library)
+        return made(self.model_, found, origin, drawn=False)
 
     def free_energy(self, X):
         """Compute the free energy F(v) of every row in nats; log p(v) = −F(v) − log Z.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Rows. With ``missing=True``, missing cells are summed over.
 
         Returns
@@ -111,15 +119,15 @@ class RowsMixin:
         >>> RBM.from_arrays([[0.0]], [1.0], [0.0]).free_energy([[0], [1]]).round(3)
         array([-0.693, -1.693])
         """
-        X, seed = self._rows(X)
-        return _harmonium.free_energies(self.model_, Table(X), self._missing(), seed, threads(self.n_threads))[0]
+        rows, missing, seed = self._rows(X)
+        return _harmonium.free_energies(self.model_, rows, missing, seed, threads(self.n_threads))[0]
 
     def score_samples(self, X):
         """Compute the log likelihood of every row in nats: of a probability, or of a density in the units of the data.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Rows. With ``missing=True``, the likelihood is that of the known cells.
 
         Returns
@@ -136,10 +144,8 @@ class RowsMixin:
         >>> RBM.from_arrays([[0.0], [0.0]], [0.0, 0.0], [0.0]).score_samples([[0, 1]]).round(3)
         array([-1.386])
         """
-        X, seed = self._rows(X)
-        energy, _, jacobian = _harmonium.free_energies(
-            self.model_, Table(X), self._missing(), seed, threads(self.n_threads)
-        )
+        rows, missing, seed = self._rows(X)
+        energy, _, jacobian = _harmonium.free_energies(self.model_, rows, missing, seed, threads(self.n_threads))
         return jacobian - energy - self.log_z().value
 
     def score(self, X, y=None, sample_weight=None):
@@ -147,7 +153,7 @@ class RowsMixin:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Rows.
         y : ignored
         sample_weight : array of shape (n_samples,), default=None
@@ -177,7 +183,7 @@ class RowsMixin:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Rows. With ``missing=True``, the sum is over the known cells, each given the other known ones; rows with so many
             missing cells that they cannot be summed over are refused.
 
@@ -191,17 +197,15 @@ class RowsMixin:
         >>> RBM.from_arrays([[0.0], [0.0]], [0.0, 0.0], [0.0]).pseudo_log_likelihood([[0, 1]]).round(3)
         array([-1.386])
         """
-        X, seed = self._rows(X)
-        return _harmonium.pseudo_log_likelihoods(
-            self.model_, Table(X), self._missing(), seed, threads(self.n_threads)
-        )
+        rows, missing, seed = self._rows(X)
+        return _harmonium.pseudo_log_likelihoods(self.model_, rows, missing, seed, threads(self.n_threads))
 
     def gradient(self, X, sample_weight=None, method="exact"):
         """Compute the gradient of the mean log likelihood with respect to every parameter.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Rows without missing cells; ``impute`` fills them.
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row.
@@ -221,12 +225,9 @@ class RowsMixin:
         """
         if method != "exact":
             raise ValueError(f"method: {method!r} is not supported, only 'exact' is")
-        X, seed = self._rows(X)
+        rows, _, seed = self._rows(X)
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
-        return _harmonium.gradient(self.model_, Table(X), weights, seed, threads(self.n_threads))
-
-    def _missing(self):
-        return switch("missing", self.missing)
+        return _harmonium.gradient(self.model_, rows, weights, seed, threads(self.n_threads))
 
 
 def _hidden_values(H, columns):

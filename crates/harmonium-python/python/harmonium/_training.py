@@ -9,7 +9,11 @@ import numpy as np
 from . import _harmonium
 from ._asked import asked, continued
 from ._compat import Table, checked, seed_of
+from ._frames import Frame, as_frame, library_of
+from ._helpers import known_rows, new_rows
+from ._made import Origin
 from ._progress import Listener
+from ._schema import warn
 from ._settings import MOST, switch, threads
 
 
@@ -24,13 +28,14 @@ class TrainingMixin:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Rows; bool, integer or float, in any order. They are packed (a bit, a code or a number per cell), not copied.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows; bool, integer or float, in any order. They are packed (a bit, a code or a number per cell), not copied. The
+            columns of a data frame (pandas, polars, pyarrow) may also be words, categories and dates; see ``visible``.
         y : ignored
         sample_weight : array of shape (n_samples,) or str, default=None
             How often each row counts; or "similarity:F", which gives a row the weight 1/n if n rows share the fraction F of
             its sites.
-        validation_data : array or sparse matrix of shape (n_rows, n_features), default=None
+        validation_data : array, sparse matrix or data frame of shape (n_rows, n_features), default=None
             Held-out rows, instead of ``validation_fraction``.
         output : path, default=None
             Run directory, as ``harmonium train -o`` writes it: settings, measurements, checkpoints, model and report.
@@ -65,17 +70,18 @@ class TrainingMixin:
     def _fit(self, X, sample_weight, validation_data, output, resume):
         """Fit; returns what interrupted the run, if anything. The model is then that of the last update."""
         present = self.model_ if self._goes_on() else None
-        X = checked(self, X, True)
-        valid = None if validation_data is None else Table(checked(self, validation_data, False))
+        rows = new_rows(self, X) if present is None else known_rows(self, X)
+        valid = None if validation_data is None else self._held_out(validation_data, rows)
         seed = self.seed_ = seed_of(self.random_state)
         listener = Listener(self.verbose, self.callbacks)
         settings = asked(self) if present is None else continued(self, present)
+        settings.setdefault("data.missing", isinstance(rows, Frame))
         before = 0 if present is None else self.n_updates_
         if isinstance(sample_weight, str):
             settings["data.weights"] = sample_weight
             sample_weight = None
         model, updates, run, notes, concluded, interrupted = _harmonium.fit(
-            Table(X),
+            rows,
             json.dumps(settings),
             _weights(sample_weight),
             valid,
@@ -86,12 +92,19 @@ class TrainingMixin:
             threads(self.n_threads),
         )
         self._forget()
+        self._frame, self._columns = Origin.of(rows) if isinstance(rows, Frame) else None, listener.columns
         self._model, self._run, self._concluded, self.seed_ = model, run, concluded, seed
         self.n_updates_ = before + updates
         self._n_features_out = int(self.weights_.shape[1])
         self.history_ = listener.history
         _warn(notes)
+        warn(listener.columns or [], self.columns)
         return interrupted
+
+    def _held_out(self, X, rows):
+        """Held-out rows, read like the training rows."""
+        X = as_frame(X)
+        return Frame(X, self.unseen) if isinstance(rows, Frame) and library_of(X) else Table(checked(self, X, False))
 
     def _goes_on(self):
         """Whether a fit goes on from the present model."""
@@ -102,7 +115,7 @@ class TrainingMixin:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The batch.
         y : ignored
         sample_weight : array of shape (n_samples,), default=None
@@ -124,12 +137,12 @@ class TrainingMixin:
         20
         """
         first = not self.__sklearn_is_fitted__()
-        X = checked(self, X, first)
-        table = Table(X)
+        table = new_rows(self, X) if first else known_rows(self, X)
         listener = Listener(False, self.callbacks)
         if getattr(self, "_trainer", None) is None:
             if first:
                 self.seed_ = seed_of(self.random_state)
+                self._frame = Origin.of(table) if isinstance(table, Frame) else None
             self._start(table)
         self._trainer.step(table, _weights(sample_weight), listener, threads(self.n_threads))
         # The model is read back when it is asked for.
@@ -150,6 +163,7 @@ class TrainingMixin:
             "train.updates": MOST,
             "train.report_every": MOST,
         }
+        settings.setdefault("data.missing", isinstance(table, Frame))
         for key in ("train.early_stop", "data.valid_fraction", "model.init", "epochs", "time"):
             settings.pop(key, None)
         init, checkpoint = getattr(self, "_model", None), self.__dict__.pop("_checkpoint", None)
@@ -157,7 +171,7 @@ class TrainingMixin:
         _warn(notes)
 
     def _forget(self):
-        for name in ("_model", "_run", "_trainer", "_checkpoint", "_concluded", "history_", "n_updates_", "seed_"):
+        for name in ("_model", "_run", "_trainer", "_checkpoint", "_concluded", "_frame", "_columns", "history_", "n_updates_", "seed_"):
             self.__dict__.pop(name, None)
 
 

@@ -19,6 +19,7 @@ use crate::start::Start;
 use crate::states::States;
 use crate::train::{TrainConfig, adopted_model, default_hidden, factor_model, initial_model, ladder_model, no_factors};
 use sha2::{Digest, Sha256};
+use std::path::Path;
 use toml::Table;
 
 /// Columns up to which two-valued hidden units are so few that the gradient is exact, and their number.
