@@ -376,7 +376,7 @@ def test_a_warm_start_keeps_the_standardization_and_the_units(digits):
     np.testing.assert_array_equal(rbm.fit(X + 5).model_.tensors()["data.shift"], before)
     with pytest.raises(ValueError, match="n_hidden is 9, but warm_start goes on from a model with 4 hidden units"):
         rbm.set_params(n_hidden=9).fit(X)
-    with pytest.raises(ValueError, match="columns"):
+    with pytest.raises(ValueError, match="X has 2 features"):
         rbm.set_params(n_hidden=4).fit(X[:, :2])
     with pytest.raises(ValueError, match="warm_start is 'yes', but must be True or False"):
         rbm.set_params(warm_start="yes").fit(X)
