@@ -10,10 +10,14 @@ use harmonium::error::shown;
 use harmonium::exact::MOST_STATES_LOG2;
 use harmonium::file::Precision;
 use harmonium::layout::Block;
+use harmonium::schema::{Column, Schema};
 use harmonium::units::Kind;
 use harmonium::{Layer, Layout, Rbm};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
+
+/// Columns that are listed.
+const MOST_COLUMNS: usize = 20;
 
 /// Show what is in a model file
 #[derive(Args)]
@@ -36,10 +40,21 @@ impl Inspect {
             .field("parameters", parameters)
             .field("precision", precision);
         let report = data(exact(weights(report, rbm), rbm), &file.preprocess, rbm.visible().layout());
+        let report = columns(report, file.schema.as_ref());
         let about: Map<String, Value> = file.about.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect();
         let report = file.about.iter().fold(report, |report, (k, v)| report.line(&shown(k), shown(v)));
         Ok(report.field("about", about))
     }
+}
+
+/// The columns of its data, if the file describes them.
+fn columns(report: CommandOutput, schema: Option<&Schema>) -> CommandOutput {
+    let Some(schema) = schema else { return report };
+    let column = |c: &Column| format!("{} ({})", shown(&c.name), c.kind_text());
+    let names: Vec<String> = schema.columns.iter().take(MOST_COLUMNS).map(column).collect();
+    let more = if schema.columns.len() > MOST_COLUMNS { ", …" } else { "" };
+    let json: Value = serde_json::from_str(&schema.to_json()).unwrap_or_default();
+    report.line("columns", names.join(", ") + more).field("schema", json)
 }
 
 /// Kind, options, number and offset of a layer's units.

@@ -34,7 +34,7 @@ commands! {
     "Learn": train::Train, report::Report, compare::Compare, demo::Demo;
     "Judge": evaluate::Evaluate, log_z::LogZ, inspect::Inspect, couplings::Couplings;
     "Use": sample::Sample, impute::Impute, transform::Transform, reconstruct::Reconstruct, free_energy::FreeEnergy;
-    "Files": convert::Convert, completions::Completions, man::Man;
+    "Files": schema::Schema, convert::Convert, completions::Completions, man::Man;
 }
 
 /// The help of the program, with its commands in groups, which clap does not have.

@@ -18,6 +18,7 @@ mod run_model;
 mod sample;
 mod sequences;
 mod shell;
+mod tables;
 mod train;
 mod train_bad_input;
 mod unknown_cells;

@@ -173,8 +173,8 @@ fn nonsense_is_refused_by_name() {
         assert!(message.contains(text), "{options}: {message}");
     }
     for command in ["evaluate model.safetensors holes.npy", "train holes.npy -o run"] {
-        let message = fails(&folder, command);
-        assert!(message.contains("--missing"), "{message}");
+        let message = fails(&folder, &format!("{command} --no-missing"));
+        assert!(message.contains("leave out --no-missing"), "{message}");
     }
 }
 

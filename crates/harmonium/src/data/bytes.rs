@@ -12,7 +12,6 @@ const ALWAYS_ALLOWED: u64 = 1 << 30;
 /// …and to this many times its own size. Deflate cannot exceed 1032, and only bombs and constant tables come close.
 const MOST_RATIO: u64 = 1000;
 /// What a file unpacks at once, such as a page, may have this many bytes at any ratio: pages are usually 1 MiB.
-#[cfg(any(feature = "parquet", feature = "hdf5"))]
 const ALWAYS_HELD: u64 = 1 << 26;
 
 /// The bytes of a file, read from first to last.
@@ -56,8 +55,44 @@ impl Bytes {
     }
 }
 
+/// Why a part of a file is refused: it could not be read, or its content is wrong.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    Io(io::Error),
+    Problem(String),
+}
+
+impl From<String> for Refusal {
+    fn from(problem: String) -> Self {
+        Refusal::Problem(problem)
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Refusal::Io(error)
+    }
+}
+
+impl Refusal {
+    /// The same with the part of the file in front.
+    pub fn within(self, part: &str) -> Refusal {
+        match self {
+            Refusal::Problem(problem) => Refusal::Problem(format!("{part}: {problem}")),
+            failed => failed,
+        }
+    }
+
+    /// The error of reading the file `path`.
+    pub fn of(self, path: &Path) -> Error {
+        match self {
+            Refusal::Io(source) => Error::Io { path: path.into(), action: "read", source },
+            Refusal::Problem(problem) => Error::Data { path: path.into(), problem },
+        }
+    }
+}
+
 /// Opens a file that is read at many positions, and so cannot be compressed.
-#[cfg(any(feature = "parquet", feature = "hdf5"))]
 pub(super) fn seekable(path: &Path) -> Result<(File, u64)> {
     let failed = |source| Error::Io { path: path.into(), action: "read", source };
     let (mut file, length) = regular(path)?;
@@ -81,7 +116,6 @@ pub(super) fn most_unpacked(packed: u64) -> u64 {
 }
 
 /// The number of bytes in memory at once that pages or chunks of a file of `packed` bytes may be unpacked to.
-#[cfg(any(feature = "parquet", feature = "hdf5"))]
 pub(super) fn most_held(packed: u64) -> u64 {
     ALWAYS_HELD.max(packed.saturating_mul(MOST_RATIO))
 }

@@ -42,7 +42,8 @@ pub(super) fn unknown<'a>(path: &Path, what: &str, name: &str, known: impl Itera
     Error::Data { path: path.into(), problem }
 }
 
-fn listed(names: impl Iterator<Item = String>) -> String {
+/// The first of some names, separated by commas.
+pub(super) fn listed(names: impl Iterator<Item = String>) -> String {
     let mut names: Vec<String> = names.take(LISTED + 1).collect();
     if names.len() > LISTED {
         names[LISTED] = "…".into();

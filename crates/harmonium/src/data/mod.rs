@@ -11,12 +11,14 @@ mod cell;
 mod entropy;
 mod fasta;
 mod flat;
+mod fortran;
 #[cfg(any(feature = "parquet", feature = "hdf5"))]
 mod guard;
 #[cfg(feature = "hdf5")]
 mod hdf5;
 mod idx;
 mod libsvm;
+mod mat;
 mod members;
 mod memory;
 pub mod npy;
@@ -166,6 +168,14 @@ pub const FORMATS: &[Format] = &[
         open_member: Some(npz::open_member),
     },
     Format {
+        name: "MATLAB",
+        extensions: &["mat"],
+        about: "one matrix of a file saved with -v6 or -v7, full or sparse; FILE.mat:NAME if there are several",
+        begins: mat::begins,
+        open: mat::open,
+        open_member: Some(mat::open_member),
+    },
+    Format {
         name: "IDX",
         extensions: &["idx", "ubyte"],
         about: "the format of MNIST; bytes are read as value/255",
@@ -202,14 +212,13 @@ pub const FORMATS: &[Format] = &[
 ];
 
 /// Known formats that cannot be read, or only by a build with a feature.
-const UNREAD: [(&str, &str, Option<&'static str>); 10] = [
+const UNREAD: [(&str, &str, Option<&'static str>); 9] = [
     ("parquet", "Parquet", Some("parquet")),
     ("pq", "Parquet", Some("parquet")),
     ("h5", "HDF5", Some("hdf5")),
     ("hdf5", "HDF5", Some("hdf5")),
     ("hdf", "HDF5", Some("hdf5")),
     ("he5", "HDF5", Some("hdf5")),
-    ("mat", "MATLAB", None),
     ("xlsx", "Excel", None),
     ("xls", "Excel", None),
     ("arff", "ARFF", None),

@@ -73,7 +73,10 @@ pub fn prepare(
     let image = image.filter(|_| reader.schema.is_none() || spec.data.image.is_some());
     if let Some(schema) = reader.schema.as_ref().filter(|_| init.is_none()) {
         spec.data.schema.get_or_insert_with(|| AUTO.into());
-        front.note(&Note::Schema { path: Path::new(&spec.data.source).into(), schema: schema.clone() });
+        // A run that is continued or judged again has printed it before.
+        if spec.found.is_none() {
+            front.note(&Note::Schema { path: Path::new(&spec.data.source).into(), schema: schema.clone() });
+        }
     }
     // Sequences of a family are related: nobody who works with them counts them all.
     let related = shape.alphabet.is_some() && spec.data.weights.is_none();

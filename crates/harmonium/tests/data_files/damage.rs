@@ -1,6 +1,7 @@
 //! Thousands of damaged files, each a valid one with a few bytes changed, cut or repeated.
 
 use crate::common::{Entry, Folder, dict, gz, idx, npy, npy_u8, zip};
+use crate::mat_writer::LITTLE;
 use harmonium::data::{self, ReadOptions};
 use harmonium::rng::Key;
 use ndarray::Array2;
@@ -44,6 +45,9 @@ fn no_damage_makes_a_reader_panic() {
         ("x.fa", b">a\nAC-\nGT\n>b c\nACGTN\n".to_vec()),
         ("x.a3m", b">a\nACdefD\n>b\nAC.-\n\n".to_vec()),
         ("x.csv.gz", gz(b"1,2\n3,4\n")),
+        ("x.mat", LITTLE.file(&[LITTLE.matrix("x", &table()), LITTLE.sparse("y", 0, &table())])),
+        ("x.mat", LITTLE.file(&[LITTLE.sparse("y", 0, &table())])),
+        ("x.mat", LITTLE.file(&[LITTLE.packed(&LITTLE.matrix("x", &table()))])),
     ];
     #[cfg(feature = "parquet")]
     let seeds =
@@ -51,7 +55,7 @@ fn no_damage_makes_a_reader_panic() {
     #[cfg(feature = "hdf5")]
     let seeds = seeds.into_iter().chain(["bits", "many"].map(|f| ("x.h5", fixture(&format!("{f}.h5")))));
     for (name, seed) in seeds {
-        let packed = ["z", "h5", "parquet"].iter().any(|e| name.ends_with(e));
+        let packed = ["z", "h5", "parquet", "mat"].iter().any(|e| name.ends_with(e));
         for round in 0..ROUNDS {
             let bytes = damaged(&seed, Key::root(round));
             let numbers = survives(&folder.file(name, &bytes), &ReadOptions::default());
@@ -71,6 +75,12 @@ fn no_packed_damage_makes_a_reader_panic() {
             let bytes = damaged(&seed, Key::root(round));
             let _ = survives(&folder.file("x.npz", &zip(&[Entry::deflated(name, &bytes)])), &ReadOptions::default());
             let _ = survives(&folder.file("x.npy.gz", &gz(&bytes)), &ReadOptions::default());
+        }
+    }
+    for array in [LITTLE.matrix("x", &table()), LITTLE.sparse("x", 0, &table())] {
+        for round in 0..ROUNDS {
+            let bytes = LITTLE.file(&[LITTLE.packed(&damaged(&array, Key::root(round)))]);
+            let _ = survives(&folder.file("x.mat", &bytes), &ReadOptions::default());
         }
     }
     for round in 0..ROUNDS {

@@ -3,6 +3,7 @@
 #[cfg(any(feature = "parquet", feature = "hdf5"))]
 use crate::common::fixture;
 use crate::common::{Entry, Folder, dict, gz, idx, npy, npy_u8, read, read_with, zip};
+use crate::mat_writer::LITTLE;
 use harmonium::data::{self, BUILTINS, FORMATS, ReadOptions};
 use ndarray::{Array2, array};
 use std::fs;
@@ -51,6 +52,8 @@ fn every_format() -> Vec<(&'static str, Vec<u8>)> {
         ("p.pq", fs::read(fixture("lists.parquet")).unwrap()),
         #[cfg(feature = "hdf5")]
         ("q.h5", fs::read(fixture("bits.h5")).unwrap()),
+        ("r.mat", LITTLE.file(&[LITTLE.matrix("x", &bits())])),
+        ("s.mat", LITTLE.file(&[LITTLE.packed(&LITTLE.sparse("x", 0, &bits()))])),
     ]
 }
 
@@ -60,7 +63,7 @@ fn the_same_table_is_read_from_every_format_packed_or_not() {
     for (name, bytes) in every_format() {
         for block in [1, 3, 100] {
             assert_eq!(read(&folder.file(name, &bytes), block).unwrap(), bits(), "{name}");
-            if ![".npz", ".parquet", ".pq", ".h5"].iter().any(|e| name.ends_with(e)) {
+            if ![".npz", ".parquet", ".pq", ".h5", ".mat"].iter().any(|e| name.ends_with(e)) {
                 let packed = folder.file(&format!("{name}.gz"), &gz(&bytes));
                 assert_eq!(read(&packed, block).unwrap(), bits(), "{name}.gz");
             }
@@ -149,7 +152,9 @@ fn libsvm_columns_can_be_chosen_beyond_the_largest_index() {
 fn options_are_for_text_and_refused_elsewhere() {
     let folder = Folder::new();
     let options = ReadOptions { columns: Some("1".into()), ..ReadOptions::default() };
-    for (name, bytes) in every_format().into_iter().filter(|(name, _)| name.contains("np") || name.contains("idx")) {
+    for (name, bytes) in
+        every_format().into_iter().filter(|(name, _)| ["np", "idx", ".mat"].iter().any(|part| name.contains(part)))
+    {
         let found = read_with(folder.file(name, &bytes).to_str().unwrap(), &options).unwrap_err().to_string();
         assert!(found.contains("can be chosen in text tables, not in"), "{found}");
     }
@@ -177,7 +182,7 @@ fn missing_files_directories_and_unknown_formats_are_refused_by_name() {
     }
     let found = folder.refusal("x.docx", b"\x01\x02");
     assert!(found.contains("'.docx', and the file is not text; known extensions are .npy, .fasta"), "{found}");
-    for (name, format) in [("x.xlsx", "Excel"), ("x.mat", "MATLAB"), ("x.mat.gz", "MATLAB")] {
+    for (name, format) in [("x.xlsx", "Excel"), ("x.arff", "ARFF"), ("x.arff.gz", "ARFF")] {
         let found = folder.refusal(name, b"1,2\n");
         assert!(found.contains(&format!("{format} files cannot be read")), "{found}");
     }

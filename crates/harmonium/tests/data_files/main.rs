@@ -10,6 +10,8 @@ mod formats;
 #[cfg(feature = "hdf5")]
 mod hdf5;
 mod hostile;
+mod mat_writer;
+mod matlab;
 mod npy;
 mod packed;
 #[cfg(feature = "parquet")]

@@ -111,6 +111,17 @@ fn hollow(weights: [u64; 2]) -> Vec<u8> {
     forged(&header.to_string(), &[])
 }
 
+/// The model of three Gaussian columns as a file of version 2 with these visible blocks and this schema.
+fn described(blocks: &str, schema: &str) -> Vec<u8> {
+    let plain = model(&kind("gaussian", "")).with(|h, _| {
+        let meta = h["__metadata__"].as_object_mut().unwrap();
+        meta.retain(|key, _| !key.starts_with("visible.") && !key.starts_with("hidden."));
+    });
+    let plain = plain.meta("version", "2").meta("visible.blocks", blocks);
+    let plain = plain.meta("hidden.blocks", r#"[{"kind":"bernoulli","sites":2}]"#);
+    if schema.is_empty() { plain.bytes() } else { plain.meta("data.schema", schema).bytes() }
+}
+
 fn replaced(bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
     let n = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let header = std::str::from_utf8(&bytes[8..8 + n]).unwrap();
@@ -128,7 +139,21 @@ fn models() -> Named {
         }
     };
     let plain = binary().bytes();
+    let three = r#"[{"kind":"gaussian","sites":3}]"#;
+    let columns = |columns: &str| described(three, &format!(r#"{{"columns":[{columns}]}}"#));
+    let (a, b) = (r#"{"name":"a","kind":"gaussian"}"#, r#"{"name":"b","kind":"gaussian"}"#);
     vec![
+        ("endless-block", described(r#"[{"kind":"gaussian","sites":18446744073709551615}]"#, "")),
+        ("blocks-that-do-not-fit", described(r#"[{"kind":"gaussian","sites":2}]"#, "")),
+        ("nested-blocks", described(&"[".repeat(1500), "")),
+        ("schema-of-two", columns(&format!("{a},{b}"))),
+        ("schema-of-other-kinds", columns(&format!(r#"{a},{b},{{"name":"c","kind":"bernoulli"}}"#))),
+        ("schema-name-twice", columns(&format!("{a},{b},{a}"))),
+        ("schema-escape", columns(&format!(r#"{a},{b},{{"name":"\u001b[2J","kind":"gaussian"}}"#))),
+        ("schema-categories", columns(&format!(r#"{a},{b},{{"name":"c","kind":"gaussian","categories":["x","y"]}}"#))),
+        ("schema-endless-states", columns(&format!(r#"{a},{b},{{"name":"c","kind":"potts(states=99999999999)"}}"#))),
+        ("schema-nested", described(three, &"[".repeat(1500))),
+        ("schema-in-version-1", gaussian().meta("data.schema", r#"{"columns":[]}"#).bytes()),
         ("no-columns", hollow([1 << 60, 0])),
         ("no-columns-small", hollow([1 << 33, 0])),
         ("no-rows", hollow([0, 1 << 60])),

@@ -8,6 +8,7 @@ use harmonium::events::Event;
 use harmonium::file::ModelFile;
 use harmonium::ndarray::{Array2, Axis};
 use harmonium::run::{CONFIG, Conclusion, EVENTS, Files, MODEL, Recorded, Spec, config_file, put};
+use harmonium::schema::{Asked, Schema, Unseen};
 use harmonium::train::{TrainConfig, Trainer};
 use harmonium::units::{Kind, Options};
 use harmonium::{Dataset, Rbm};
@@ -44,11 +45,13 @@ pub const TARGETS: &[Target] = &[
     Target { name: "checkpoint", file: "checkpoint.safetensors", packed: false, run: checkpoint },
     Target { name: "config", file: CONFIG, packed: false, run: config },
     Target { name: "events", file: EVENTS, packed: false, run: events },
+    Target { name: "schema", file: "schema.toml", packed: false, run: schema },
     Target::table("text", "x", false),
     Target::table("csv", "x.csv", false),
     Target::table("gz", "x.csv.gz", true),
     Target::table("npy", "x.npy", false),
     Target::table("npz", "x.npz", true),
+    Target::table("mat", "x.mat", true),
     Target::table("idx", "x.idx", false),
     Target::table("libsvm", "x.svm", false),
     Target::table("fasta", "x.fa", false),
@@ -83,7 +86,32 @@ fn numbers(path: &Path) -> harmonium::Result<Option<Array2<f64>>> {
     Ok(None)
 }
 
+/// The schema of a table of cells survives its two forms as text, and its rows can be read by it.
+fn described(path: &Path) {
+    let open = || data::open_with(path.to_str().unwrap(), &ReadOptions::default());
+    let Ok(mut source) = open() else { return };
+    if !source.has_cells() || source.columns() > WIDE {
+        return;
+    }
+    let Ok(schema) = Schema::infer(&mut *source, path, &Asked::default()) else { return };
+    assert!(Schema::from_json(&schema.to_json()).unwrap() == schema, "a written schema is another");
+    let asked = Asked::from_toml(&schema.to_toml("x")).unwrap();
+    assert!(Schema::infer(&mut *open().unwrap(), path, &asked).unwrap() == schema, "a written schema is another");
+    let mut rows = schema.coded(open().unwrap(), path, Unseen::Error).unwrap();
+    while rows.read(100).unwrap().is_some() {}
+}
+
+/// A schema as TOML and as JSON.
+fn schema(path: &Path) {
+    let _ = Asked::read(path);
+    let bytes = fs::read(path).unwrap();
+    let Ok(schema) = Schema::from_json(&String::from_utf8_lossy(&bytes)) else { return };
+    assert!(Schema::from_json(&schema.to_json()).unwrap() == schema, "a written schema is another");
+    Asked::from_toml(&schema.to_toml("x")).unwrap();
+}
+
 fn table(path: &Path) {
+    described(path);
     let Ok(Some(all)) = numbers(path) else { return };
     if all.len() > WRITTEN {
         return;

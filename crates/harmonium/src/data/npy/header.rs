@@ -2,6 +2,7 @@
 //!
 //! The dict is parsed from left to right without recursion, so that a hostile one cannot exhaust the stack.
 
+use super::super::bytes::Refusal;
 use super::super::shown;
 use super::dtype::Dtype;
 use std::io::{self, Read};
@@ -22,18 +23,6 @@ pub(super) struct Header {
     pub shape: Vec<u64>,
     /// Where the data begins.
     pub start: u64,
-}
-
-/// Why a header is refused: the file could not be read, or its content is wrong.
-pub(super) enum Refusal {
-    Io(io::Error),
-    Problem(String),
-}
-
-impl From<String> for Refusal {
-    fn from(problem: String) -> Self {
-        Refusal::Problem(problem)
-    }
 }
 
 impl Header {

@@ -4,7 +4,6 @@
 //! whatever the order in the file. The shape is compared with the length of the file before anything is allocated.
 
 mod dtype;
-mod fortran;
 pub(super) mod header;
 mod write;
 
@@ -13,9 +12,9 @@ pub use write::write;
 
 use super::bytes::Bytes;
 use super::flat::{self, Extent, Flat};
-use super::{ReadOptions, Source};
+use super::{ReadOptions, Source, fortran};
 use crate::error::Result;
-use header::{Header, Refusal};
+use header::Header;
 use std::path::Path;
 
 /// Whether a file with these first bytes is .npy.
@@ -31,15 +30,14 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn Source>
 
 /// Opens an array in a file or an archive.
 pub(super) fn from_bytes(mut bytes: Bytes) -> Result<Box<dyn Source>> {
-    let header = Header::read(&mut bytes.reader).map_err(|e| match e {
-        Refusal::Io(e) => bytes.failed(e),
-        Refusal::Problem(problem) => bytes.refuse(problem),
-    })?;
+    let header = Header::read(&mut bytes.reader).map_err(|e| e.of(&bytes.path))?;
     let (dtype, shape) = (header.dtype, &header.shape);
     let extent = Extent::new(shape, dtype).map_err(|problem| bytes.refuse(problem))?;
     extent.check_length(shape, header.start, &bytes)?;
     if header.fortran {
-        return fortran::open(bytes, header, extent);
+        let Header { dtype, shape, start, .. } = header;
+        let array = fortran::Array { dtype, shape, extent, start, smaller: "save it in C order", note: None };
+        return fortran::open(bytes, array);
     }
     Ok(Box::new(Flat { bytes, dtype, extent, unit: 1.0, image: flat::image(shape), done: 0 }))
 }

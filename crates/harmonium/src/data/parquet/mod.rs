@@ -330,3 +330,59 @@ fn check_length(list: bool, row: usize, found: usize, expected: usize) -> Read {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::basic::{Encoding, Repetition, Type as Physical};
+    use parquet::column::writer::ColumnWriter;
+    use parquet::data_type::ByteArray;
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::types::Type;
+
+    /// The cells of a column of texts that were written in some encoding; none is missing.
+    fn read_back(texts: &[Option<&[u8]>], encoding: Option<Encoding>) -> Result<Vec<String>> {
+        let column = Type::primitive_type_builder("w", Physical::BYTE_ARRAY).with_repetition(Repetition::OPTIONAL);
+        let column = Arc::new(column.build().unwrap());
+        let schema = Arc::new(Type::group_type_builder("schema").with_fields(vec![column]).build().unwrap());
+        let properties = WriterProperties::builder();
+        let properties = match encoding {
+            Some(encoding) => properties.set_dictionary_enabled(false).set_encoding(encoding),
+            None => properties,
+        };
+        let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build())).unwrap();
+        let mut group = file.next_row_group().unwrap();
+        let mut writer = group.next_column().unwrap().unwrap();
+        let values: Vec<ByteArray> = texts.iter().flatten().map(|text| ByteArray::from(text.to_vec())).collect();
+        let levels: Vec<i16> = texts.iter().map(|text| i16::from(text.is_some())).collect();
+        if let ColumnWriter::ByteArrayColumnWriter(w) = writer.untyped() {
+            w.write_batch(&values, Some(&levels), None).unwrap();
+        }
+        writer.close().unwrap();
+        group.close().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.parquet");
+        std::fs::write(&path, file.into_inner().unwrap()).unwrap();
+        let mut cells = Vec::new();
+        let mut table = open(&path, &ReadOptions::default())?;
+        while table.read_cells(2, &mut |_, _, cell| {
+            cells.push(format!("{cell:?}"));
+            Ok(())
+        })? > 0
+        {}
+        Ok(cells)
+    }
+
+    #[test]
+    fn texts_are_words_in_every_encoding_but_the_one_that_explodes() {
+        let texts = [Some(&b"red"[..]), None, Some(b"redder"), Some(b"red"), Some(b"\xff")];
+        let expected =
+            ["Word(\"red\")", "Missing", "Word(\"redder\")", "Word(\"red\")", "Other(\"bytes that are not text\")"];
+        for encoding in [None, Some(Encoding::PLAIN), Some(Encoding::DELTA_LENGTH_BYTE_ARRAY)] {
+            assert_eq!(read_back(&texts, encoding).unwrap(), expected, "{encoding:?}");
+        }
+        let refused = read_back(&texts, Some(Encoding::DELTA_BYTE_ARRAY)).unwrap_err().to_string();
+        assert!(refused.contains("packed as DELTA_BYTE_ARRAY, which is not read"), "{refused}");
+    }
+}

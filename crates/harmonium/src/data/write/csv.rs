@@ -1,6 +1,6 @@
 //! Text: cells separated by commas, numbers as short as possible without loss; a header if the columns have names.
 
-use super::{Outcome, TableHead, Writer};
+use super::{How, Outcome, TableHead, Writer};
 use ndarray::ArrayView2;
 use std::io::Write;
 
@@ -10,8 +10,7 @@ pub(super) const WRITER: Writer = Writer {
     about: "numbers and words separated by commas, with a header if the columns have names",
     counts_rows: false,
     check: |_| Ok(()),
-    head,
-    rows,
+    how: How::Plain { head, rows },
 };
 
 fn head(table: &TableHead, _: u64, out: &mut Vec<u8>) -> Outcome {

@@ -1,6 +1,6 @@
 //! FASTA: every row is a sequence of letters, named by its number.
 
-use super::{Outcome, TableHead, Writer};
+use super::{How, Outcome, TableHead, Writer};
 use ndarray::ArrayView2;
 
 pub(super) const WRITER: Writer = Writer {
@@ -9,8 +9,7 @@ pub(super) const WRITER: Writer = Writer {
     about: "sequences, from a model that was trained on sequences",
     counts_rows: false,
     check,
-    head: |_, _, _| Ok(()),
-    rows,
+    how: How::Plain { head: |_, _, _| Ok(()), rows },
 };
 
 fn check(table: &TableHead) -> Outcome {

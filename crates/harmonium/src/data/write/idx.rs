@@ -1,6 +1,6 @@
 //! IDX, the format of MNIST: values from 0 to 1 as bytes from 0 to 255, as images if the rows are images.
 
-use super::{Outcome, TableHead, Writer};
+use super::{How, Outcome, TableHead, Writer};
 use ndarray::ArrayView2;
 
 pub(super) const WRITER: Writer = Writer {
@@ -9,8 +9,7 @@ pub(super) const WRITER: Writer = Writer {
     about: "values from 0 to 1 as bytes, such as images",
     counts_rows: true,
     check: |_| Ok(()),
-    head,
-    rows,
+    how: How::Plain { head, rows },
 };
 
 fn head(table: &TableHead, rows: u64, out: &mut Vec<u8>) -> Outcome {

@@ -6,6 +6,8 @@ mod csv;
 mod fasta;
 mod idx;
 mod npy;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 use super::extension;
 use crate::atomic;
@@ -69,17 +71,76 @@ pub struct Writer {
     counts_rows: bool,
     /// Refuses tables that the format cannot hold, before any row is computed.
     check: fn(&TableHead) -> Outcome,
-    /// Writes what comes before the rows.
-    head: fn(&TableHead, rows: u64, &mut Vec<u8>) -> Outcome,
-    /// Appends rows; the first of them has this number, counted from 1.
+    /// How its bytes are made.
+    how: How,
+}
+
+/// How the bytes of a format are made.
+#[derive(Clone, Copy)]
+enum How {
+    /// From the table and the rows alone.
+    Plain {
+        /// Writes what comes before the rows.
+        head: fn(&TableHead, rows: u64, &mut Vec<u8>) -> Outcome,
+        /// Appends rows; the first of them has this number, counted from 1.
+        rows: fn(&TableHead, ArrayView2<f64>, first: u64, &mut Vec<u8>) -> Outcome,
+    },
+    /// By something that remembers what it has written.
+    Kept(for<'a> fn(&'a TableHead<'a>) -> std::result::Result<Box<dyn Appender + 'a>, String>),
+}
+
+/// A table that is being written in some format.
+trait Appender {
+    /// Appends rows to `out`, now or later; the first of them has this number, counted from 1.
+    fn append(&mut self, block: ArrayView2<f64>, first: u64, out: &mut Vec<u8>) -> Outcome;
+
+    /// Appends what is left.
+    fn finish(&mut self, _: &mut Vec<u8>) -> Outcome {
+        Ok(())
+    }
+}
+
+/// A format without memory.
+struct Plain<'a> {
+    table: &'a TableHead<'a>,
     rows: fn(&TableHead, ArrayView2<f64>, first: u64, &mut Vec<u8>) -> Outcome,
+}
+
+impl Appender for Plain<'_> {
+    fn append(&mut self, block: ArrayView2<f64>, first: u64, out: &mut Vec<u8>) -> Outcome {
+        (self.rows)(self.table, block, first, out)
+    }
+}
+
+impl How {
+    /// Begins a table; its head goes to `out`.
+    fn begin<'a>(
+        self,
+        table: &'a TableHead<'a>,
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<Box<dyn Appender + 'a>, String> {
+        match self {
+            How::Plain { head, rows } => {
+                head(table, table.rows.unwrap_or(0), out)?;
+                Ok(Box::new(Plain { table, rows }))
+            }
+            How::Kept(open) => open(table),
+        }
+    }
 }
 
 /// An error is a sentence.
 type Outcome = std::result::Result<(), String>;
 
 /// The list; the first format is for names without an extension.
-pub const WRITERS: &[Writer] = &[npy::WRITER, csv::WRITER, idx::WRITER, fasta::WRITER];
+pub const WRITERS: &[Writer] = &[
+    npy::WRITER,
+    csv::WRITER,
+    #[cfg(feature = "parquet")]
+    parquet::WRITER,
+    idx::WRITER,
+    fasta::WRITER,
+];
 
 /// Returns the blocks of a table one after the other, `None` at the end.
 pub(crate) type Blocks<'a> = &'a mut dyn FnMut() -> Result<Option<Array2<f64>>>;
@@ -150,14 +211,15 @@ struct Streamed<'a> {
 impl Streamed<'_> {
     fn write(&self, out: &mut dyn Write, next: Blocks, done: &mut u64) -> std::result::Result<(), Failure> {
         let mut bytes = Vec::new();
-        (self.writer.head)(self.table, self.table.rows.unwrap_or(0), &mut bytes).map_err(|e| self.refused(e))?;
+        let mut rows = self.writer.how.begin(self.table, &mut bytes).map_err(|e| self.refused(e))?;
         while let Some(block) = next().map_err(Failure::Other)? {
             self.expect("a block", "columns", self.table.columns as u64, block.ncols() as u64)?;
-            (self.writer.rows)(self.table, block.view(), *done + 1, &mut bytes).map_err(|e| self.refused(e))?;
+            rows.append(block.view(), *done + 1, &mut bytes).map_err(|e| self.refused(e))?;
             *done += block.nrows() as u64;
             out.write_all(&bytes).map_err(Failure::Io)?;
             bytes.clear();
         }
+        rows.finish(&mut bytes).map_err(|e| self.refused(e))?;
         out.write_all(&bytes).map_err(Failure::Io)?;
         self.expect("the output", "rows", self.table.rows.unwrap_or(*done), *done)
     }

@@ -1,6 +1,6 @@
 //! NumPy's .npy: f64 in C order, bit for bit.
 
-use super::{Outcome, TableHead, Writer};
+use super::{How, Outcome, TableHead, Writer};
 use crate::data::npy::header;
 use ndarray::ArrayView2;
 
@@ -10,8 +10,7 @@ pub(super) const WRITER: Writer = Writer {
     about: "an array of double-precision numbers",
     counts_rows: true,
     check: |_| Ok(()),
-    head,
-    rows,
+    how: How::Plain { head, rows },
 };
 
 fn head(table: &TableHead, rows: u64, out: &mut Vec<u8>) -> Outcome {

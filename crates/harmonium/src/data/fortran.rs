@@ -1,9 +1,9 @@
 //! Arrays in Fortran order: columns are contiguous, so a block of rows is read from as many positions as there are columns.
 
-use super::super::Source;
-use super::super::bytes::Bytes;
-use super::super::flat::{self, Extent};
-use super::header::Header;
+use super::Source;
+use super::bytes::Bytes;
+use super::flat::{self, Extent};
+use super::npy::Dtype;
 use crate::error::{Error, Result};
 use ndarray::{Array2, ArrayView1};
 use std::io::{Cursor, Read, Seek, SeekFrom};
@@ -15,32 +15,43 @@ const MOST_UNPACKED: u64 = 1 << 30;
 trait Places: Read + Seek + Send {}
 impl<R: Read + Seek + Send> Places for R {}
 
+/// An array whose header has been read and checked.
+pub(super) struct Array {
+    pub dtype: Dtype,
+    pub shape: Vec<u64>,
+    pub extent: Extent,
+    /// The position of the first number from the start of the plain bytes.
+    pub start: u64,
+    /// How to save an array that is too large to be decompressed into memory.
+    pub smaller: &'static str,
+    /// What a user should know about how it is read.
+    pub note: Option<String>,
+}
+
 struct Fortran {
     path: PathBuf,
     file: Box<dyn Places>,
-    /// The position of the first number.
-    start: u64,
-    header: Header,
-    extent: Extent,
+    array: Array,
     done: u64,
 }
 
-/// Opens an array whose header has been read and checked.
-pub(super) fn open(mut bytes: Bytes, header: Header, extent: Extent) -> Result<Box<dyn Source>> {
+/// Opens an array; the reader of `bytes` is at its first number.
+pub(super) fn open(mut bytes: Bytes, mut array: Array) -> Result<Box<dyn Source>> {
     let path = bytes.path.clone();
     let (start, file): (u64, Box<dyn Places>) = match bytes.plain.take() {
-        Some(plain) => (plain.start + header.start, Box::new(plain.file)),
-        None => (0, Box::new(Cursor::new(unpack(bytes, extent)?))),
+        Some(plain) => (plain.start + array.start, Box::new(plain.file)),
+        None => (0, Box::new(Cursor::new(unpack(bytes, &array)?))),
     };
-    Ok(Box::new(Fortran { path, file, start, header, extent, done: 0 }))
+    array.start = start;
+    Ok(Box::new(Fortran { path, file, array, done: 0 }))
 }
 
-fn unpack(mut bytes: Bytes, extent: Extent) -> Result<Vec<u8>> {
-    let expected = extent.bytes;
+fn unpack(mut bytes: Bytes, array: &Array) -> Result<Vec<u8>> {
+    let expected = array.extent.bytes;
     if expected > MOST_UNPACKED {
         let problem =
             format!("the compressed array in Fortran order has {expected} bytes, the limit is {MOST_UNPACKED}");
-        return Err(bytes.refuse(problem + ": save it in C order"));
+        return Err(bytes.refuse(format!("{problem}: {}", array.smaller)));
     }
     let mut raw = Vec::new();
     let read = bytes.reader.by_ref().take(expected + 1).read_to_end(&mut raw);
@@ -58,26 +69,30 @@ fn unpack(mut bytes: Bytes, extent: Extent) -> Result<Vec<u8>> {
 
 impl Source for Fortran {
     fn columns(&self) -> usize {
-        self.extent.columns
+        self.array.extent.columns
     }
 
     fn rows(&self) -> Option<u64> {
-        Some(self.extent.rows)
+        Some(self.array.extent.rows)
     }
 
     fn image(&self) -> Option<(usize, usize)> {
-        flat::image(&self.header.shape)
+        flat::image(&self.array.shape)
+    }
+
+    fn note(&self) -> Option<String> {
+        self.array.note.clone()
     }
 
     fn read(&mut self, n: usize) -> Result<Option<Array2<f64>>> {
-        let Extent { rows, columns, .. } = self.extent;
+        let Extent { rows, columns, .. } = self.array.extent;
         let n = (rows - self.done).min(n.max(1) as u64) as usize;
         if n == 0 {
             return Ok(None);
         }
         let mut block = Array2::zeros((n, columns));
         for c in 0..columns {
-            let place = fortran_place(c as u64, &self.header.shape[1..]);
+            let place = fortran_place(c as u64, &self.array.shape[1..]);
             let numbers = self.numbers(place * rows + self.done, n)?;
             block.column_mut(c).assign(&ArrayView1::from(&numbers));
         }
@@ -89,12 +104,12 @@ impl Source for Fortran {
 impl Fortran {
     /// `count` numbers of the data, starting with number `first`.
     fn numbers(&mut self, first: u64, count: usize) -> Result<Vec<f64>> {
-        let size = self.header.dtype.size();
+        let size = self.array.dtype.size();
         let mut bytes = vec![0; count * size];
-        let start = SeekFrom::Start(self.start + first * size as u64);
+        let start = SeekFrom::Start(self.array.start + first * size as u64);
         let read = self.file.seek(start).and_then(|_| self.file.read_exact(&mut bytes));
         read.map_err(|source| Error::Io { path: self.path.clone(), action: "read", source })?;
-        Ok(self.header.dtype.decode(&bytes))
+        Ok(self.array.dtype.decode(&bytes))
     }
 }
 
