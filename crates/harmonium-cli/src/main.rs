@@ -11,6 +11,8 @@ mod cells;
 mod commands;
 mod compare;
 mod data_pass;
+mod filled_cells;
+mod hidden_cells;
 mod interrupt;
 mod measured;
 mod model;

@@ -62,6 +62,8 @@ pub enum Purpose {
     Missing = 22,
     /// Unknown cells: hidden states for conditional means.
     ConditionalMeans = 23,
+    /// Unknown cells: independent draws of them.
+    Completions = 24,
     /// Rows drawn from a model.
     Sample = 21,
 }

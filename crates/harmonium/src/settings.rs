@@ -351,16 +351,17 @@ pub const SETTINGS: &[Setting] = &[
         .more(COUPLING),
     row("model.states", "states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts visible units")
         .usual("letters of the alphabet, or the largest code + 1"),
-    row("model.hidden", "hidden", Group::Model, Takes::Units(kinds), "Kind of hidden units (for their number see n_hidden)").more(BLOCKS),
+    row("model.hidden", "hidden", Group::Model, Takes::Units(kinds), "Kind of hidden units (for their number see n_hidden)")
+        .usual("bernoulli; gaussian for up to 32 continuous columns with missing cells").more(BLOCKS),
     row("model.hidden_coupling", "hidden-coupling", Group::Model, Takes::Choice(hidden_couplings), "Coupling of Gaussian hidden units")
         .python("hidden_coupling").usual("cho").more(COUPLING),
     row("model.hidden_states", "hidden-states", Group::Model, Takes::Whole(2, 65_536), "Number of states of Potts hidden units")
         .python("hidden_states").usual("none"),
     row("model.n_hidden", "n-hidden", Group::Model, Takes::Whole(1, MOST_UNITS), "Number of hidden units").python("n_hidden")
         .usual("4 per column or 1 per 100 rows, whichever is more, from 16 to 256; continuous columns: 16 for up to 64 columns without missing cells, \
-                else 1 per column; if the hidden units are Gaussian too, the number that fits left-out rows best"),
+                else 1 per column; if the hidden units are Gaussian too, the number that fits left-out rows best, or with missing cells 1 less than columns"),
     row("model.start", "start", Group::Model, Takes::Choice(starts), "Where learning begins")
-        .usual("factors for continuous columns if the hidden units are Gaussian, or binary and at most 16; else independent"),
+        .usual("factors for continuous columns if the hidden units are Gaussian, or binary, at most 16 and no cell is missing; else independent"),
     row("model.init", "init", Group::Model, Takes::Text("MODEL"), "Model file to start from").usual("none")
         .more("Unit kinds, layer sizes and preprocessing are taken from that model and cannot be set by options."),
     row("train.seed", "", Group::Run, Takes::Whole(0, i64::MAX), "Seed of all random numbers").python("random_state"),

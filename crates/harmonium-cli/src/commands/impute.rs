@@ -3,6 +3,8 @@
 use super::RowsToFile;
 use crate::args::{Global, parse_output};
 use crate::cells::CellOptions;
+use crate::filled_cells::{CellTable, Completed};
+use crate::hidden_cells::Check;
 use crate::model::Model;
 use crate::output::CommandOutput;
 use crate::progress::Meter;
@@ -14,7 +16,6 @@ use harmonium::backend::cpu;
 use harmonium::conditional::{self, Conditional, Fill, Filled, Method};
 use harmonium::data::{Block, write_table};
 use harmonium::error::count;
-use harmonium::layout::Site;
 use harmonium::{Bits, Error};
 use ndarray::{Array2, Axis};
 use std::path::PathBuf;
@@ -27,14 +28,16 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:
   harmonium impute model.safetensors data.npy --free 1-2 -o filled.npy
-  harmonium impute model.safetensors data.npy --free 3 -o x.npy --spread s.npy")]
+  harmonium impute model.safetensors data.csv -o filled.csv --intervals cells.csv
+  harmonium impute model.safetensors data.csv -o drawn.csv --draws 5")]
 pub struct Impute {
     /// What to fill in: the mean, the most probable state, or a draw
     #[arg(long, default_value = "mean", value_parser = PossibleValuesParser::new(Fill::LIST.map(|f| f.0)))]
     fill: String,
     /// How to compute conditional distributions
     ///
-    /// auto: exactly if that takes at most about 50 ms per row, otherwise by chains.
+    /// auto: by the cheaper of the exact sum and chains; by the sum, if that takes at most about 50 ms per row, where chains are not
+    /// precise enough. Draws (--draws) are exact if that takes at most about 50 ms per row.
     #[arg(long, default_value = "auto", value_parser = methods())]
     method: String,
     /// Number of chains per row
@@ -46,6 +49,18 @@ pub struct Impute {
     /// Sweeps of every chain to average over
     #[arg(long, value_name = "N", default_value_t = 200)]
     steps: u64,
+    /// Write M tables with drawn cells instead: X.1.csv to X.M.csv
+    ///
+    /// For multiple imputation: the missing cells of each table are an independent draw given the known ones.
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(conflicts_with_all = ["fill", "low", "high", "spread", "intervals"])]
+    draws: Option<u64>,
+    /// Also write a table of the filled cells: interval, spread, error
+    ///
+    /// A row for each cell: row and column (numbers from 1), value, std_err (Monte Carlo error; 0 if exact), spread (standard
+    /// deviation), low and high (ends of the interval), probability (of the filled state; NaN if it is no state).
+    #[arg(long, value_name = "FILE", value_parser = parse_output)]
+    intervals: Option<PathBuf>,
     /// Probability of the interval from --low to --high
     #[arg(long, value_name = "P", default_value_t = 0.9)]
     interval: f64,
@@ -76,7 +91,8 @@ impl Impute {
         let mut stream = Stream::open(&model, &self.io.data, &self.io.options.with_missing(true), global)?;
         let mut cells = self.cells.open(model.lowered.visible().sites())?;
         let fill = Fill::parse(&self.fill)?;
-        let wants = [&self.low, &self.high, &self.spread].iter().any(|f| f.is_some()) || fill == Fill::Draw;
+        let wants =
+            [&self.low, &self.high, &self.spread, &self.intervals].iter().any(|f| f.is_some()) || fill == Fill::Draw;
         let settings = conditional::ConditionalOptions {
             method: Method::parse(&self.method)?,
             chains: self.chains,
@@ -86,16 +102,22 @@ impl Impute {
             seed: global.seed(),
             device: cpu(),
         };
-        let ask = Conditional::new(&model.file.rbm, settings)?;
+        let mut ask = Conditional::new(&model.file.rbm, settings)?;
+        if let Some(n) = self.draws {
+            let found = Completed::draw(&model, &mut ask, &mut stream, n as usize, |block| cells.known(block))?;
+            cells.finish(found.rows)?;
+            return self.report_draws(&model, found);
+        }
+        let cell_table = self.intervals.as_ref().map(|_| CellTable::default());
         let mut work =
-            Work { model: &model, ask, check: Check::new(&model), tally: Tally::default(), fill, data: &self.io.data };
+            Work { model: &model, ask, check: Check::new(&model), tally: Tally::default(), cell_table, fill };
         let (mut low, mut high, mut spread, mut done) = (Vec::new(), Vec::new(), Vec::new(), 0);
         let table = model.notes.visible(model.lowered.visible().sites(), stream.rows());
         let rows = write_table(&self.io.output, &table, &mut || {
             let Some(block) = stream.read()? else {
                 // An error here leaves no file behind.
                 cells.finish(done)?;
-                return work.something().map(|()| None);
+                return something(work.tally.cells, &self.io.data).map(|()| None);
             };
             done += block.values.nrows() as u64;
             let known = cells.known(&block)?;
@@ -114,9 +136,34 @@ impl Impute {
             let table = model.notes.numbers(model.lowered.visible().sites(), Some(rows));
             write_table(path, &table, &mut || Ok(blocks.next()))?;
         }
+        if let (Some(path), Some(table)) = (&self.intervals, work.cell_table.take()) {
+            table.write(path)?;
+        }
         let columns = format!("{} columns", model.lowered.visible().sites());
         Ok(work.report(self.io.report(rows, &columns)))
     }
+}
+
+impl Impute {
+    /// Writes drawn tables.
+    fn report_draws(&self, model: &Model, found: Completed) -> Result<CommandOutput> {
+        let (rows, cells, sites) = (found.rows, found.cells, model.lowered.visible().sites());
+        something(cells, &self.io.data)?;
+        let names = found.write(&self.io.output, &model.notes.visible(sites, Some(rows)))?;
+        let text = format!("{} of {}, {sites} columns", count(names.len() as u64, "table"), count(rows, "row"));
+        let report = CommandOutput::new(text).line("drawn", format!("{} in each table", count(cells, "cell")));
+        let report = report.line("files", names.join(", "));
+        Ok(report.field("rows", rows).field("cells", cells).field("outputs", names))
+    }
+}
+
+/// Refuses data that has nothing to fill.
+fn something(cells: u64, data: &str) -> harmonium::Result<()> {
+    if cells > 0 {
+        return Ok(());
+    }
+    let problem = "has no missing cells; name some with --free or --mask".into();
+    Err(Error::Data { path: data.into(), problem })
 }
 
 /// How much was filled, and how.
@@ -135,8 +182,8 @@ struct Work<'a> {
     ask: Conditional,
     check: Check,
     tally: Tally,
+    cell_table: Option<CellTable>,
     fill: Fill,
-    data: &'a str,
 }
 
 impl Work<'_> {
@@ -158,21 +205,13 @@ impl Work<'_> {
             let mut place = values.slice_axis_mut(Axis(0), (from..to).into());
             filled.restore(&self.model.file.preprocess, place.view(), &part);
             place.assign(&filled.values);
+            if let Some(table) = &mut self.cell_table {
+                table.add(self.model, &filled, &part, block.first + from as u64);
+            }
             all.push(Filled { draws: Vec::new(), ..filled });
             meter.tell(to as u64, Some(rows as u64));
         }
         Ok((values, all))
-    }
-
-    /// Refuses data that has nothing to fill.
-    fn something(&self) -> harmonium::Result<()> {
-        match self.tally.cells {
-            0 => Err(Error::Data {
-                path: self.data.into(),
-                problem: "has no missing cells; name some with --free or --mask".into(),
-            }),
-            _ => Ok(()),
-        }
     }
 
     fn count(&mut self, filled: &Filled, known: &Bits) {
@@ -199,139 +238,5 @@ impl Work<'_> {
             .field("exact_rows", exact_rows)
             .field("monte_carlo_error", error);
         self.check.report(report)
-    }
-}
-
-/// Cells that were hidden although their values are known: the error of the filled values, and of column means.
-struct Check {
-    columns: Vec<Column>,
-    /// Of numbers and of codes.
-    numbers: Off,
-    codes: Off,
-}
-
-/// Hidden cells, and Σ of what was off in them.
-#[derive(Clone, Copy, Default)]
-struct Off {
-    cells: u64,
-    sum: f64,
-}
-
-/// What a column is filled with for comparison.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum MeansOf {
-    /// The cells that were known, as for the model.
-    Known,
-    /// All true values of the file, hidden ones too: some column has no other.
-    All,
-}
-
-impl MeansOf {
-    fn name(self) -> &'static str {
-        match self {
-            MeansOf::Known => "known cells",
-            MeansOf::All => "true values",
-        }
-    }
-}
-
-/// Values of one column: how many, Σx and Σx² of hidden cells, and of known ones.
-#[derive(Clone)]
-struct Column {
-    hidden: [f64; 3],
-    known: [f64; 3],
-    /// How often each code was known, and hidden; of numbers none.
-    codes: Vec<[u64; 2]>,
-    scale: f64,
-}
-
-impl Column {
-    fn is_codes(&self) -> bool {
-        !self.codes.is_empty()
-    }
-
-    /// Σ of what its mean, or its most frequent code, is off in the hidden cells.
-    fn off_by_itself(&self, means_of: MeansOf) -> f64 {
-        let all = means_of == MeansOf::All;
-        if self.hidden[0] == 0.0 {
-            return 0.0;
-        }
-        if self.is_codes() {
-            let seen = |c: &&[u64; 2]| c[0] + if all { c[1] } else { 0 };
-            let best = self.codes.iter().max_by_key(seen).map_or(0, |c| c[1]);
-            return self.hidden[0] - best as f64;
-        }
-        let of = |k: usize| self.known[k] + if all { self.hidden[k] } else { 0.0 };
-        let mean = of(1) / of(0);
-        let [n, sum, squares] = self.hidden;
-        (squares - 2.0 * mean * sum + n * mean * mean) * self.scale * self.scale
-    }
-}
-
-impl Check {
-    fn new(model: &Model) -> Check {
-        let scales = model.file.preprocess.scale.as_ref();
-        let column = |site: Site| {
-            let states = if site.columns.len() > 1 { site.n_states().unwrap_or(0) } else { 0 };
-            let scale = scales.map_or(1.0, |scales| scales[site.index]);
-            Column { hidden: [0.0; 3], known: [0.0; 3], codes: vec![[0; 2]; states], scale }
-        };
-        let columns = model.lowered.visible().each_site().map(column).collect();
-        Check { columns, numbers: Off::default(), codes: Off::default() }
-    }
-
-    fn add(&mut self, block: &Block, known: &Bits, from: usize, filled: &Array2<f64>) {
-        let there = |r: usize, i: usize| block.known.as_ref().is_none_or(|k| k.get(r, i));
-        for ((r, i), guess) in filled.indexed_iter().filter(|((r, i), _)| there(from + r, *i)) {
-            let (x, hidden) = (block.values[[from + r, i]], !known.get(r, i));
-            let column = &mut self.columns[i];
-            let sums = if hidden { &mut column.hidden } else { &mut column.known };
-            [1.0, x, x * x].iter().zip(sums).for_each(|(x, sum)| *sum += x);
-            if let Some(code) = column.codes.get_mut(x as usize) {
-                code[usize::from(hidden)] += 1;
-            }
-            if hidden {
-                let (off, by) = match column.is_codes() {
-                    true => (&mut self.codes, f64::from(u8::from(*guess != x))),
-                    false => (&mut self.numbers, ((guess - x) * column.scale).powi(2)),
-                };
-                (off.cells, off.sum) = (off.cells + 1, off.sum + by);
-            }
-        }
-    }
-
-    /// Known cells are a fair comparison; a column that is hidden as a whole has none.
-    fn means_of(&self) -> MeansOf {
-        let is_hidden = |column: &Column| column.hidden[0] > 0.0 && column.known[0] == 0.0;
-        if self.columns.iter().any(is_hidden) { MeansOf::All } else { MeansOf::Known }
-    }
-
-    /// What is off per cell, and what it would be by the columns' own means or codes.
-    fn per_cell(&self, of: Off, codes: bool) -> Option<[f64; 2]> {
-        let columns = self.columns.iter().filter(|column| column.is_codes() == codes);
-        let by_columns: f64 = columns.map(|column| column.off_by_itself(self.means_of())).sum();
-        (of.cells > 0).then(|| [of.sum, by_columns].map(|sum| sum / of.cells as f64))
-    }
-
-    fn report(&self, mut report: CommandOutput) -> CommandOutput {
-        let cells = self.numbers.cells + self.codes.cells;
-        if cells == 0 {
-            return report;
-        }
-        let of = self.means_of().name();
-        report = report.field("checked_cells", cells).field("columns_by", of);
-        if let Some([ours, columns]) = self.per_cell(self.codes, true) {
-            let percent = |x: f64| format!("{:.1} %", 100.0 * x);
-            let text = format!("{} (most frequent code of the column, by {of}: {})", percent(ours), percent(columns));
-            report = report.line("wrong codes", text).field("wrong", ours).field("wrong_by_columns", columns);
-        }
-        if let Some(squares) = self.per_cell(self.numbers, false) {
-            let [ours, columns] = squares.map(f64::sqrt);
-            report = report
-                .line("error", format!("{ours:.4} root mean square (column means of the {of}: {columns:.4})"))
-                .field("rmse", ours)
-                .field("rmse_by_columns", columns);
-        }
-        report
     }
 }

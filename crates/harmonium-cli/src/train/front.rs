@@ -76,6 +76,9 @@ fn words(note: &Note) -> (&'static str, String) {
             let name = name.map_or(String::new(), |name| format!(" ({name})"));
             format!("the rows are sequences over {letters}{name}: the visible units are potts with {states} states")
         }
+        Note::GaussianHidden => "the columns are real-valued and cells are missing: the hidden units are Gaussian, which is factor analysis \
+                                 (for binary ones: --hidden bernoulli)"
+            .into(),
         Note::NoEffect { key, because } => {
             let with = |(key, value): &(&str, Option<String>)| match value {
                 Some(value) => format!("with {} {value}", option(key)),

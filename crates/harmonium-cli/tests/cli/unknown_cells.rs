@@ -93,6 +93,99 @@ fn impute_fills_with_states_and_draws_and_tells_intervals() {
     close(&x[1].into(), 2.0 + 2.0 * want);
 }
 
+/// Tables for multiple imputation: known cells stay, drawn ones are states and differ, a seed gives the same bytes.
+#[test]
+fn impute_draws_tables() {
+    let folder = Folder::furnished();
+    let (mask, _) = mask(&folder);
+    let rows = bits(20, 6);
+    let line = "impute model.safetensors data.npy --mask mask.npy --draws 3 --seed 4";
+    let json = folder.json(&format!("{line} -o x.csv"));
+    let names: Vec<&str> = json["outputs"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    assert_eq!(names, ["x.1.csv", "x.2.csv", "x.3.csv"]);
+    let cells = mask.iter().filter(|x| **x == 0.0).count();
+    assert_eq!((&json["rows"], &json["cells"]), (&20.into(), &cells.into()));
+    let tables: Vec<Vec<u8>> = names.iter().map(|name| std::fs::read(folder.path(name)).unwrap()).collect();
+    assert!(tables[0] != tables[1] && tables[1] != tables[2]);
+    for table in &tables {
+        let text = String::from_utf8(table.clone()).unwrap();
+        let values: Vec<f64> = text.lines().flat_map(|l| l.split(',')).filter_map(|x| x.parse().ok()).collect();
+        assert_eq!(values.len(), 120);
+        for ((x, known), truth) in values.iter().zip(&mask).zip(&rows) {
+            assert!((*known == 0.0 && (*x == 0.0 || *x == 1.0)) || x == truth);
+        }
+    }
+    folder.json(&format!("{line} -o y.csv --threads 1"));
+    assert!(std::fs::read(folder.path("y.2.csv")).unwrap() == tables[1]);
+    assert!(!folder.path("x.csv").exists(), "only the numbered tables are written");
+    // In the units of the data, and a name without an extension.
+    folder.table("rows.npy", array![[1.0, f64::NAN, 3.0]].view());
+    folder.json("impute gaussian.safetensors rows.npy -o z --draws 2");
+    let [a, b] = ["z.1.npy", "z.2.npy"].map(|name| folder.numbers(name));
+    assert!(a[0] == 1.0 && a[2] == 3.0 && b[0] == 1.0 && a[1] != b[1], "{a:?} {b:?}");
+}
+
+/// A row for each filled cell, with what the other files say of it.
+#[test]
+fn impute_writes_what_is_known_of_every_filled_cell() {
+    let folder = Folder::furnished();
+    folder.table("rows.npy", array![[1.0, f64::NAN, 3.0], [f64::NAN, 2.5, f64::NAN]].view());
+    folder.json(
+        "impute gaussian.safetensors rows.npy -o x.npy --intervals c.csv --low low.npy --high high.npy --spread s.npy",
+    );
+    let [x, low, high, spread] = ["x.npy", "low.npy", "high.npy", "s.npy"].map(|name| folder.numbers(name));
+    let text = String::from_utf8(std::fs::read(folder.path("c.csv")).unwrap()).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("row,column,value,std_err,spread,low,high,probability"));
+    for (line, k) in lines.by_ref().take(3).zip([1, 3, 5]) {
+        let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+        assert_eq!(cells[..3], [(k / 3 + 1) as f64, (k % 3 + 1) as f64, x[k]]);
+        assert_eq!((cells[4], cells[5], cells[6]), (spread[k], low[k], high[k]));
+        assert!(cells[3] >= 0.0 && cells[7].is_nan(), "a number has no probability: {line}");
+    }
+    assert_eq!(lines.next(), None);
+    let (_, known) = mask(&folder);
+    folder.json("impute model.safetensors data.npy --mask mask.npy --fill best -o x.npy --intervals c.csv");
+    let want = ask().fill(bits(20, 6).view(), &known, 1).unwrap().values;
+    let text = String::from_utf8(std::fs::read(folder.path("c.csv")).unwrap()).unwrap();
+    for line in text.lines().skip(1) {
+        let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+        let p = want[[cells[0] as usize - 1, cells[1] as usize - 1]];
+        assert!((cells[7] - p.max(1.0 - p)).abs() < 1e-9 && cells[2] == p.round(), "{line}: {p}");
+    }
+}
+
+/// A table of measurements with missing cells: Gaussian hidden units, chosen and reported; cells are filled as by a regression.
+#[test]
+fn tables_of_measurements_with_missing_cells_get_gaussian_hidden_units() {
+    let folder = Folder::new();
+    // y = 2x + 1 and z = 3 − x, up to a little noise.
+    let number = |r: usize| (r * 37 % 101) as f64 / 10.0;
+    let noise = |r: usize, c: usize| ((r * 53 + c * 29) % 17) as f64 / 400.0;
+    let row = |r: usize| {
+        let cells = [number(r), 2.0 * number(r) + 1.0 + noise(r, 1), 3.0 - number(r) + noise(r, 2)];
+        let text = |c: usize| if (r + 2 * c) % 7 == 0 { String::new() } else { cells[c].to_string() };
+        (0..3).map(text).collect::<Vec<_>>().join(",") + "\n"
+    };
+    folder.file("holes.csv", ("x,y,z\n".to_string() + &(0..200).map(row).collect::<String>()).as_bytes());
+    let run = folder.run("train holes.csv --missing --visible gaussian -o run");
+    assert!(run.err.contains("the hidden units are Gaussian") && run.err.contains("--hidden bernoulli"), "{}", run.err);
+    folder.json("impute run/model.safetensors holes.csv -o filled.csv");
+    let filled = String::from_utf8(std::fs::read(folder.path("filled.csv")).unwrap()).unwrap();
+    for (r, line) in filled.lines().skip(1).enumerate() {
+        let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+        assert!(
+            (cells[1] - 2.0 * cells[0] - 1.0).abs() < 0.2 && (cells[2] - 3.0 + cells[0]).abs() < 0.2,
+            "{r}: {line}"
+        );
+    }
+    let config = String::from_utf8(std::fs::read(folder.path("run/config.toml")).unwrap()).unwrap();
+    assert!(config.contains("hidden = \"gaussian\""), "{config}");
+    folder.run("train holes.csv --missing --visible gaussian --hidden bernoulli -o other --updates 50");
+    let config = String::from_utf8(std::fs::read(folder.path("other/config.toml")).unwrap()).unwrap();
+    assert!(config.contains("hidden = \"bernoulli\""), "{config}");
+}
+
 #[test]
 fn evaluate_sums_over_unknown_cells() {
     let folder = Folder::furnished();

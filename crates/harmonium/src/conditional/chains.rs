@@ -1,7 +1,7 @@
 //! Chains with clamped cells: every row has several, which start at infinite temperature and are cooled down to the model. Means
 //! are those of p(v | h) (Rao–Blackwell), and their error is the spread between the chains of a row.
 
-use super::{Answer, Conditional};
+use super::{Answer, Conditional, ConditionalOptions};
 use crate::backend::{Backend, Slot, Sweeps};
 use crate::dataset::Dataset;
 use crate::lowered::LoweredModel;
@@ -22,9 +22,14 @@ pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, 
     let (rows, chains) = (x.nrows(), this.settings.chains);
     let columns = this.lowered.visible().columns();
     let mut sums = Array2::<f64>::zeros((rows * chains, columns));
+    let mut squares = Array2::<f64>::zeros((rows, columns));
     let (mut measured, mut draws) = (0.0, Vec::new());
     each_state(this, x, known, key, |this, states, step| {
-        sums += &visible_means(this, states, key.of(Purpose::ConditionalMeans).step(step));
+        let found = visible_moments(this, states, key.of(Purpose::ConditionalMeans).step(step));
+        sums += &found.slice(s![.., ..columns]);
+        for (r, mut squares) in squares.rows_mut().into_iter().enumerate() {
+            squares += &found.slice(s![r * chains..(r + 1) * chains, columns..]).sum_axis(Axis(0));
+        }
         measured += 1.0;
         if this.settings.interval.is_some() {
             draws.push(states.values(this.narrow.visible()).mapv(f64::from));
@@ -35,12 +40,19 @@ pub(super) fn answers(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, 
         let of_row = s![r * chains..(r + 1) * chains, ..];
         let each = &sums.slice(of_row) / measured;
         let (mut means, mut std_err) = (mean(each.view()), deviation_of_mean(each.view()));
+        let spread = squares.row(r).mapv(|s| s / (measured * chains as f64)) - means.mapv(|m| m * m);
         for c in (0..columns).filter(|c| known.get(r, site_of[*c])) {
             (means[c], std_err[c]) = (x[[r, c]], 0.0);
         }
+        let off = relative(&std_err, &spread);
         let some: Vec<_> = draws.iter().map(|d| d.slice(of_row)).collect();
         // All have the same number of columns.
-        Answer { means, std_err, draws: (!some.is_empty()).then(|| concatenate(Axis(0), &some).unwrap_or_default()) }
+        Answer {
+            means,
+            std_err,
+            off,
+            draws: (!some.is_empty()).then(|| concatenate(Axis(0), &some).unwrap_or_default()),
+        }
     };
     (0..rows).map(one).collect()
 }
@@ -70,7 +82,7 @@ fn each_state(
     key: Key,
     mut see: impl FnMut(&Conditional, &States<f32>, u64),
 ) {
-    start(this, x, known, key);
+    start(this, x, known, this.settings.chains, key);
     for step in (0..this.settings.steps).step_by(EVERY) {
         let steps = (this.settings.steps - step).min(EVERY as u64);
         let first = this.settings.burn_in + step;
@@ -81,9 +93,9 @@ fn each_state(
 }
 
 /// Puts `chains` copies of every row into the slot, clamps the known cells and cools the chains down.
-fn start(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, key: Key) {
+fn start(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, chains: usize, key: Key) {
     let states = States::of(this.narrow.visible(), x.mapv(|x| x as f32).view());
-    let copies: Vec<usize> = (0..states.rows()).flat_map(|r| std::iter::repeat_n(r, this.settings.chains)).collect();
+    let copies: Vec<usize> = (0..states.rows()).flat_map(|r| std::iter::repeat_n(r, chains)).collect();
     this.backend.put(SLOT, &states, Some(&copies));
     this.backend.clamp(SLOT, Some(&known.select(&copies)));
     cool_down(this.backend.as_mut(), SLOT, copies.len(), this.settings.burn_in, key);
@@ -115,10 +127,29 @@ fn cool_down<T: Real>(backend: &mut dyn Backend<T>, slot: Slot, rows: usize, swe
     }
 }
 
-/// ⟨v | h⟩ of every chain, with h drawn given the current states.
-fn visible_means(this: &Conditional, states: &States<f32>, key: Key) -> Array2<f64> {
+/// ⟨v | h⟩ of every chain, with h drawn given the current states, and beside it v².
+fn visible_moments(this: &Conditional, states: &States<f32>, key: Key) -> Array2<f64> {
     let lowered = &this.narrow;
-    in_pieces(lowered, states, |from, x| lowered.down().means(lowered.up().sample(x, key, from).view()))
+    in_pieces(lowered, states, |from, x| {
+        let means = lowered.down().means(lowered.up().sample(x, key, from).view());
+        // Both have the same number of rows.
+        concatenate(Axis(1), &[means.view(), x.mapv(|x| x * x).view()]).unwrap_or_default()
+    })
+}
+
+/// Root mean square of the errors of unknown cells in units of their standard deviations; cells that have none are left out.
+fn relative(std_err: &Array1<f64>, variances: &Array1<f64>) -> f64 {
+    let parts = std_err.iter().zip(variances).filter(|(e, v)| **e > 0.0 && **v > 0.0).map(|(e, v)| e * e / v);
+    let (n, sum) = parts.fold((0.0, 0.0), |(n, sum), part| (n + 1.0, sum + part));
+    f64::sqrt(sum / f64::max(n, 1.0))
+}
+
+/// Data values of the unknown cells of rows from `n` chains for each, which never met: rows·n × sites.
+pub(super) fn drawn(this: &mut Conditional, x: ArrayView2<f64>, known: &Bits, n: usize, key: Key) -> Array2<f64> {
+    start(this, x, known, n, key);
+    let ConditionalOptions { burn_in, steps, .. } = this.settings;
+    this.backend.gibbs(SLOT, Sweeps { steps, key, first: burn_in, beta: None });
+    this.backend.get(SLOT).values(this.narrow.visible()).mapv(f64::from)
 }
 
 /// Some rows of `f` for each row of states, some rows at a time; `f` also gets the number of the first.

@@ -79,22 +79,30 @@ impl Row<'_> {
 
     /// The result for its cells, with draws under a key if they are wanted.
     pub(super) fn answer(&self, draws: Option<Key>) -> Result<Answer> {
-        let (layer, free) = (self.lowered.visible(), self.free());
+        let free = self.free();
         let (mut means, std_err) = (Array1::from(self.x.clone()), Array1::zeros(self.x.len()));
         if free.is_empty() {
-            return Ok(Answer { means, std_err, draws: None });
+            return Ok(Answer { means, std_err, off: 0.0, draws: None });
         }
         let solved = self.solved()?;
         let stats = solved.stats();
         free.iter().enumerate().for_each(|(k, c)| means[*c] = stats.visible[[0, k]]);
-        let draws = draws.map(|key| {
-            let (drawn, _) = solved.sample(DRAWS, key);
-            let mut all = Array2::zeros((DRAWS, layer.sites()));
-            for (k, site) in self.free_sites().into_iter().enumerate() {
-                all.column_mut(site).assign(&drawn.column(k));
-            }
-            all
-        });
-        Ok(Answer { means, std_err, draws })
+        let draws = draws.map(|key| self.drawn(&solved, DRAWS, key));
+        Ok(Answer { means, std_err, off: 0.0, draws })
+    }
+
+    /// Independent draws of the data values of its unknown cells, draws × sites; known cells are 0.
+    fn drawn(&self, solved: &Solved, n: usize, key: Key) -> Array2<f64> {
+        let (drawn, _) = solved.sample(n, key);
+        let mut all = Array2::zeros((n, self.lowered.visible().sites()));
+        for (k, site) in self.free_sites().into_iter().enumerate() {
+            all.column_mut(site).assign(&drawn.column(k));
+        }
+        all
+    }
+
+    /// The same of the row.
+    pub(super) fn draws(&self, n: usize, key: Key) -> Result<Array2<f64>> {
+        Ok(self.drawn(&self.solved()?, n, key))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Conditional, Row, chains};
 use crate::error::Result;
+use crate::exact::budget;
 use crate::rng::Purpose;
 use crate::states::Bits;
 use crate::threads;
@@ -10,7 +11,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 impl Conditional {
     /// Hidden means of rows of columns given the cells that are `known`. The random numbers depend on `first`, the number of the first row.
     pub fn hidden_means(&mut self, x: ArrayView2<f64>, known: &Bits, first: u64) -> Result<Array2<f64>> {
-        let (some, rest) = self.parted(known);
+        let (some, rest) = self.parted(known, |cost| budget::ROW.allows(cost));
         let lowered = &self.lowered;
         let mut means = Array2::zeros((x.nrows(), lowered.hidden().columns()));
         let solved = threads::map(some.len() > 1, some.iter(), |&r| {

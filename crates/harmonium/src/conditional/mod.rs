@@ -7,6 +7,8 @@
 //! |---|---|
 //! | `exact` | the model of the other cells, solved |
 //! | `chains` | chains with clamped cells |
+//! | `cheaper` | which of the two fills a row |
+//! | `complete` | independent draws of the unknown cells, for multiple imputation |
 //! | `known` | log Σ exp(−E) over the unknown cells of a row, by annealing |
 //! | `hidden` | ⟨h given v_B⟩ |
 //! | `leave_out` | Σ_{i ∈ B} log p(v_i given the rest of v_B) |
@@ -14,6 +16,8 @@
 //! | `summary` | means, spreads and intervals of cells, from either of them |
 
 mod chains;
+mod cheaper;
+mod complete;
 mod exact;
 mod hidden;
 mod known;
@@ -22,14 +26,15 @@ mod score;
 mod summary;
 
 pub use chains::filled;
+pub use complete::check_size;
 pub(crate) use exact::Row;
 pub use leave_out::pseudo_log_likelihoods;
 pub use score::{Score, Scores};
-pub use summary::{Fill, Filled};
+pub use summary::{Fill, Filled, restore};
 
 use crate::backend::{Backend, DeviceRef, cpu};
 use crate::error::{Error, Result};
-use crate::exact::{Exact, budget};
+use crate::exact::Exact;
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::memory;
 use crate::model::Rbm;
@@ -43,7 +48,8 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 /// How conditional distributions are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Exactly where that is cheap, otherwise by chains.
+    /// Cells are filled by the cheaper of both, see [`Conditional::fill`]; sums and draws are exact where that is cheap, and otherwise
+    /// by chains.
     Auto,
     /// Exactly, however long that takes.
     Exact,
@@ -142,6 +148,8 @@ struct Answer {
     means: Array1<f64>,
     /// Its Monte Carlo standard error; 0 if exact.
     std_err: Array1<f64>,
+    /// Root mean square of the error of unknown cells in units of their standard deviations; 0 if exact.
+    off: f64,
     /// Rows of data values drawn from the conditional, if intervals are wanted.
     draws: Option<Array2<f64>>,
 }
@@ -173,10 +181,23 @@ impl Conditional {
     }
 
     /// Fills the cells of rows of columns that are not `known`. The random numbers depend on `first`, the number of the first row.
+    ///
+    /// `Method::Auto` solves a row exactly where that costs no more than chains, or where chains turn out not to be precise enough and
+    /// the sum is affordable.
     pub fn fill(&mut self, x: ArrayView2<f64>, known: &Bits, first: u64) -> Result<Filled> {
-        let (some, rest) = self.parted(known);
         let mut answers: Vec<Option<Answer>> = (0..x.nrows()).map(|_| None).collect();
         let key = self.key.step(first);
+        let (mut some, rest) = self.parted(known, |cost| cost.is_some_and(|cost| cost <= self.cost_of_chains()));
+        if !rest.is_empty() {
+            let found = chains::answers(self, x.select(Axis(0), &rest).view(), &known.select(&rest), key);
+            for (r, answer) in rest.into_iter().zip(found) {
+                if self.is_precise(&answer) || !self.is_affordable(known, r) {
+                    answers[r] = Some(answer);
+                } else {
+                    some.push(r);
+                }
+            }
+        }
         let (lowered, want_draws) = (&self.lowered, self.settings.interval.is_some());
         let solved = threads::map(some.len() > 1, some.iter(), |&r| {
             let row = exact::Row { lowered, x: x.row(r).to_vec(), known, number: r };
@@ -184,10 +205,6 @@ impl Conditional {
         });
         for (r, answer) in some.iter().zip(solved) {
             answers[*r] = Some(answer?);
-        }
-        if !rest.is_empty() {
-            let found = chains::answers(self, x.select(Axis(0), &rest).view(), &known.select(&rest), key);
-            rest.iter().zip(found).for_each(|(r, answer)| answers[*r] = Some(answer));
         }
         let answers: Vec<Answer> = answers.into_iter().flatten().collect();
         Ok(summary::of(self.lowered.visible(), &answers, known, self.settings.interval, some.len()))
@@ -198,13 +215,12 @@ impl Conditional {
         (0..known.rows()).map(|r| cost(self.lowered.layers(), known, r)).sum()
     }
 
-    /// Rows that are solved exactly, and the others.
-    fn parted(&self, known: &Bits) -> (Vec<usize>, Vec<usize>) {
+    /// Rows that are solved exactly, and the others; `auto` decides by the cost of a row.
+    fn parted(&self, known: &Bits, auto: impl Fn(Option<f64>) -> bool) -> (Vec<usize>, Vec<usize>) {
         (0..known.rows()).partition(|&r| {
-            let cheap = || budget::ROW.allows(cost(self.lowered.layers(), known, r));
             known.ones(r) == known.sites()
                 || self.settings.method == Method::Exact
-                || (self.settings.method == Method::Auto && cheap())
+                || (self.settings.method == Method::Auto && auto(cost(self.lowered.layers(), known, r)))
         })
     }
 }

@@ -3,6 +3,7 @@
 use super::known::annealed;
 use super::{Conditional, ConditionalOptions, Row};
 use crate::error::Result;
+use crate::exact::budget;
 use crate::rng::Purpose;
 use crate::states::Bits;
 use crate::threads;
@@ -42,7 +43,7 @@ impl Conditional {
     /// log Σ exp(−E) over the hidden layer and the cells of rows of columns that are not `known`; minus log Z, it is the log
     /// likelihood of the known cells.
     pub fn scores(&mut self, x: ArrayView2<f64>, known: &Bits, first: u64) -> Result<Scores> {
-        let (some, rest) = self.parted(known);
+        let (some, rest) = self.parted(known, |cost| budget::ROW.allows(cost));
         let mut rows = vec![Score::default(); x.nrows()];
         let lowered = &self.lowered;
         let solved = threads::map(some.len() > 1, some.iter(), |&r| {

@@ -3,7 +3,7 @@
 use super::{Answer, named};
 use crate::data::Preprocess;
 use crate::error::Result;
-use crate::layout::{Layout, Site};
+use crate::layout::{Layout, Site, two_values};
 use crate::lowered::LoweredLayer;
 use crate::states::Bits;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
@@ -13,6 +13,9 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 pub struct Filled {
     /// Known cells unchanged. Unknown cells: the conditional mean, or for categorical units (Potts) the most probable state.
     pub values: Array2<f64>,
+    /// ⟨x⟩ of every column of the layer, before any choice of states: of a Potts unit the probability of each state, of a Bernoulli
+    /// unit that of a 1. Columns of known cells are as they were.
+    pub means: Array2<f64>,
     /// Monte Carlo standard error of the mean (Potts: of the probability); 0 if exact.
     pub std_err: Array2<f64>,
     /// Standard deviation of the cell given the known ones (Potts: the probability of any other state), if intervals are wanted.
@@ -69,17 +72,35 @@ impl Filled {
         }
     }
 
+    /// The probability of the state that a cell was filled with; none of units with infinitely many states, or if it is no state.
+    pub fn probability(&self, row: usize, site: &Site) -> Option<f64> {
+        let (value, columns) = (self.values[[row, site.index]], site.columns.clone());
+        if columns.len() > 1 {
+            return site.n_states().and_then(|_| self.means.get([row, columns.start + value as usize]).copied());
+        }
+        let [low, high] = two_values::<f64>(site.kind.unit())?;
+        let of_high = (self.means[[row, columns.start]] - low) / (high - low);
+        [(low, 1.0 - of_high), (high, of_high)].into_iter().find(|state| state.0 == value).map(|state| state.1)
+    }
+
     /// Converts to the units of the data; known cells are copied from the rows `raw`.
     pub fn restore(&mut self, preprocess: &Preprocess, raw: ArrayView2<f64>, known: &Bits) {
         for part in std::iter::once(&mut self.values).chain(self.interval.iter_mut().flatten()) {
-            preprocess.restore(part);
-            let cells = part.indexed_iter_mut().filter(|((r, i), _)| known.get(*r, *i));
-            cells.for_each(|(place, cell)| *cell = raw[place]);
+            restore(part, preprocess, raw, known);
         }
-        if let (Some(spread), Some(scale)) = (&mut self.spread, &preprocess.scale) {
-            *spread *= &scale.view().insert_axis(Axis(0));
+        if let Some(scale) = &preprocess.scale {
+            let scale = scale.view().insert_axis(Axis(0));
+            self.std_err *= &scale;
+            self.spread.iter_mut().for_each(|spread| *spread *= &scale);
         }
     }
+}
+
+/// Converts a table to the units of the data; known cells are copied from the rows `raw`.
+pub fn restore(table: &mut Array2<f64>, preprocess: &Preprocess, raw: ArrayView2<f64>, known: &Bits) {
+    preprocess.restore(table);
+    let cells = table.indexed_iter_mut().filter(|((r, i), _)| known.get(*r, *i));
+    cells.for_each(|(place, cell)| *cell = raw[place]);
 }
 
 pub(super) fn of(
@@ -114,6 +135,7 @@ pub(super) fn of(
         }
     }
     Filled {
+        means,
         std_err,
         spread: interval.map(|_| spread),
         interval: interval.map(|_| [low, high]),

@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, ArrayView1, s};
 
 /// The lower factor L.
-pub(super) struct Cholesky(Array2<f64>);
+pub(crate) struct Cholesky(Array2<f64>);
 
 impl Cholesky {
     /// Factors `p` (only its lower half is read); `None` if it is not positive definite to working precision.

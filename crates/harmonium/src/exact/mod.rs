@@ -12,6 +12,7 @@ mod quadratic;
 pub(crate) mod rounding;
 
 pub use budget::MOST_STATES_LOG2;
+pub(crate) use cholesky::Cholesky;
 pub(crate) use gaussian::normalisable;
 
 use crate::dataset::check_weights;

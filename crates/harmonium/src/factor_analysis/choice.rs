@@ -22,8 +22,12 @@ pub(crate) fn most_factors(columns: usize, rows: f64) -> usize {
 }
 
 /// The number of factors with the largest likelihood of held-out rows, or if there are none of parts of the rows that are left out
-/// in turn.
+/// in turn; with missing cells the most.
 pub fn default_factors<T: Real>(layer: &Layout, data: &Dataset<T>, held_out: Option<&Dataset<T>>) -> usize {
+    if data.known().is_some() {
+        // The prior of that fit makes superfluous factors harmless.
+        return most_factors(layer.columns(), data.weights().iter().map(|w| w.f64()).sum());
+    }
     let complete = held_out.filter(|rows| rows.known().is_none() && !rows.is_empty());
     let parts = Sums::of(layer, data, if complete.is_some() { 1 } else { FOLDS.min(data.len().max(1)) });
     let mut folds = match complete {

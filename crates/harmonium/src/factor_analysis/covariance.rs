@@ -1,5 +1,6 @@
 //! Means and covariances of the columns of some rows, from sums that add and subtract.
 
+use super::{FactorAnalysis, most_factors};
 use crate::dataset::Dataset;
 use crate::layout::Layout;
 use crate::real::Real;
@@ -31,9 +32,14 @@ pub(super) struct Sums {
 }
 
 impl Covariance {
-    /// Of all rows of continuous data without unknown cells.
+    /// Of all rows of continuous data; where cells are missing, those of the factor analysis with the most factors.
     pub fn of<T: Real>(layer: &Layout, data: &Dataset<T>) -> Covariance {
-        Sums::of(layer, data, 1)[0].covariance()
+        if data.known().is_none() {
+            return Sums::of(layer, data, 1)[0].covariance();
+        }
+        let weight = data.weights().iter().map(|w| w.f64()).sum();
+        let found = FactorAnalysis::of_known(layer, data, most_factors(layer.columns(), weight));
+        Covariance { covariance: found.covariance(), mean: found.mean, weight }
     }
 
     /// Ψ^−½ C Ψ^−½.

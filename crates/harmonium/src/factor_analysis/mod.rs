@@ -8,6 +8,7 @@
 mod choice;
 mod covariance;
 mod eigen;
+mod missing;
 
 pub use choice::default_factors;
 pub(crate) use choice::most_factors;

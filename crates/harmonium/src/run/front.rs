@@ -92,6 +92,8 @@ pub enum Note {
         /// Number of states.
         states: u64,
     },
+    /// Columns are continuous and some cells missing, so the hidden units are Gaussian.
+    GaussianHidden,
     /// A setting was asked for that changes nothing in this run.
     NoEffect {
         /// Its key.

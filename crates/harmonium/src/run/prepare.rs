@@ -18,6 +18,7 @@ use crate::schema::Schema;
 use crate::start::Start;
 use crate::states::States;
 use crate::train::{TrainConfig, adopted_model, default_hidden, factor_model, initial_model, ladder_model, no_factors};
+use crate::units::{Kind, Options};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use toml::Table;
@@ -25,6 +26,10 @@ use toml::Table;
 /// Columns up to which two-valued hidden units are so few that the gradient is exact, and their number.
 const MOST_NARROW: usize = 64;
 const NARROW_HIDDEN: usize = 16;
+/// Columns up to which continuous data with missing cells get Gaussian hidden units. Their conditional means are those of a regression,
+/// which tables of measurements need most: breast_cancer's missing cells are off by 0.39 standard deviations, with binary units 0.61.
+/// Wide tables of numbers are often images, whose cells binary units fill better.
+const MOST_MEASUREMENTS: usize = 32;
 /// Rate and rows with the exact gradient of a model of continuous columns: without noise large steps do no harm.
 const EXACT_RATE: f64 = 0.03;
 const MOST_ROWS: usize = 2000;
@@ -107,7 +112,7 @@ pub fn prepare(
         front.note(&Note::Weighted { identity: SIMILAR, rows: input.train.len(), weight });
     }
     if init.is_none() {
-        complete_start(&mut spec.model, asked, &visible, &input)?;
+        complete_start(&mut spec.model, asked, &visible, &input, front)?;
     }
     let layouts = spec.model.layouts(columns)?;
     let rbm = match init {
@@ -151,8 +156,19 @@ fn check_memory(spec: &Spec, columns: usize) -> Result<()> {
 
 /// Where learning begins, and with how many hidden units, now that the rows are read. Ladders of two-valued units pay where the
 /// gradient is exact.
-fn complete_start(model: &mut ModelSpec, asked: &Table, visible: &Layout, input: &Input) -> Result<()> {
+fn complete_start(
+    model: &mut ModelSpec,
+    asked: &Table,
+    visible: &Layout,
+    input: &Input,
+    front: &dyn Front,
+) -> Result<()> {
     let columns = input.train.states().sites();
+    let complete = input.train.known().is_none();
+    if !complete && suits_gaussian_hidden(model, asked, visible) {
+        model.set_hidden(&Layout::new(Kind::new("gaussian", &Options::new())?, 1));
+        front.note(&Note::GaussianHidden);
+    }
     let free = lookup(asked, "model.n_hidden").is_none() && model.listed_hidden().is_none();
     if free {
         model.n_hidden = default_hidden(columns, input.train.len(), visible.is_quadratic());
@@ -160,14 +176,14 @@ fn complete_start(model: &mut ModelSpec, asked: &Table, visible: &Layout, input:
     let [_, hidden] = model.layouts(columns)?;
     let quadratic = hidden.is_quadratic();
     let two_valued = hidden.two_values::<f32>().is_some();
-    let obstacle = no_factors(visible, &input.train)
+    let obstacle = no_factors(visible)
         .or((!quadratic && !two_valued).then(|| format!("the hidden units are {hidden}, not Gaussian or binary")));
     let possible = obstacle.is_none();
-    if possible && two_valued && columns <= MOST_NARROW && free {
+    if possible && complete && two_valued && columns <= MOST_NARROW && free {
         model.n_hidden = NARROW_HIDDEN;
     }
     let [_, hidden] = model.layouts(columns)?;
-    let is_best = quadratic || budget::GRADIENT_GAUSSIAN.allows(Exact::cost_of([visible, &hidden]));
+    let is_best = quadratic || complete && budget::GRADIENT_GAUSSIAN.allows(Exact::cost_of([visible, &hidden]));
     let wanted = lookup(asked, "model.start").map(|_| model.start);
     if let Some(obstacle) = obstacle.filter(|_| wanted == Some(Start::Factors)) {
         let problem = format!("cannot be factors: {obstacle}");
@@ -178,6 +194,14 @@ fn complete_start(model: &mut ModelSpec, asked: &Table, visible: &Layout, input:
         model.n_hidden = default_factors(visible, &input.train, input.valid.as_ref());
     }
     Ok(())
+}
+
+/// Whether continuous columns with missing cells get Gaussian hidden units: nothing was asked for that speaks against a fit by
+/// factor analysis.
+fn suits_gaussian_hidden(model: &ModelSpec, asked: &Table, visible: &Layout) -> bool {
+    let open = ["model.hidden", "train.method"].iter().all(|key| lookup(asked, key).is_none());
+    let start = lookup(asked, "model.start").is_none() || model.start == Start::Factors;
+    open && start && visible.sites() <= MOST_MEASUREMENTS && no_factors(visible).is_none()
 }
 
 /// Chooses the method, now that the model is known.

@@ -17,20 +17,17 @@ use ndarray::{Array1, Array2};
 /// Columns at most: an iteration costs twelve times the cube of their number.
 const MOST_COLUMNS: usize = 256;
 
-/// Why the rows cannot be analysed: it takes continuous columns, not too many, with all cells known. (With unknown cells it would
-/// take an average over them in every iteration.)
-pub(crate) fn no_factors<T: Real>(visible: &Layout, data: &Dataset<T>) -> Option<String> {
-    let columns = data.states().sites();
+/// Why the columns cannot be analysed: they must be continuous, and not too many.
+pub(crate) fn no_factors(visible: &Layout) -> Option<String> {
+    let columns = visible.sites();
     if visible.single().is_none() || !visible.is_quadratic() {
         Some(format!("the visible units are {visible}, not continuous"))
-    } else if data.known().is_some() {
-        Some("there are missing cells".into())
     } else {
         (columns > MOST_COLUMNS).then(|| format!("there are {columns} columns, the limit is {MOST_COLUMNS}"))
     }
 }
 
-/// The maximum of the likelihood of a model with Gaussian hidden units. Units that the rows cannot teach begin without weights.
+/// The maximum of the likelihood of a model with Gaussian hidden units; with missing cells, of the posterior. Units that the rows cannot teach begin without weights.
 pub fn factor_model<T: Real>(
     visible: &Kind,
     hidden: &Kind,
@@ -39,9 +36,19 @@ pub fn factor_model<T: Real>(
     centred: bool,
 ) -> Result<Rbm<T>> {
     let plain: Rbm<T> = Rbm::new(visible.clone(), data.states().sites(), hidden.clone(), n_hidden)?;
-    let columns = Covariance::of(plain.lower().visible(), data);
-    let factors = n_hidden.min(most_factors(columns.mean.len(), columns.weight));
-    let found = FactorAnalysis::fit(&columns, factors, Effort::FULL);
+    let (layer, weight) = (plain.visible().layout(), data.weights().iter().map(|w| w.f64()).sum());
+    let factors = n_hidden.min(most_factors(layer.columns(), weight));
+    let (columns, found) = match data.known() {
+        Some(_) => {
+            let found = FactorAnalysis::of_known(layer, data, factors);
+            (Covariance { mean: found.mean.clone(), covariance: found.covariance(), weight }, found)
+        }
+        None => {
+            let columns = Covariance::of(layer, data);
+            let found = FactorAnalysis::fit(&columns, factors, Effort::FULL);
+            (columns, found)
+        }
+    };
     let rounded = found.noise.mapv(|x| T::of(x.ln()).f64().exp());
     let found = FactorAnalysis::at_noise(&columns, rounded, factors);
     let rbm = gaussian_model(visible, hidden, n_hidden, &found)?;

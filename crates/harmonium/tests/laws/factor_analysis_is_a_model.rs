@@ -4,7 +4,7 @@ use crate::common::{Numbers, wanted};
 use harmonium::factor_analysis::{Covariance, Effort, FactorAnalysis, LEAST_NOISE, default_factors};
 use harmonium::train::{factor_model, gaussian_model};
 use harmonium::units::{Kind, Options};
-use harmonium::{Dataset, Exact, Rbm, TrainConfig, Trainer};
+use harmonium::{Bits, Dataset, Exact, Rbm, TrainConfig, Trainer};
 use ndarray::{Array1, Array2, Axis};
 
 fn gaussian(coupling: &str) -> Kind {
@@ -188,6 +188,105 @@ fn training_never_ends_below_the_factor_analysis() {
             assert!(mean(&t.rbm()) >= mean(&first) - 1e-9, "{} {}", mean(&t.rbm()), mean(&first));
         }
     }
+}
+
+/// Rows of which a fifth of the cells are missing, and those cells as a matrix of bools.
+fn with_holes(rows: &Array2<f64>, seed: u64) -> (Dataset<f64>, Array2<bool>) {
+    let mut r = Numbers::new(seed);
+    let known = Array2::from_shape_fn(rows.dim(), |_| r.uniform() > 0.2);
+    let mut bits = Bits::new(rows.ncols());
+    known.rows().into_iter().for_each(|row| bits.push(row.iter().copied()));
+    let plain: Rbm<f64> = Rbm::new(gaussian("cho"), rows.ncols(), gaussian("cho"), 1).unwrap();
+    let (side, mut data) = (plain.lower(), Dataset::new(plain.lower().visible()));
+    // What stands in a missing cell does not matter.
+    let filled = Array2::from_shape_fn(rows.dim(), |at| if known[at] { rows[at] } else { 1e3 });
+    data.push_values(side.visible(), filled.view(), Some(&bits));
+    (data, known)
+}
+
+/// log p of the known cells under N(mean, ΛΛᵀ + Ψ), by elimination, and the prior of the loadings, both for all rows.
+fn log_posterior(
+    rows: &Array2<f64>,
+    known: &Array2<bool>,
+    mean: &Array1<f64>,
+    loadings: &Array2<f64>,
+    noise: &Array1<f64>,
+) -> f64 {
+    let sigma = loadings.dot(&loadings.t()) + Array2::from_diag(noise);
+    let mut sum = 0.0;
+    for (x, known) in rows.rows().into_iter().zip(known.rows()) {
+        let which: Vec<usize> = (0..x.len()).filter(|i| known[*i]).collect();
+        let part = sigma.select(Axis(0), &which).select(Axis(1), &which);
+        sum += log_normal(&x.select(Axis(0), &which), &mean.select(Axis(0), &which), &part);
+    }
+    for (i, l) in loadings.rows().into_iter().enumerate() {
+        let cells: Vec<f64> = (0..rows.nrows()).filter(|r| known[[*r, i]]).map(|r| rows[[r, i]]).collect();
+        let m = cells.iter().sum::<f64>() / cells.len() as f64;
+        let variance = cells.iter().map(|x| (x - m).powi(2)).sum::<f64>() / cells.len() as f64;
+        sum -= 0.5 * l.dot(&l) * 2.0 * loadings.ncols() as f64 / variance;
+    }
+    sum
+}
+
+/// With missing cells every iteration gains, and the end is a maximum of the posterior of the known cells: no small change of the mean,
+/// the loadings or the noise raises it by more than the fit left to gain.
+#[test]
+fn rows_with_missing_cells_are_fitted_to_the_maximum_of_their_posterior() {
+    if !wanted(&["gaussian"]) {
+        return;
+    }
+    for (columns, factors, seed) in [(5, 1, 41), (6, 2, 42), (4, 3, 43)] {
+        let rows = rows(150, columns, factors.min(2), 0.6, seed);
+        let (data, known) = with_holes(&rows, seed);
+        let side: Rbm<f64> = Rbm::new(gaussian("cho"), columns, gaussian("cho"), 1).unwrap();
+        let mut seen = Vec::new();
+        let found = FactorAnalysis::of_known_watched(side.visible().layout(), &data, factors, |p| seen.push(p));
+        assert!(seen.windows(2).all(|w| w[1] >= w[0] - 1e-9), "{seen:?}");
+        let loadings = found.loadings();
+        let best = log_posterior(&rows, &known, &found.mean, &loadings, &found.noise);
+        let mut r = Numbers::new(seed + 7);
+        for _ in 0..200 {
+            let size = 0.02;
+            let mut change = |x: f64, scale: f64| x + size * scale * r.normal();
+            let deviations = found.noise.mapv(f64::sqrt);
+            let mean = Array1::from_shape_fn(columns, |i| change(found.mean[i], deviations[i]));
+            let noise = Array1::from_shape_fn(columns, |i| change(found.noise[i], found.noise[i]));
+            let changed = Array2::from_shape_fn(loadings.dim(), |(i, j)| change(loadings[[i, j]], deviations[i]));
+            let other = log_posterior(&rows, &known, &mean, &changed, &noise);
+            // 150 rows stop at a gain of 10⁻⁵ each.
+            assert!(other < best + 0.05, "{columns} {factors}: {other} {best}");
+        }
+    }
+}
+
+/// The model of a run has the density of that fit; columns without variance and rows without known cells do no harm.
+#[test]
+fn factor_models_of_rows_with_missing_cells_are_models() {
+    if !wanted(&["gaussian"]) {
+        return;
+    }
+    let mut table = rows(60, 5, 2, 0.5, 51);
+    table.column_mut(3).fill(7.0);
+    let (data, _) = with_holes(&table, 52);
+    for n_hidden in [1, 3, 9] {
+        let rbm = factor_model(&gaussian("cho"), &gaussian("cho"), n_hidden, &data, true).unwrap();
+        let log_p = Exact::new(&rbm).unwrap().log_likelihood(table.view()).unwrap();
+        assert!(log_p.iter().all(|l| l.is_finite()), "{n_hidden}: {log_p}");
+        let found = FactorAnalysis::of_known_watched(rbm.visible().layout(), &data, n_hidden.min(4), |_| ());
+        let sigma = found.loadings().dot(&found.loadings().t()) + Array2::from_diag(&found.noise);
+        for (row, log_p) in table.rows().into_iter().zip(&log_p) {
+            let want = log_normal(&row.to_owned(), &found.mean, &sigma);
+            assert!((want - log_p).abs() < 1e-5 * want.abs().max(1.0), "{n_hidden}: {want} {log_p}");
+        }
+    }
+    assert_eq!(
+        default_factors(
+            Rbm::<f64>::new(gaussian("cho"), 5, gaussian("cho"), 1).unwrap().visible().layout(),
+            &data,
+            None
+        ),
+        4
+    );
 }
 
 #[test]

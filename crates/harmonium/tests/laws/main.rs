@@ -4,6 +4,7 @@
 mod agrees_with_the_oracle;
 mod backends_compute_what_the_model_says;
 mod common;
+mod completed_tables_are_independent_draws;
 mod conditionals_are_those_of_the_model;
 mod contributing_is_compiled;
 mod couplings_are_those_of_the_pairs;
