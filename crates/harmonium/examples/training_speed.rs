@@ -22,7 +22,7 @@ use std::time::Instant;
 
 /// Options and their defaults.
 const OPTIONS: &[(&str, &str)] = &[
-    ("visible", "bernoulli"), // or gaussian, whose variances stay 1 as in the peers
+    ("visible", "bernoulli"), // or gaussian, whose variances stay 1 as in the peers; or a list of blocks, which has its own n-visible
     ("n-visible", "784"),
     ("n-hidden", "500"),
     ("method", "cd"),
@@ -41,11 +41,15 @@ const OPTIONS: &[(&str, &str)] = &[
 
 fn main() -> Result<()> {
     let options = Options::parse(OPTIONS)?;
-    let kind = Kind::new(&options.text("visible"), &Default::default())?;
-    let values = rows(&options)?;
-    let layer = Rbm::<f32>::new(kind.clone(), values.ncols(), Kind::new("bernoulli", &Default::default())?, 1)?.lower();
-    let data = Dataset::from_values(layer.visible(), values.view())?;
-    let first = first_model(&options, &kind, &data)?;
+    let units = options.text("visible");
+    let visible = if Layout::is_list(&units) {
+        Layout::parse(&units)?
+    } else {
+        Layout::new(Kind::new(&units, &Default::default())?, options.get("n-visible")?)
+    };
+    let values = rows(&options, &visible)?;
+    let data = Dataset::from_values(&visible, values.view())?;
+    let first = first_model(&options, &visible, &data)?;
     let mut config = config(&options)?;
     let mut protocol = Protocol::new(config.updates_per_epoch(data.len()));
     loop {
@@ -84,10 +88,10 @@ fn config(options: &Options) -> Result<TrainConfig> {
 }
 
 /// The rows of the file, or random ones.
-fn rows(options: &Options) -> Result<Array2<f32>> {
+fn rows(options: &Options, visible: &Layout) -> Result<Array2<f32>> {
     let path = options.text("data");
     if path.is_empty() {
-        return random_rows(options);
+        return random_rows(options, visible);
     }
     let mut source = data::open(Path::new(&path))?;
     let mut blocks = Vec::new();
@@ -97,23 +101,27 @@ fn rows(options: &Options) -> Result<Array2<f32>> {
     Ok(concatenate(Axis(0), &blocks.iter().map(|b| b.view()).collect::<Vec<_>>())?)
 }
 
-/// Independent bits of one density, or independent standard normals.
-fn random_rows(options: &Options) -> Result<Array2<f32>> {
-    let (gaussian, density) = (options.text("visible") == "gaussian", options.get::<f64>("density")?);
+/// Independent bits of one density, standard normals, or states of equal probability.
+fn random_rows(options: &Options, visible: &Layout) -> Result<Array2<f32>> {
+    let density = options.get::<f64>("density")?;
     let key = Key::root(options.get("seed")?).of(Purpose::Init);
-    Ok(Array2::from_shape_fn((options.get("rows")?, options.get("n-visible")?), |(r, i)| {
+    let states: Vec<Option<usize>> = visible.each_site().map(|site| site.n_states()).collect();
+    Ok(Array2::from_shape_fn((options.get("rows")?, states.len()), |(r, i)| {
         let u = key.uniforms::<f64>(r as u64, i as u32);
-        if gaussian { normal(u) as f32 } else { f32::from(u8::from(u[0] < density)) }
+        match states[i] {
+            None => normal(u) as f32,
+            Some(2) => f32::from(u8::from(u[0] < density)),
+            Some(q) => (q as f64 * u[0]).floor() as f32,
+        }
     }))
 }
 
 /// The model of the file, or small random weights; centred at the data with `--centred`.
-fn first_model(options: &Options, kind: &Kind, data: &Dataset<f32>) -> Result<Rbm<f32>> {
+fn first_model(options: &Options, visible: &Layout, data: &Dataset<f32>) -> Result<Rbm<f32>> {
     let path = options.text("model");
     let mut rbm = if path.is_empty() {
-        let visible = Layout::new(kind.clone(), data.states().sites());
         let hidden = Layout::new(Kind::new("bernoulli", &Default::default())?, options.get("n-hidden")?);
-        let rbm = initial_model(&visible, &hidden, data, false, options.get("seed")?)?;
+        let rbm = initial_model(visible, &hidden, data, false, options.get("seed")?)?;
         unit_variance(rbm)?
     } else {
         ModelFile::read(path)?.rbm.cast()

@@ -8,6 +8,7 @@ pub mod advice;
 pub mod atomic;
 mod averages;
 pub mod backend;
+mod bits;
 mod centering;
 pub mod conditional;
 pub mod couplings;
@@ -49,6 +50,7 @@ pub mod train;
 pub mod units;
 
 pub use advice::Advice;
+pub use bits::Bits;
 pub use dataset::{Dataset, Moments, split_rows};
 pub use error::{Error, Result};
 pub use exact::Exact;
@@ -58,7 +60,7 @@ pub use lowered::{LoweredLayer, LoweredModel, Pass};
 pub use model::{Gradient, Rbm};
 pub use real::Real;
 pub use schema::Schema;
-pub use states::{Bits, States};
+pub use states::States;
 pub use stats::{LayerMeans, Stats};
 pub use train::{TrainConfig, Trainer, initial_model};
 

@@ -25,6 +25,7 @@
 #[doc(hidden)]
 pub mod bench_hooks;
 mod bit_planes;
+mod clamped;
 mod cross;
 mod dense;
 mod epilogue;
@@ -55,8 +56,9 @@ use crate::real::Real;
 use crate::rng::Key;
 use crate::states::{Bits, States};
 use crate::stats::{LayerMeans, Stats};
+use clamped::Clamped;
 use factor::Operand;
-use layer_states::{Clamped, LayerStates};
+use layer_states::LayerStates;
 use ndarray::{Array1, Array2};
 use packed::PackedModel;
 use panels::{Panels, Strip};
