@@ -4,9 +4,11 @@
 
 #![forbid(unsafe_code)]
 
+mod batches;
 mod errors;
 mod fit;
 mod frame;
+mod front;
 mod model;
 mod pcd;
 mod rows;
@@ -27,7 +29,9 @@ mod _harmonium {
     }
 
     #[pymodule_export]
-    use super::fit::{BatchTrainer, FittedRun, fit, setting_table};
+    use super::batches::BatchTrainer;
+    #[pymodule_export]
+    use super::fit::{FittedRun, fit, setting_table};
     #[pymodule_export]
     use super::model::{Model, blocks, log_z};
     #[pymodule_export]
@@ -35,5 +39,5 @@ mod _harmonium {
     #[pymodule_export]
     use super::rows::{free_energies, gradient, means, pseudo_log_likelihoods, reconstructions, visible_means};
     #[pymodule_export]
-    use super::sampling::{impute, sample};
+    use super::sampling::{complete, impute, sample};
 }

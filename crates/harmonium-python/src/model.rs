@@ -4,6 +4,7 @@ use crate::errors::{exception, sentence};
 use crate::table::{ArrayTable, vector};
 use crate::work;
 use harmonium::Layout;
+use harmonium::data::Words;
 use harmonium::file::{ModelFile, Precision};
 use harmonium::logz::{self, LogZ};
 use harmonium::schema::{Column, Facts, Schema};
@@ -116,13 +117,9 @@ impl Model {
         self.file.schema.as_ref().map(|schema| described(schema).to_string())
     }
 
-    /// The name of every learned column, the values of its units, the words that stand for them, and whether its values are
-    /// categories; columns of numbers have no words.
-    fn words(&self) -> Vec<(String, Vec<f64>, Vec<String>, bool)> {
-        let of = |schema: &Schema| {
-            let columns = schema.kept().zip(schema.words());
-            columns.map(|(c, w)| (c.name.clone(), w.values, w.words, !c.categories.is_empty())).collect()
-        };
+    /// The columns that are learned; none if the data was an array.
+    fn columns(&self) -> Vec<LearnedColumn> {
+        let of = |schema: &Schema| schema.kept().zip(schema.words()).map(learned).collect();
         self.file.schema.as_ref().map(of).unwrap_or_default()
     }
 
@@ -151,6 +148,15 @@ impl Model {
     fn __eq__(&self, other: &Bound<PyAny>) -> bool {
         other.cast::<Model>().is_ok_and(|other| other.get().file == self.file)
     }
+}
+
+/// A learned column: its name, the values of its units, the words that stand for them (none if its cells are numbers), the names of
+/// its states, and the columns that its unit has in the layer.
+type LearnedColumn = (String, Vec<f64>, Vec<String>, Vec<String>, usize);
+
+fn learned((column, Words { values, words }): (&Column, Words)) -> LearnedColumn {
+    let width = column.kind().map_or(0, |kind| kind.unit::<f64>().width());
+    (column.name.clone(), values, words, column.categories.clone(), width)
 }
 
 /// The columns of a schema: names, kinds, categories, and what was found where it was inferred.

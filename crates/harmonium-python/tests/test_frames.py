@@ -396,3 +396,52 @@ def test_a_frame_is_read_like_the_file_it_was_written_to(tmp_path):
 def test_the_description_is_the_library_s(fitted):
     rbm, _ = fitted
     assert [c["name"] for c in json.loads(rbm.model_.schema())] == [c.name for c in rbm.schema_]
+
+
+def test_imputed_tables_are_drawn_with_words_and_types(fitted):
+    rbm, frame = fitted
+    before = listed(frame)
+    tables = rbm.impute(frame, draws=3, random_state=1)
+    assert [type(t) for t in tables] == [type(frame)] * 3
+    drawn = [listed(t) for t in tables]
+    for name in before:
+        holes = [k for k in range(N) if before[name][k] is None]
+        for table in drawn:
+            assert all(table[name][k] == before[name][k] for k in range(N) if before[name][k] is not None)
+        if holes:
+            assert len({tuple(table[name][k] for k in holes) for table in drawn}) == 3, name
+    assert listed(rbm.impute(frame, draws=3, random_state=1)[2]) == drawn[2]
+
+
+def test_probabilities_of_imputed_cells_have_names(fitted):
+    rbm, frame = fitted
+    filled, p = rbm.impute(frame, probabilities=True)
+    before, after, p = listed(frame), listed(filled), listed(p)
+    cities = ("Lima", "Oslo", "Rome")
+    for k in range(N):
+        row = {city: p[f"city={city}"][k] for city in cities}
+        assert sum(row.values()) == pytest.approx(1, abs=1e-9) and max(row, key=row.get) == after["city"][k]
+        assert before["city"][k] is None or row[before["city"][k]] == 1.0
+    assert list(p)[0] == "sex=m" and list(p)[-1] == "income"
+
+
+def test_categories_that_other_rows_do_not_have_come_back_all_the_same():
+    frame = pandas.DataFrame({"city": pandas.Categorical(["Oslo", "Rome", "Lima"] * 20), "x": np.arange(60) * 1.5})
+    rbm = quietly(RBM(**QUICK).fit, frame)
+    few = pandas.DataFrame({"city": pandas.Categorical([None, "Oslo"], categories=["Oslo"]), "x": [1.0, 2.0]})
+    for seed in range(8):
+        [filled] = rbm.impute(few, draws=1, random_state=seed)
+        assert filled["city"].isna().sum() == 0 and set(filled["city"]) <= {"Oslo", "Rome", "Lima"}
+    enum = polars.DataFrame({"city": polars.Series([None, "Oslo"], dtype=polars.Enum(["Oslo"])), "x": [1.0, 2.0]})
+    assert set(rbm.impute(enum)["city"]) <= {"Oslo", "Rome", "Lima"}
+
+
+def test_categories_that_are_their_own_codes_are_numbers():
+    """0, 1, 2 as categories: the codes name themselves; their states still have names."""
+    frame = pandas.DataFrame({"stage": np.arange(60) % 3, "on": np.arange(60) % 2, "x": np.arange(60) ** 2 * 0.7})
+    rbm = quietly(RBM(**QUICK).fit, frame)
+    drawn = quietly(rbm.sample, 20, random_state=0)
+    assert drawn["stage"].dtype == np.int64 and drawn["on"].dtype == np.int64 and set(drawn["stage"]) <= {0, 1, 2}
+    states = rbm.inverse_transform(rbm.transform(frame), probabilities=True)
+    assert list(states.columns) == ["stage=0", "stage=1", "stage=2", "on", "x"]
+    assert rbm.reconstruct(frame)["on"].between(0, 1).all()

@@ -10,8 +10,8 @@ from . import _harmonium
 from ._compat import seed_of
 from ._frames import Frame, library_of, one_row
 from ._helpers import known_rows, like
-from ._made import filled, made
-from ._settings import number, optional, text, threads, whole
+from ._made import filled, made, named, state_names
+from ._settings import number, optional, switch, text, threads, whole
 
 
 class LogZ(NamedTuple):
@@ -199,36 +199,54 @@ class DrawsMixin:
         burn_in=100,
         steps=200,
         interval=None,
+        probabilities=False,
+        draws=None,
         random_state=None,
     ):
-        """Fill NaN cells given the known cells of their row, from p(v_A | v_B).
+        """Fill missing cells from their distribution given the known cells of the row.
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features)
-            Rows with NaN in missing cells.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows; NaN marks missing cells, in a data frame also None, NA and words such as "?".
         fill : {"mean", "best", "draw"}, default="mean"
-            The conditional mean (Potts: the most probable state), the state nearest to the mean, or a random draw.
+            Fill with the mean, the most probable state or a draw. A categorical (Potts) cell has no mean and gets its most
+            probable state, and so do words.
         method : {"auto", "exact", "chains"}, default="auto"
-            "auto" is exact if that is cheap, and otherwise uses Gibbs sampling.
+            "auto" takes the cheaper of the exact sum and Gibbs sampling.
         n_chains, burn_in, steps : int
             Chains per row, burn-in sweeps, and sweeps that are averaged.
         interval : float, default=None
             Also return intervals with this probability, and standard deviations.
+        probabilities : bool, default=False
+            Also return the probabilities of the states of every cell.
+        draws : int, default=None
+            Multiple imputation: return this many tables instead, whose missing cells are independent draws. Analyse each of
+            them and combine the results by Rubin's rules.
         random_state : int, RandomState, Generator or None, default=None
             None: that of the estimator.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features), or four of them
-            Filled rows; with ``interval`` also the lower ends, upper ends and standard deviations.
+        ndarray of shape (n_samples, n_features), or a tuple, or an ndarray of shape (draws, n_samples, n_features)
+            Filled rows; a data frame if X is one (with ``draws`` a list of them), with all of its columns. With ``interval``
+            a tuple: filled rows, lower ends, upper ends and standard deviations, as arrays of codes and numbers. With
+            ``probabilities`` their array (a data frame if X is one) is the last of the tuple: one column per row of
+            ``weights_``, of a category the probability of each state, of a binary unit that of a 1, of a real-valued unit the mean.
 
         Examples
         --------
         >>> import numpy as np
         >>> from harmonium import RBM
-        >>> RBM.from_arrays([[9.0], [9.0]], [-4.5, -4.5], [-9.0]).impute([[1, np.nan]]).round(2)
+        >>> rbm = RBM.from_arrays([[9.0], [9.0]], [-4.5, -4.5], [-9.0])
+        >>> rbm.impute([[1, np.nan]]).round(2)
         array([[1.  , 0.98]])
+        >>> rbm.impute([[1, np.nan]], draws=5, random_state=0).shape
+        (5, 1, 2)
+        >>> rbm = RBM.from_arrays([[0.0], [0.0], [0.0]], [0.0, 1.0, 0.0], [0.0], visible="potts", states=3)
+        >>> filled, p = rbm.impute([[np.nan]], probabilities=True)
+        >>> filled, p.round(3)
+        (array([[1.]]), array([[0.212, 0.576, 0.212]]))
         """
         self._fitted()
         rows = known_rows(self, X)
@@ -239,18 +257,32 @@ class DrawsMixin:
             "burn_in": whole("burn_in", burn_in, 0),
             "steps": whole("steps", steps),
             "interval": optional(number, "interval", interval),
+            "probabilities": switch("probabilities", probabilities),
             "seed": seed_of(self.random_state if random_state is None else random_state),
         }
-        parts = _harmonium.impute(self.model_, rows, json.dumps(options), threads(self.n_threads))
-        values = [like(rows, part) for part in parts]
+        if draws is not None:
+            return self._completed(rows, options, whole("draws", draws))
+        values, _, *others = _harmonium.impute(self.model_, rows, json.dumps(options), threads(self.n_threads))
+        is_frame = isinstance(rows, Frame)
+        values = filled(self.model_, values, rows) if is_frame else like(rows, values)
+        others = [like(rows, other) for other in others]
+        if is_frame and options["probabilities"]:
+            others[-1] = named(others[-1], state_names(self.model_), rows.library, rows.X)
+        return (values, *others) if others else values
+
+    def _completed(self, rows, options, draws):
+        """Tables whose missing cells are drawn."""
+        if options["interval"] is not None or options["probabilities"] or options["fill"] != "mean":
+            raise ValueError("draws cannot be used together with fill, interval or probabilities: every cell is a draw")
+        tables = _harmonium.complete(self.model_, rows, json.dumps(options), draws, threads(self.n_threads))
         if isinstance(rows, Frame):
-            values[0] = filled(self.model_, values[0], rows)
-        return values[0] if interval is None else (values[0], *values[2:])
+            return [filled(self.model_, table, rows, drawn=True) for table in tables]
+        return like(rows, np.stack(tables))
 
     def _clamped(self, clamp):
         """The row that samples keep, with NaN or None where a cell is to be drawn."""
         if self._has_schema() and hasattr(clamp, "items") and library_of(clamp) is None:
-            return one_row(dict(clamp), [name for name, *_ in self.model_.words()])
+            return one_row(dict(clamp), [name for name, *_ in self.model_.columns()])
         return known_rows(self, clamp if library_of(clamp) else np.atleast_2d(clamp))
 
     def recenter(self, visible=None, hidden=None):

@@ -75,7 +75,6 @@ class DrawsMixin:
         random_state: _Random = None,
         return_info: Literal[True],
     ) -> tuple[NDArray[np.float64], dict[str, Any]]: ...
-    @overload
     def impute(
         self,
         X: Any,
@@ -85,20 +84,9 @@ class DrawsMixin:
         n_chains: int = 20,
         burn_in: int = 100,
         steps: int = 200,
-        interval: None = None,
+        interval: float | None = None,
+        probabilities: bool = False,
+        draws: int | None = None,
         random_state: _Random = None,
-    ) -> NDArray[Any]: ...
-    @overload
-    def impute(
-        self,
-        X: Any,
-        *,
-        fill: _Fill = "mean",
-        method: _Filling = "auto",
-        n_chains: int = 20,
-        burn_in: int = 100,
-        steps: int = 200,
-        interval: float,
-        random_state: _Random = None,
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]: ...
+    ) -> Any: ...
     def recenter(self, visible: ArrayLike | None = None, hidden: ArrayLike | None = None) -> Self: ...

@@ -165,7 +165,7 @@ class FilesMixin:
         self.seed_ = 0
         self.n_features_in_ = model.n_visible()
         if model.schema() is not None:
-            self.feature_names_in_ = np.array([name for name, *_ in model.words()], dtype=object)
+            self.feature_names_in_ = np.array([name for name, *_ in model.columns()], dtype=object)
         self._n_features_out = int(self.weights_.shape[1])
         return self
 

@@ -72,7 +72,10 @@ def _labels(X):
 def _pandas(X):
     for place, label in enumerate(X.columns):
         series = X.iloc[:, place]
-        yield label, series.dtype, _pandas_cells(series)
+        cells = _pandas_cells(series)
+        # Numbers among objects come back as numbers, not as words.
+        is_numbers = series.dtype == object and cells.numbers is not None and (cells.codes is None or (cells.codes < 0).all())
+        yield label, np.dtype(np.float64) if is_numbers else series.dtype, cells
 
 
 def _pandas_cells(series):

@@ -26,24 +26,35 @@ def made(model, values, origin, *, drawn, X=None):
     this data frame.
     """
     columns = {}
-    for (name, codes, words, is_finite), numbers in zip(model.words(), values.T, strict=True):
+    for (name, codes, words, states, _), numbers in zip(model.columns(), values.T, strict=True):
         label, dtype = origin.columns.get(name, (name, None))
-        columns[label] = _column(origin.library, dtype, numbers, codes, words, drawn and is_finite)
+        columns[label] = _column(origin.library, dtype, numbers, codes, words, drawn and bool(states))
     return BUILDERS[origin.library](columns, X)
 
 
-def named(values, names, library):
-    """Return numbers as a data frame with these names."""
-    return BUILDERS[library](dict(zip(names, np.ascontiguousarray(values.T), strict=True)), None)
+def named(values, names, library, X=None):
+    """Return numbers as a data frame with these names, on the index of X if it has one."""
+    result = BUILDERS[library](dict(zip(names, np.ascontiguousarray(values.T), strict=True)), None)
+    return _on_index(result, X)
 
 
 def state_names(model):
     """The names of the columns of states: of a category such as city=Paris, of a number the name of its column."""
     names = []
-    for name, codes, words, _ in model.words():
-        # A unit of one column gives the probability of its second word.
-        names += [name] if not words else [f"{name}={word}" for word in (words[1:] if len(codes) == 2 else words)]
+    for name, _, words, states, width in model.columns():
+        if width > 1:
+            names += [f"{name}={state}" for state in states or range(width)]
+        else:
+            # The unit gives the probability of the second of two words.
+            names.append(f"{name}={words[1]}" if len(words) == 2 else name)
     return names
+
+
+def _on_index(result, X):
+    """A result on the index of pandas rows."""
+    if hasattr(result, "index") and hasattr(X, "index"):
+        result.index = X.index
+    return result
 
 
 def _column(library, dtype, numbers, codes, words, is_whole):
@@ -72,7 +83,10 @@ def _pandas_words(dtype, nearest, words):
         return pandas.Categorical.from_codes(nearest, categories=words)
     if isinstance(dtype, pandas.CategoricalDtype):
         known = {category_word(value): value for value in dtype.categories}
-        return pandas.Categorical([known.get(words[k], words[k]) for k in nearest], dtype=dtype)
+        values = [known.get(word, word) for word in words]
+        # The categories of other rows may be fewer than those of the model.
+        all_ = [*dtype.categories, *(value for value in values if value not in dtype.categories)]
+        return pandas.Categorical([values[k] for k in nearest], categories=all_, ordered=dtype.ordered)
     # Text has a type of its own; objects that are false or true are booleans beside missing cells.
     if types.is_numeric_dtype(dtype) or (types.is_object_dtype(dtype) and words == TRUTH):
         return pandas.Series(_plain(words)[nearest], dtype=dtype)
@@ -90,6 +104,9 @@ def _polars_words(dtype, nearest, words):
 
     if dtype is None:
         return polars.Series(np.array(words, dtype=object)[nearest].tolist(), dtype=polars.Enum(words))
+    if isinstance(dtype, polars.Enum) and not set(words) <= set(dtype.categories):
+        # The categories of other rows may be fewer than those of the model.
+        dtype = polars.Enum([*dtype.categories, *(word for word in words if word not in dtype.categories)])
     is_plain = dtype == polars.Boolean or dtype.is_numeric()
     values = _plain(words) if is_plain else np.array(words, dtype=object)
     return polars.Series(values[nearest].tolist()).cast(dtype)
@@ -156,15 +173,12 @@ def _pyarrow_frame(columns, X):
 BUILDERS = {"pandas": _pandas_frame, "polars": _polars_frame, "pyarrow": _pyarrow_frame}
 
 
-def filled(model, values, frame):
+def filled(model, values, frame, drawn=False):
     """Return a data frame with the values of its learned columns replaced; the other columns stay."""
-    return made(model, values, Origin.of(frame), drawn=False, X=frame.X)
+    return made(model, values, Origin.of(frame), drawn=drawn, X=frame.X)
 
 
 def rebuilt(model, values, frame):
     """Return the learned columns of a data frame with other values, on its index."""
-    result = made(model, values, Origin.of(frame), drawn=False)
-    if frame.library == "pandas":
-        result.index = frame.X.index
-    return result
+    return _on_index(made(model, values, Origin.of(frame), drawn=False), frame.X)
 

@@ -91,8 +91,10 @@ class TrainingMixin:
             listener,
             threads(self.n_threads),
         )
+        known = (self.__dict__.get("_frame"), self.__dict__.get("_columns")) if present is not None else (None, None)
         self._forget()
-        self._frame, self._columns = Origin.of(rows) if isinstance(rows, Frame) else None, listener.columns
+        self._frame = Origin.of(rows) if isinstance(rows, Frame) else known[0]
+        self._columns = listener.columns or known[1]
         self._model, self._run, self._concluded, self.seed_ = model, run, concluded, seed
         self.n_updates_ = before + updates
         self._n_features_out = int(self.weights_.shape[1])
