@@ -144,6 +144,7 @@ class DrawsMixin:
         Returns
         -------
         ndarray of shape (n, n_features) or (n_chains, n / n_chains, n_features), or (ndarray, dict)
+            A data frame with the words and types of the columns if the model was fitted to one, except with ``by_chain``.
 
         Notes
         -----

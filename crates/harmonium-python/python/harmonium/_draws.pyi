@@ -1,7 +1,8 @@
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 _LogZMethod = Literal["auto", "exact", "modes", "bar", "ais", "reverse-ais", "tempering"]
 _Sampler = Literal["auto", "gibbs", "tempering", "exact"]
@@ -22,6 +23,7 @@ class LogZ(NamedTuple):
     evidence: list[dict[str, Any]]
     work: float | None
 
+# Rows are arrays, or data frames of the library that the model was fitted with.
 class DrawsMixin:
     def log_z(
         self,
@@ -50,11 +52,11 @@ class DrawsMixin:
         start: Literal["random", "hidden"] | ArrayLike = "random",
         means: bool = False,
         temperature: float = 1.0,
-        clamp: ArrayLike | None = None,
+        clamp: ArrayLike | Mapping[str, Any] | None = None,
         by_chain: bool = False,
         random_state: _Random = None,
         return_info: Literal[False] = False,
-    ) -> NDArray[np.float64]: ...
+    ) -> Any: ...
     @overload
     def sample(
         self,
@@ -70,11 +72,11 @@ class DrawsMixin:
         start: Literal["random", "hidden"] | ArrayLike = "random",
         means: bool = False,
         temperature: float = 1.0,
-        clamp: ArrayLike | None = None,
+        clamp: ArrayLike | Mapping[str, Any] | None = None,
         by_chain: bool = False,
         random_state: _Random = None,
         return_info: Literal[True],
-    ) -> tuple[NDArray[np.float64], dict[str, Any]]: ...
+    ) -> tuple[Any, dict[str, Any]]: ...
     def impute(
         self,
         X: Any,

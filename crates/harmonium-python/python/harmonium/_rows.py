@@ -50,6 +50,7 @@ class RowsMixin:
         Returns
         -------
         ndarray of shape (n_samples, n_features)
+            A data frame with the words of the columns if X is one; a categorical cell gets its most probable state.
 
         Examples
         --------
@@ -76,6 +77,7 @@ class RowsMixin:
         Returns
         -------
         ndarray of shape (n_samples, n_features), or with probabilities (n_samples, number of rows of ``weights_``)
+            A data frame if the model was fitted to one; columns of probabilities are named ``city=Paris``.
 
         Notes
         -----
