@@ -1,11 +1,12 @@
 //! A data set in memory: packed rows and their weights.
 
+use crate::bits::Bits;
 use crate::data::Block;
 use crate::error::{Error, Result, number};
 use crate::layout::{Layout, Site};
 use crate::real::Real;
 use crate::rng::{Key, Purpose, shuffled};
-use crate::states::{Bits, States};
+use crate::states::States;
 use ndarray::{Array2, ArrayView2, s};
 
 /// Rows for training or validation.

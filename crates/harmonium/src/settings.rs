@@ -219,21 +219,11 @@ fn kinds() -> Choices {
 
 /// Interaction terms without offsets, see NOTATION.md.
 fn headers() -> Choices {
-    let about = |header| match header {
-        Header::Auto => "decided by the lines below",
-        Header::Names => "the names of the columns",
-        Header::None => "a row of data",
-        Header::Skip => "neither: left out",
-    };
-    Header::LIST.iter().map(|(name, header)| (*name, about(*header))).collect()
+    Header::LIST.iter().map(|h| (h.0, h.2)).collect()
 }
 
 fn unseen() -> Choices {
-    let about = |unseen| match unseen {
-        Unseen::Error => "an error",
-        Unseen::Missing => "treat the cell as missing",
-    };
-    Unseen::LIST.iter().map(|(name, unseen)| (*name, about(*unseen))).collect()
+    Unseen::LIST.iter().map(|u| (u.0, u.2)).collect()
 }
 
 fn couplings() -> Choices {

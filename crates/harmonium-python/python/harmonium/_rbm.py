@@ -29,7 +29,7 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
     n_hidden : int or "auto", default="auto"
         Number of hidden units. "auto": 4 per column or 1 per 100 rows, whichever is more, from 16 to 256; continuous
         columns: 16 for up to 64 columns without missing cells, else 1 per column; if the hidden units are Gaussian too, the
-        number that fits left-out rows best.
+        number that fits left-out rows best, or with missing cells 1 less than columns.
     visible : {"auto", "bernoulli", "spin", "gaussian", "potts"}, or a list of blocks, default="auto"
         Kind of visible units. "auto": each column of a data frame gets its own kind (see ``columns``); the columns of an array
         are bernoulli. Columns of several kinds are a list of blocks in the order of the columns, (kind, units) or

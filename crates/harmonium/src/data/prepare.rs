@@ -1,9 +1,9 @@
 //! Preprocessing of data: x → (x − shift)/scale, then binarisation.
 
 use super::Binarize;
+use crate::bits::Bits;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
-use crate::states::Bits;
 use ndarray::{Array1, Array2, Axis};
 
 /// Preprocessing, as stored in a model file; by default none.

@@ -1,7 +1,8 @@
 //! From tables to rows packed for the units: one pass to survey them where that is needed, one to pack them.
 
 use super::front::{Front, Note, Stage, Tables};
-use super::spec::{RowWeights, Spec};
+use super::row_weights::RowWeights;
+use super::spec::Spec;
 use crate::advice::Advice;
 use crate::data::{Binarize, PreparedRows, Preprocess, ReadOptions, Source, similarity_weights, takes_probabilities};
 use crate::dataset::Dataset;
