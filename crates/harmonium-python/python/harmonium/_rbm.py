@@ -37,8 +37,9 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         text: ``"bernoulli*10,potts(states=5)*3,gaussian*4"``.
     coupling : {"cho", "krizhevsky", "goodfellow"}, default="cho"
         Coupling of Gaussian visible units.
-    hidden : {"bernoulli", "spin", "gaussian", "potts"}, or a list of blocks, default="bernoulli"
-        Kind of hidden units (for their number see n_hidden). A list of blocks, as for ``visible``, has their number.
+    hidden : {"auto", "bernoulli", "spin", "gaussian", "potts"}, or a list of blocks, default="auto"
+        Kind of hidden units (for their number see n_hidden). "auto": bernoulli; gaussian for up to 32 continuous columns with
+        missing cells. A list of blocks, as for ``visible``, has their number.
     hidden_coupling : {"cho", "krizhevsky"}, default="cho"
         Coupling of Gaussian hidden units.
     states : int, default=None
@@ -190,7 +191,7 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         *,
         visible="auto",
         coupling="cho",
-        hidden="bernoulli",
+        hidden="auto",
         hidden_coupling="cho",
         states=None,
         hidden_states=None,

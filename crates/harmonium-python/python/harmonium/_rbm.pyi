@@ -28,7 +28,7 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin):
         *,
         visible: _Auto | _Units = "auto",
         coupling: Literal["cho", "krizhevsky", "goodfellow"] = "cho",
-        hidden: _Units = "bernoulli",
+        hidden: _Auto | _Units = "auto",
         hidden_coupling: Literal["cho", "krizhevsky"] = "cho",
         states: int | None = None,
         hidden_states: int | None = None,
