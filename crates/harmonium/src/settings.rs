@@ -311,12 +311,12 @@ pub const SETTINGS: &[Setting] = &[
         .usual("all").more("For text and Parquet files, such as 1-4,7."),
     row("data.label_column", "label-column", Group::Data, Takes::Text("COLUMN"), "Column to leave out").python("")
         .usual("none").more("first, last, a number from 1, or a name; for text and Parquet files."),
-    row("data.column", "column", Group::Data, Takes::Texts("NAME=KIND"), "Kind of a column: a kind of visible units, or ignore").python("")
+    row("data.column", "column", Group::Data, Takes::Texts("NAME=KIND"), "Kind of a column: a kind of visible units, or ignore").python("columns")
         .usual("as the column looks").more("May be given several times. potts reads all cells of the column as words; ignore leaves the column out. \
                A column without a name has its number, from 1."),
-    row("data.schema", "schema", Group::Data, Takes::Text("FILE"), "Kinds and categories of columns, as harmonium schema writes them").python("")
+    row("data.schema", "schema", Group::Data, Takes::Text("FILE"), "Kinds and categories of columns, as harmonium schema writes them")
         .usual("as the columns look").more("Columns that the file does not name are described as they look. auto describes all columns so."),
-    row("data.unseen", "unseen", Group::Data, Takes::Choice(unseen), "What to do with words that are not among the categories").python(""),
+    row("data.unseen", "unseen", Group::Data, Takes::Choice(unseen), "What to do with words that are not among the categories"),
     row("data.alphabet", "alphabet", Group::Data, Takes::Text("LETTERS"), "Alphabet of sequence data: protein, rna, dna, or its letters").python("")
         .usual("detected in FASTA files"),
     row("data.weights", "weights", Group::Data, Takes::Text("FILE|HOW"), "Row weights: a file of one column, similarity:F, or none").python("")

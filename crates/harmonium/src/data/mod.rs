@@ -45,7 +45,7 @@ pub use options::{Header, ReadOptions};
 pub use prepare::Preprocess;
 pub use rows::{Block, PreparedRows};
 pub(crate) use similarity::similarity_weights;
-pub use text::column_list;
+pub use text::{column_list, is_missing_word};
 pub use write::{TableHead, WRITERS, Words, Writer, write_table};
 
 use crate::advice::Advice;

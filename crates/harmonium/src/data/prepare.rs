@@ -54,6 +54,15 @@ impl Preprocess {
         }
     }
 
+    /// The same for columns of the layer: a unit of several columns has no units of measurement.
+    pub fn restore_columns(&self, columns: &mut Array2<f64>, visible: &Layout) {
+        let of = |numbers: &Option<Array1<f64>>, site: usize| numbers.as_ref().map(|n| n[site]);
+        for site in visible.each_site().filter(|site| site.columns.len() == 1) {
+            let (scale, shift) = (of(&self.scale, site.index), of(&self.shift, site.index));
+            columns.column_mut(site.columns.start).mapv_inplace(|x| x * scale.unwrap_or(1.0) + shift.unwrap_or(0.0));
+        }
+    }
+
     /// −Σ log scale, which the change of units adds to a log density; 0 for finite units, whose probabilities do not change.
     pub fn log_jacobian(&self, visible: &Layout) -> f64 {
         let columns = self.scale.as_ref().map_or(0, Array1::len);

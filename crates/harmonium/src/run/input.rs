@@ -52,6 +52,11 @@ impl<'a> Reader<'a> {
     pub fn new(tables: &'a dyn Tables, front: &'a dyn Front) -> Reader<'a> {
         Reader { tables, front, schema: None, unseen: Unseen::Error }
     }
+
+    /// The same for tables whose words a schema, if there is one, turns into codes.
+    pub fn with_schema(self, schema: Option<Schema>, unseen: Unseen) -> Reader<'a> {
+        Reader { schema, unseen, ..self }
+    }
 }
 
 impl Reader<'_> {
