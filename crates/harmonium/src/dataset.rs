@@ -42,8 +42,8 @@ impl Moments {
         let of = |(site, known): (Site, &f64)| {
             let (unit, width) = (site.kind.unit::<f64>(), site.columns.len());
             let columns = s![..unit.n_stats(), site.columns];
-            let norm = unit.log_norm(eta.slice(columns.clone()), &vec![0.0; width]);
-            known * ((&eta.slice(columns.clone()) * &self.means.slice(columns)).sum() - norm)
+            let norm = unit.log_norm(eta.slice(columns), &vec![0.0; width]);
+            known * ((&eta.slice(columns) * &self.means.slice(columns)).sum() - norm)
         };
         layer.each_site().zip(&self.known).map(of).sum()
     }
@@ -187,7 +187,7 @@ impl<T: Real> Dataset<T> {
                 };
                 for (i, known) in known.iter_mut().enumerate().filter(|(i, _)| bits.get(r, *i)) {
                     let columns = s![.., layer.columns_of(i)];
-                    sum.slice_mut(columns.clone()).scaled_add(w, &t.slice(columns));
+                    sum.slice_mut(columns).scaled_add(w, &t.slice(columns));
                     *known += w;
                 }
             }
