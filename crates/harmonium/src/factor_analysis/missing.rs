@@ -145,7 +145,7 @@ impl Fit {
             (known.sum::<f64>() / weights.sum()).max(f64::EPSILON)
         };
         let parts: Array1<f64> = (0..n).map(part).collect();
-        correlations = correlations / &parts.view().insert_axis(Axis(0)) / &parts.view().insert_axis(Axis(1));
+        correlations = correlations / parts.view().insert_axis(Axis(0)) / parts.view().insert_axis(Axis(1));
         correlations.diag_mut().fill(1.0);
         /// Least variance along a factor, so that it can grow.
         const LEAST: f64 = 0.05;
