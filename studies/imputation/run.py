@@ -1,6 +1,6 @@
 """How well does a model trained with the defaults fill missing cells, beside scikit-learn's imputers?
 
-    python run.py HARMONIUM [-d wine,iris,breast_cancer,digits] [-m 0,1,2,3,4] [-o "--visible gaussian --missing"] [--threads 1]
+    python run.py HARMONIUM [-d wine,iris,breast_cancer,digits] [-m 0,1,2,3,4] [-o OPTIONS] [--threads 1]
 
 HARMONIUM is the command. Needs numpy and scikit-learn, which has the data. For each data set and each mask: 20 % of the cells are
 hidden at random, a model is trained on the table with the holes, and the same table is filled. The error is the root mean square
@@ -43,8 +43,12 @@ def write(path, rows):
     path.write_text("\n".join(lines + [",".join(map(cell, row)) for row in rows]) + "\n")
 
 
-def read(path):
-    return np.genfromtxt(path, delimiter=",", skip_header=1)
+def read(path, holes):
+    """The filled table; columns that were left out, because they are constant, get the mean of their known cells."""
+    filled = np.where(np.isnan(holes), np.nanmean(holes, axis=0), holes)
+    names = path.read_text().split("\n", 1)[0].split(",")
+    filled[:, [int(name[1:]) for name in names]] = np.genfromtxt(path, delimiter=",", skip_header=1)
+    return filled
 
 
 def error(truth, guess, hidden):
@@ -74,7 +78,7 @@ def ours(command, options, threads, holes, folder):
     filled = harmonium(
         command, "impute", run / "model.safetensors", folder / "holes.csv", "-o", folder / "x.csv", "--threads", threads
     )
-    return read(folder / "x.csv"), trained, filled
+    return read(folder / "x.csv", holes), trained, filled
 
 
 def study(command, options, threads, name, masks):
@@ -107,7 +111,7 @@ def main():
     parser.add_argument("command")
     parser.add_argument("-d", "--data", default="wine,iris,breast_cancer,digits")
     parser.add_argument("-m", "--masks", default="0,1,2,3,4")
-    parser.add_argument("-o", "--options", default="--visible gaussian --missing")
+    parser.add_argument("-o", "--options", default="")
     parser.add_argument("--threads", default="1")
     asked = parser.parse_args()
     masks = [int(seed) for seed in asked.masks.split(",")]
