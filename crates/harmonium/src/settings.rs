@@ -332,7 +332,7 @@ pub const SETTINGS: &[Setting] = &[
     row("data.standardize", "standardize", Group::Data, Takes::YesOrNo("no-standardize"), "Give every column mean 0 and standard deviation 1")
         .usual("for continuous units").more("The model file stores the means and scales; samples, filled cells and likelihoods are on the scale of the data."),
     row("data.missing", "missing", Group::Data, Takes::YesOrNo("no-missing"), "Treat empty, NaN, NA and ? cells as missing")
-        .usual("yes").more("Missing cells are summed out of the likelihood. Without it they are an error."),
+        .usual("yes").more("Missing cells are summed out of the likelihood. If this is off, they are an error."),
     row("data.image", "image", Group::Data, Takes::Text("HxW"), "Height and width of the rows as images, for the report")
         .usual("that of the file, or a square if the number of columns is a square number of at least 64"),
     row("model.visible", "visible", Group::Model, Takes::Units(kinds), "Kind of visible units")
