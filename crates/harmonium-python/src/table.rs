@@ -38,7 +38,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ArrayTable {
         let content = if object.hasattr("names")? {
             let name: String = object.getattr("unseen")?.extract()?;
             let unseen =
-                Unseen::LIST.iter().find(|(known, _)| *known == name).map_or(Unseen::Error, |(_, unseen)| *unseen);
+                Unseen::LIST.iter().find(|(known, ..)| *known == name).map_or(Unseen::Error, |(_, unseen, _)| *unseen);
             Content::Frame { frame: Frame::extract(object, rows)?.into(), unseen }
         } else {
             Content::Array { array: object.getattr("array")?.unbind(), read: object.getattr("read")?.unbind() }
