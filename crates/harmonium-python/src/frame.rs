@@ -14,7 +14,8 @@ use std::sync::Arc;
 struct Column {
     numbers: Option<Py<PyArray1<f64>>>,
     codes: Option<Py<PyArray1<i32>>>,
-    words: Vec<String>,
+    /// None for words that stand for a missing cell.
+    words: Vec<Option<String>>,
     other: Option<&'static str>,
 }
 
@@ -34,6 +35,7 @@ impl Frame {
         let given: Vec<Given> = object.getattr("columns")?.extract()?;
         let column = |(numbers, codes, words, other): Given| {
             let other = other.map(|what| if what == "dates" { "dates or times" } else { "objects" });
+            let words = words.into_iter().map(|word| (!is_missing_word(&word)).then_some(word)).collect();
             Column { numbers, codes, words, other }
         };
         let columns = given.into_iter().map(column).collect();
@@ -61,8 +63,7 @@ impl Part<'_> {
         }
         let code = self.codes.get(row).and_then(|code| usize::try_from(*code).ok());
         match code.and_then(|code| self.column.words.get(code)) {
-            Some(word) if is_missing_word(word) => Cell::Missing,
-            Some(word) => Cell::Word(word),
+            Some(word) => word.as_deref().map_or(Cell::Missing, Cell::Word),
             None => self.numbers.get(row).map_or(Cell::Missing, |x| Cell::of(*x)),
         }
     }

@@ -37,8 +37,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ArrayTable {
         let (rows, columns) = object.getattr("shape")?.extract()?;
         let content = if object.hasattr("names")? {
             let name: String = object.getattr("unseen")?.extract()?;
-            let unseen =
-                Unseen::LIST.iter().find(|(known, ..)| *known == name).map_or(Unseen::Error, |(_, unseen, _)| *unseen);
+            let unseen = Unseen::LIST.iter().find(|u| u.0 == name).map_or(Unseen::Error, |u| u.1);
             Content::Frame { frame: Frame::extract(object, rows)?.into(), unseen }
         } else {
             Content::Array { array: object.getattr("array")?.unbind(), read: object.getattr("read")?.unbind() }
