@@ -18,7 +18,7 @@ pub struct ColumnValues {
     /// The site of every column.
     pub sites: Vec<usize>,
     /// The two values that a column can take, such as 0 and 1, in the units of the data; `None` if it can take others.
-    pub two_values: Option<Vec<(f64, f64)>>,
+    pub two_values: Vec<Option<(f64, f64)>>,
 }
 
 impl ColumnValues {
@@ -44,12 +44,19 @@ impl ColumnValues {
         let name = |c: usize| {
             let of = layer.columns_of(sites[c]);
             let column = report.column(sites[c]);
-            if of.len() == 1 { column } else { format!("{column} = {}", report.state(c - of.start)) }
+            match (of.len(), report.words(sites[c])) {
+                (1, [_, larger]) => format!("{column} = {larger}"),
+                (1, _) => column,
+                (_, words) => {
+                    let state = c - of.start;
+                    format!("{column} = {}", words.get(state).cloned().unwrap_or_else(|| report.state(state)))
+                }
+            }
         };
         let names = (0..layer.columns()).map(name).collect();
         let (data, samples) = (columns(report.data)?, columns(report.samples)?);
-        let both = |(c, (lo, hi))| (original(c, lo), original(c, hi));
-        let two_values = two_values(layer).map(|values| values.into_iter().enumerate().map(both).collect());
+        let both = |(c, ends): (usize, Option<(f64, f64)>)| ends.map(|(lo, hi)| (original(c, lo), original(c, hi)));
+        let two_values = two_values(layer).into_iter().enumerate().map(both).collect();
         Some(ColumnValues { data, samples, names, sites, two_values })
     }
 }

@@ -41,7 +41,7 @@ pub use words::{AdviceWords, Words, headline};
 
 use figure::{Figure, Section};
 use harmonium::Rbm;
-use harmonium::data::Preprocess;
+use harmonium::data::{self, Preprocess};
 use harmonium::events::Event;
 use harmonium::measure::Idle;
 use ndarray::ArrayView2;
@@ -74,6 +74,8 @@ pub struct ReportData<'a> {
     pub image: Option<(usize, usize)>,
     /// Names of the columns; columns without a name are numbered.
     pub columns: &'a [String],
+    /// The words for the values of each column, if it has any.
+    pub words: &'a [data::Words],
     /// One letter for every state of a site; states without a letter are numbered.
     pub alphabet: &'a str,
     /// Idle hidden units, if they were counted.
@@ -169,6 +171,11 @@ impl ReportData<'_> {
             Some(name) if !name.trim().is_empty() => name.trim().into(),
             _ => format!("column {}", site + 1),
         }
+    }
+
+    /// The words for the states of a site, if it has any.
+    fn words(&self, site: usize) -> &[String] {
+        self.words.get(site).map_or(&[], |words| &words.words)
     }
 
     /// Letter of a state; without an alphabet 0 to 9, then A to Z, then numbers.

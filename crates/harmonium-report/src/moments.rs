@@ -11,6 +11,10 @@ use ndarray::{Array2, ArrayView1};
 
 /// Columns of a dot plot at most; more are drawn as a scatter plot, one point each.
 const MAX_NAMES: usize = 32;
+/// Characters of a name in a plot.
+const LONGEST_NAME: usize = 22;
+/// Largest standard deviation, as a multiple of the smallest, up to which columns share an axis in their own units.
+const MOST_APART: f64 = 20.0;
 /// Pairs of columns drawn at most.
 const MAX_PAIRS: usize = 2000;
 /// Pairs needed for a scatter plot.
@@ -25,7 +29,7 @@ pub fn figures(report: &ReportData, tables: &ColumnValues) -> Vec<Figure> {
     // The mean of a finite unit nearly determines its deviation. Columns in different units are compared by correlations.
     let finite = report.rbm.visible().layout().is_finite();
     let columns = if tables.names.len() <= MAX_NAMES && report.image().is_none() {
-        vec![tables.dot_plot()]
+        tables.dot_plots()
     } else {
         vec![
             tables.scatter_columns("means", "Means", |(mean, _)| mean),
@@ -36,22 +40,66 @@ pub fn figures(report: &ReportData, tables: &ColumnValues) -> Vec<Figure> {
 }
 
 impl ColumnValues {
-    /// A dot and a bar per column: probabilities with their errors, or means with standard deviations.
-    fn dot_plot(&self) -> Option<Figure> {
-        let both = [("one", -0.17, self.dots(&self.data)), ("two", 0.17, self.dots(&self.samples))];
-        let (x, caption) = if self.two_values.is_some() {
-            let of =
-                if self.sites.iter().copied().eq(0..self.names.len()) { "P(1)" } else { "probability of the state" };
-            let caption = format!("{} of every column", capital(of));
-            (Axis::between(0.0, 1.0, of), self.caption(&caption, "Bars: 95 % binomial intervals."))
-        } else {
-            let ends = both.iter().flat_map(|(.., dots)| dots).flat_map(|d| [d.from, d.to]);
-            let x = Axis::around(ends, "mean and standard deviation, in the data's units")?;
-            (x, self.caption("Mean of every column", "Bars: one standard deviation to each side."))
+    /// Columns of two values, and columns of numbers, in plots of their own: each has an axis that fits.
+    fn dot_plots(&self) -> Vec<Option<Figure>> {
+        let (two, numbers): (Vec<usize>, Vec<usize>) =
+            (0..self.names.len()).partition(|c| self.two_values[*c].is_some());
+        let second = if two.is_empty() { "columns" } else { "columns-of-numbers" };
+        vec![self.proportions(&two), self.means(second, &numbers)]
+    }
+
+    /// A dot and a bar for each of some columns of two values: probabilities with their errors.
+    fn proportions(&self, columns: &[usize]) -> Option<Figure> {
+        let alone = columns.iter().all(|c| self.sites.iter().filter(|site| **site == self.sites[*c]).count() == 1);
+        let of = if alone { "P(1)" } else { "probability of the state" };
+        let caption = self.caption(&format!("{} of every column", capital(of)), "Bars: 95 % binomial intervals.");
+        let dot = |table: &Array2<f64>, c: usize| {
+            let (lo, hi) = self.two_values[c].unwrap_or_default();
+            Dot::proportion(fraction(moments(table.column(c)).0, lo, hi), table.nrows() as f64)
         };
-        let y = Axis::names(self.names.iter().map(|n| shortened(n, 14)).collect());
+        self.dot_plot("columns", columns, |_| Some(Axis::between(0.0, 1.0, of)), dot, caption)
+    }
+
+    /// A dot and a bar for each of some columns of numbers: means with standard deviations. If their units are too different for
+    /// one axis, both are measured by the mean and standard deviation of the data.
+    fn means(&self, name: &str, columns: &[usize]) -> Option<Figure> {
+        let deviations = columns.iter().map(|c| moments(self.data.column(*c)).1).filter(|d| *d > 0.0);
+        let (least, most) = deviations.fold((f64::INFINITY, 0.0f64), |(a, b), d| (a.min(d), b.max(d)));
+        let own_units = most > MOST_APART * least;
+        let label = if own_units {
+            "standard deviations from the mean of the data"
+        } else {
+            "mean and standard deviation, in the data's units"
+        };
+        let dot = |table: &Array2<f64>, c: usize| {
+            let (mean, deviation) = moments(table.column(c));
+            let (zero, unit) = if own_units { moments(self.data.column(c)) } else { (0.0, 1.0) };
+            let at = |x: f64| (x - zero) / if unit > 0.0 { unit } else { 1.0 };
+            Dot { at: at(mean), from: at(mean - deviation), to: at(mean + deviation) }
+        };
+        let caption = self.caption("Mean of every column", "Bars: one standard deviation to each side.");
+        let axis = |dots: &[Dot]| Axis::around(dots.iter().flat_map(|d| [d.from, d.to]), label);
+        self.dot_plot(name, columns, axis, dot, caption)
+    }
+
+    /// Dots and bars of some columns of data and samples.
+    fn dot_plot(
+        &self,
+        name: &str,
+        columns: &[usize],
+        axis: impl Fn(&[Dot]) -> Option<Axis>,
+        dot: impl Fn(&Array2<f64>, usize) -> Dot,
+        caption: String,
+    ) -> Option<Figure> {
+        if columns.is_empty() {
+            return None;
+        }
+        let dots = |table| columns.iter().map(|c| dot(table, *c)).collect::<Vec<Dot>>();
+        let both = [("one", -0.17, dots(&self.data)), ("two", 0.17, dots(&self.samples))];
+        let x = axis(&both.iter().flat_map(|(.., dots)| dots.clone()).collect::<Vec<_>>())?;
+        let y = Axis::names(columns.iter().map(|c| shortened(&self.names[*c], LONGEST_NAME)).collect());
         let mut layout = Layout::new("Columns", "", x, y);
-        layout.height = Some(16.0 * self.names.len() as f64 + 8.0);
+        layout.height = Some(16.0 * columns.len() as f64 + 8.0);
         layout.legend = keys();
         let mut plot = layout.plot();
         for (class, shift, dots) in &both {
@@ -62,19 +110,7 @@ impl ColumnValues {
             }
         }
         let caption = caption + " Data and samples should agree.";
-        Some(Figure { name: "columns".into(), caption, svg: plot.finish(), png: None })
-    }
-
-    /// One dot per column: the probability of its larger value if it has only two, otherwise its mean.
-    fn dots(&self, table: &Array2<f64>) -> Vec<Dot> {
-        let dot = |(i, column): (usize, ArrayView1<f64>)| {
-            let (mean, deviation) = moments(column);
-            match &self.two_values {
-                Some(ends) => Dot::proportion(fraction(mean, ends[i].0, ends[i].1), column.len() as f64),
-                None => Dot { at: mean, from: mean - deviation, to: mean + deviation },
-            }
-        };
-        table.columns().into_iter().enumerate().map(dot).collect()
+        Some(Figure { name: name.into(), caption, svg: plot.finish(), png: None })
     }
 
     /// A scatter plot of one moment of every column.
@@ -127,7 +163,7 @@ impl ColumnValues {
 const ON_THE_LINE: &str = "Points should lie on the dashed line.";
 
 /// A dot with its bar.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Dot {
     at: f64,
     from: f64,

@@ -43,6 +43,7 @@ pub fn render_run(run: &Conclusion, advice: AdviceWords, command: Option<&str>) 
         reconstructions: reconstructions.view(),
         image: notes.image,
         columns: notes.names.as_deref().unwrap_or_default(),
+        words: notes.words.as_deref().unwrap_or_default(),
         alphabet: notes.alphabet.as_deref().unwrap_or_default(),
         idle: run.verdict.evidence.idle,
         mixing: (trace.nrows() > 0).then_some(mixing),

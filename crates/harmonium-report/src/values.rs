@@ -19,14 +19,14 @@ pub fn column_range(layout: &Layout) -> Option<(f64, f64)> {
     range(layout.each_site().flat_map(|site| site.states().concat())).filter(|_| layout.is_finite())
 }
 
-/// The two values of every column, such as 0 and 1; `None` if some column can take others.
-pub fn two_values(layout: &Layout) -> Option<Vec<(f64, f64)>> {
-    let of_site = |site: Site| -> Option<Vec<(f64, f64)>> {
+/// The two values of every column, such as 0 and 1; `None` for a column that can take others.
+pub fn two_values(layout: &Layout) -> Vec<Option<(f64, f64)>> {
+    let of_site = |site: Site| {
         let all = site.states::<f64>().concat();
-        let (lo, hi) = range(all.iter().copied())?;
-        all.iter().all(|x| *x == lo || *x == hi).then(|| vec![(lo, hi); site.columns.len()])
+        let ends = range(all.iter().copied()).filter(|(lo, hi)| all.iter().all(|x| x == lo || x == hi));
+        vec![ends; site.columns.len()]
     };
-    Some(layout.each_site().map(of_site).collect::<Option<Vec<_>>>()?.concat())
+    layout.each_site().flat_map(of_site).collect()
 }
 
 /// Where a value lies between two others, from 0 to 1; ½ if they are equal.
@@ -69,6 +69,7 @@ mod tests {
         let (spin, gaussian) = (layer("spin*1"), layer("spin*1,gaussian*1"));
         assert_eq!((value_range(&spin), value_range(&gaussian)), (Some((-1.0, 1.0)), None));
         let found = [&potts, &spin, &gaussian].map(two_values);
-        assert_eq!(found, [Some(vec![(0.0, 1.0); 4]), Some(vec![(-1.0, 1.0)]), None]);
+        let expected = [vec![Some((0.0, 1.0)); 4], vec![Some((-1.0, 1.0))], vec![Some((-1.0, 1.0)), None]];
+        assert_eq!(found, expected);
     }
 }

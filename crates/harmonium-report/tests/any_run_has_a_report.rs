@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used)] // test helpers are not recognised as tests
 
-use harmonium::data::Preprocess;
+use harmonium::data::{self, Preprocess};
 use harmonium::events::{Event, Measures, Progress, Reason};
 use harmonium::measure::{Idle, MEASURES};
 use harmonium::units::Kind;
-use harmonium::{Layer, Rbm};
+use harmonium::{Layer, Layout, Rbm};
 use harmonium_report::{
     ChainTraces, Compared, Comparison, Picture, Rendered, ReportData, Words, compare, html, pictures, render,
 };
@@ -20,6 +20,7 @@ struct Case {
     samples: Array2<f32>,
     trace: Array2<f64>,
     alphabet: &'static str,
+    words: Vec<data::Words>,
     image: Option<(usize, usize)>,
     events: Vec<Event>,
     preprocess: Preprocess,
@@ -51,6 +52,7 @@ fn case(visible: &str, n: usize, hidden: &str, m: usize, rows: usize) -> Case {
         samples: Array2::from_shape_fn((rows, n), |(i, j)| value(i + 7, j)),
         trace: Array2::from_shape_fn((50, 6), |(i, j)| f64::from(noise(i, j))),
         alphabet: "",
+        words: Vec::new(),
         image: None,
         events: (1..40).map(progress).collect(),
         preprocess: Preprocess::default(),
@@ -107,6 +109,7 @@ impl Case {
             reconstructions: self.data.view(),
             image: self.image,
             columns: &["first".into()],
+            words: &self.words,
             preprocess: &self.preprocess,
         })
     }
@@ -300,6 +303,23 @@ fn columns_of_two_values_show_probabilities() {
         assert!(!page.contains("standard deviation"), "{kind}");
     }
     assert!(case("gaussian", 4, "bernoulli", 3, 30).with(html).contains("mean and standard deviation"));
+}
+
+/// In a mixed table the columns of two values and those of numbers have plots of their own, and states their words.
+#[test]
+fn mixed_columns_have_axes_that_fit_and_words() {
+    let layout = Layout::parse("bernoulli*1,potts(states=3)*1,gaussian*2").unwrap();
+    let mut case = case("bernoulli", 4, "bernoulli", 3, 30);
+    case.rbm = Rbm::with_layouts(layout, Layout::parse("bernoulli*3").unwrap()).unwrap();
+    case.preprocess.scale = Some(ndarray::arr1(&[1.0, 1.0, 1e-3, 1e4]));
+    let words =
+        |words: &[&str]| data::Words { words: words.iter().map(ToString::to_string).collect(), ..Default::default() };
+    case.words = vec![words(&["no", "yes"]), words(&["red", "green", "blue"])];
+    let page = case.with(html);
+    for text in ["first = yes", "column 2 = blue", "column 4", "standard deviations from the mean of the data"] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(case.has("columns.svg") && case.has("columns-of-numbers.svg"));
 }
 
 #[test]
