@@ -28,7 +28,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:
   harmonium impute model.safetensors data.npy --free 1-2 -o filled.npy
-  harmonium impute model.safetensors data.npy --free 3 -o x.npy --intervals c.csv
+  harmonium impute model.safetensors data.npy --free 3 -o x --intervals c.csv
   harmonium impute model.safetensors data.npy --free 3 -o x.csv --draws 5")]
 pub struct Impute {
     /// What to fill in: the mean, the most probable state, or a draw
