@@ -44,7 +44,11 @@ def read(path):
 
 
 def dependence(a, b, a_is_code, b_is_code):
-    """Cramér's V of two codes, the correlation ratio of a number given a code, the correlation of two numbers."""
+    """Cramér's V of two codes, the correlation ratio of a number given a code, the correlation of two numbers.
+
+    A column of two values is a number: its correlations have a sign. (Without it, both halves of the data of an independent pair
+    are equally far from 0, and the limit would be far too small.)
+    """
     known = ~(np.isnan(a) | np.isnan(b))
     a, b = a[known], b[known]
     if a_is_code and b_is_code:
@@ -64,7 +68,7 @@ def dependence(a, b, a_is_code, b_is_code):
 
 
 def dependences(table):
-    code = [i < 9 for i in range(13)]
+    code = [6 <= i < 9 for i in range(13)]
     return np.array([dependence(table[:, i], table[:, j], code[i], code[j]) for i in range(13) for j in range(i)])
 
 
@@ -100,6 +104,8 @@ def judge(seed, folder, program, threads):
         apart.append(np.abs(dependences(data[order[:10_000]]) - dependences(data[order[10_000:]])))
     limits = 2 * np.quantile(apart, 0.95, axis=0)
     off = np.abs(dependences(samples) - dependences(data))
+    generate.write(folder / "drawn.csv", generator.sample(10_000, r))
+    drawn = np.abs(dependences(read(folder / "drawn.csv")[1]) - dependences(data))
     return {
         "seed": seed,
         "schema": bool(right),
@@ -110,6 +116,7 @@ def judge(seed, folder, program, threads):
         "part of the gain": round(gain, 4),
         "pairs beyond the limit": int((off > limits).sum()),
         "worst pair": round(float((off / limits).max()), 2),
+        "worst pair of the generator": round(float((drawn / limits).max()), 2),
     }
 
 

@@ -68,7 +68,9 @@ fn phrase(advice: Advice, command: &str) -> Cow<'static, str> {
         Advice::SmallerRate => "use a smaller --lr",
         Advice::CheckData => "check the data for outliers",
         Advice::HoldOutRows => "give --valid or --valid-fraction",
-        Advice::LeaveOutColumn if command == "train" => "leave the column out with --column NAME=ignore",
+        Advice::LeaveOutColumn if ["train", "schema"].contains(&command) => {
+            "leave the column out with --column NAME=ignore"
+        }
         Advice::LeaveOutColumn => "leave the column out with --label-column",
         Advice::ColumnOfWords => "read all cells of the column as words with --column NAME=potts",
         Advice::OneKind => "use units of one kind for all columns with --visible KIND",

@@ -243,13 +243,13 @@ pub fn positive(text: &str) -> Result<f64, String> {
 /// What the first line of a text file may be.
 fn headers() -> impl TypedValueParser<Value = Header> {
     let parse = |name: String| Header::LIST.iter().find(|h| h.0 == name).map_or(Header::Auto, |h| h.1);
-    PossibleValuesParser::new(Header::LIST.map(|h| h.0)).map(parse)
+    PossibleValuesParser::new(Header::LIST.map(|h| PossibleValue::new(h.0).help(h.2))).map(parse)
 }
 
 /// What may be done with unknown words.
 fn unseen() -> impl TypedValueParser<Value = Unseen> {
     let parse = |name: String| Unseen::LIST.iter().find(|u| u.0 == name).map_or(Unseen::Error, |u| u.1);
-    PossibleValuesParser::new(Unseen::LIST.map(|u| u.0)).map(parse)
+    PossibleValuesParser::new(Unseen::LIST.map(|u| PossibleValue::new(u.0).help(u.2))).map(parse)
 }
 
 /// Every coupling of Gaussian visible units.

@@ -3,6 +3,7 @@
 use crate::args::{DataOptions, parse_binarize};
 use crate::output::{program, say, shell_word};
 use anyhow::{Result, bail};
+use harmonium::Schema;
 use harmonium::data::Preprocess;
 use harmonium::file::{ColumnNotes, ModelFile};
 use harmonium::run::{CHECKPOINT, CONFIG, DataSpec, Files, MODEL, Recorded};
@@ -29,23 +30,30 @@ pub fn read(dir: &Path) -> Result<(PathBuf, ModelFile)> {
         bail!("{shown} has no model yet; continue the run with: {}", resume(dir));
     }
     let (file, update) = recorded.model()?;
-    let (preprocess, notes) = preparation(&recorded, &file)?;
+    let (preprocess, schema, notes) = preparation(&recorded, &file)?;
     say("note", &format!("{shown} is an unfinished run; using its checkpoint at update {update}"));
-    let file = ModelFile { rbm: file.rbm.folded(), preprocess, about: notes.about(), ..file };
+    let file = ModelFile { rbm: file.rbm.folded(), preprocess, schema, about: notes.about(), ..file };
     Ok((dir.join(CHECKPOINT), file))
 }
 
 /// What is done to the rows before the model sees them, which a checkpoint does not store: it is found again from the data.
-fn preparation(recorded: &Recorded, file: &ModelFile) -> Result<(Preprocess, ColumnNotes)> {
+fn preparation(recorded: &Recorded, file: &ModelFile) -> Result<(Preprocess, Option<Schema>, ColumnNotes)> {
     let dir = recorded.dir.path();
     match recorded.rows(&Files, &()) {
-        Ok(prepared) => Ok((prepared.preprocess, prepared.notes)),
+        Ok(prepared) => Ok((prepared.preprocess, prepared.schema, prepared.notes)),
         Err(_) if recorded.spec.data.standardize => {
             bail!("{} standardises its data, which cannot be read; finish it with: {}", dir.display(), resume(dir))
         }
+        Err(_) if recorded.spec.data.schema.is_some() => {
+            bail!(
+                "{} describes the columns of its data, which cannot be read; finish it with: {}",
+                dir.display(),
+                resume(dir)
+            )
+        }
         Err(_) => {
             let binarize = recorded.spec.data.binarize()?;
-            Ok((Preprocess { binarize, ..Preprocess::default() }, ColumnNotes::read(file)))
+            Ok((Preprocess { binarize, ..Preprocess::default() }, None, ColumnNotes::read(file)))
         }
     }
 }

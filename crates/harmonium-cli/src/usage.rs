@@ -60,7 +60,9 @@ fn range_in_words(range: &str) -> Option<String> {
 fn tip(error: &Error) -> Option<String> {
     let (argument, value) = (text(error, ContextKind::InvalidArg), text(error, ContextKind::InvalidValue));
     match error.kind() {
-        ErrorKind::InvalidValue if argument.starts_with("--hidden ") && value.parse::<u64>().is_ok() => {
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation
+            if argument.starts_with("--hidden ") && value.parse::<u64>().is_ok() =>
+        {
             Some(format!("for the number of hidden units use '--n-hidden {value}'"))
         }
         ErrorKind::InvalidSubcommand => {

@@ -52,9 +52,9 @@ fn phrase(advice: Advice) -> Cow<'static, str> {
         Advice::SmallerRate => "use a smaller learning_rate",
         Advice::CheckData => "check X for outliers",
         Advice::HoldOutRows => "give validation_data or validation_fraction",
-        Advice::ColumnOfWords => "turn all of its cells into words",
-        Advice::OneKind => "use one kind of visible units",
-        Advice::UnseenWords => "treat unknown words as missing",
+        Advice::ColumnOfWords => "read all of its cells as words with columns={NAME: 'potts'}",
+        Advice::OneKind => "use one kind of units for all columns, such as visible='gaussian'",
+        Advice::UnseenWords => "treat unknown words as missing cells with unseen='missing'",
         Advice::LeaveOutColumn | Advice::ChooseColumns => "leave the column out of X",
         Advice::MissingCells => {
             "use missing=True to train on the known cells of each row (missing cells are summed out), or fill them with impute"

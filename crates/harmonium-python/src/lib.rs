@@ -4,8 +4,11 @@
 
 #![forbid(unsafe_code)]
 
+mod batches;
 mod errors;
 mod fit;
+mod frame;
+mod front;
 mod model;
 mod pcd;
 mod rows;
@@ -26,13 +29,15 @@ mod _harmonium {
     }
 
     #[pymodule_export]
-    use super::fit::{BatchTrainer, FittedRun, fit, setting_table};
+    use super::batches::BatchTrainer;
     #[pymodule_export]
-    use super::model::{Model, log_z};
+    use super::fit::{FittedRun, fit, setting_table};
+    #[pymodule_export]
+    use super::model::{Model, blocks, log_z};
     #[pymodule_export]
     use super::pcd::Pcd;
     #[pymodule_export]
-    use super::rows::{free_energies, gradient, means, pseudo_log_likelihoods, reconstructions};
+    use super::rows::{free_energies, gradient, means, pseudo_log_likelihoods, reconstructions, visible_means};
     #[pymodule_export]
-    use super::sampling::{impute, sample};
+    use super::sampling::{complete, impute, sample};
 }

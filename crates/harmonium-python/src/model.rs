@@ -3,13 +3,18 @@
 use crate::errors::{exception, sentence};
 use crate::table::{ArrayTable, vector};
 use crate::work;
+use harmonium::Layout;
+use harmonium::data::Words;
 use harmonium::file::{ModelFile, Precision};
 use harmonium::logz::{self, LogZ};
+use harmonium::schema::{Column, Facts, Schema};
+use harmonium::units::Options;
 use ndarray::{Array2, ArrayD, Axis, IxDyn};
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -99,6 +104,30 @@ impl Model {
         self.file.rbm.hidden().sites()
     }
 
+    /// The units of both layers: the name of a kind and its options, or a list of blocks.
+    fn units(&self) -> [(String, Options); 2] {
+        [self.file.rbm.visible(), self.file.rbm.hidden()].map(|layer| match layer.kind() {
+            Some(kind) => (kind.name().into(), kind.options()),
+            None => (layer.layout().list(), Options::new()),
+        })
+    }
+
+    /// What the columns of its data are, as JSON, or none if the data was an array.
+    fn schema(&self) -> Option<String> {
+        self.file.schema.as_ref().map(|schema| described(schema).to_string())
+    }
+
+    /// The columns that are learned; none if the data was an array.
+    fn columns(&self) -> Vec<LearnedColumn> {
+        let of = |schema: &Schema| schema.kept().zip(schema.words()).map(learned).collect();
+        self.file.schema.as_ref().map(of).unwrap_or_default()
+    }
+
+    /// Whether the visible units have finitely many states, so that rows have probabilities and not densities.
+    fn is_finite(&self) -> bool {
+        self.file.rbm.visible().layout().is_finite()
+    }
+
     /// The same distribution with other offsets; those not given stay.
     fn recentered(
         &self,
@@ -119,6 +148,34 @@ impl Model {
     fn __eq__(&self, other: &Bound<PyAny>) -> bool {
         other.cast::<Model>().is_ok_and(|other| other.get().file == self.file)
     }
+}
+
+/// A learned column: its name, the values of its units, the words that stand for them (none if its cells are numbers), the names of
+/// its states, and the columns that its unit has in the layer.
+type LearnedColumn = (String, Vec<f64>, Vec<String>, Vec<String>, usize);
+
+fn learned((column, Words { values, words }): (&Column, Words)) -> LearnedColumn {
+    let width = column.kind().map_or(0, |kind| kind.unit::<f64>().width());
+    (column.name.clone(), values, words, column.categories.clone(), width)
+}
+
+/// The columns of a schema: names, kinds, categories, and what was found where it was inferred.
+pub fn described(schema: &Schema) -> Value {
+    let column = |c: &Column| {
+        let Facts { missing, values, why, may_be_label, .. } = &c.facts;
+        // A schema from a file knows no table.
+        let missing = (!why.is_empty()).then_some(*missing);
+        json!({"name": c.name, "kind": c.kind_text(), "categories": c.categories, "missing": missing, "values": values,
+               "why": why, "may_be_label": may_be_label})
+    };
+    schema.columns.iter().map(column).collect()
+}
+
+/// The blocks of a layer that text describes: kinds, numbers of units, options.
+#[pyfunction]
+pub fn blocks(text: &str) -> PyResult<Vec<(String, usize, Options)>> {
+    let layout = Layout::parse(text).map_err(exception)?;
+    Ok(layout.blocks().iter().map(|b| (b.kind().name().into(), b.sites().len(), b.kind().options())).collect())
 }
 
 /// log Z of a model, computed once for every question.
@@ -169,7 +226,7 @@ pub fn columns(model: &Model, table: &ArrayTable) -> PyResult<Array2<f64>> {
     let side = lowered.visible();
     let mut all = Array2::zeros((0, side.columns()));
     let mut read = || {
-        let mut rows = table.prepared(side, &file.preprocess, None, 0)?;
+        let mut rows = table.prepared(file, side, 0)?;
         while let Some(block) = rows.read()? {
             // Both have the columns of the layer, so they fit.
             let _ = all.append(Axis(0), block.columns()?.view());

@@ -9,7 +9,7 @@ use harmonium::data::Block;
 use harmonium::measure;
 use harmonium::{Exact, LoweredModel};
 use ndarray::{Array1, Array2, Axis, concatenate};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,7 +38,7 @@ fn each(
 ) -> PyResult<()> {
     let lowered = model.file.rbm.lower();
     let mut read = || {
-        let rows = table.prepared(lowered.visible(), &model.file.preprocess, None, seed)?;
+        let rows = table.prepared(&model.file, lowered.visible(), seed)?;
         let mut rows = rows.with_missing(missing);
         while let Some(block) = rows.read()? {
             stop.leave();
@@ -112,6 +112,32 @@ pub fn reconstructions<'py>(
         })?;
         model.file.preprocess.restore(&mut out);
         Ok(out)
+    })?;
+    Ok(out.into_pyarray(py))
+}
+
+/// Visible means given hidden values, in the units of the data: one number per unit, or with `states` one per state of each
+/// categorical unit.
+#[pyfunction]
+pub fn visible_means<'py>(
+    py: Python<'py>,
+    model: &Model,
+    hidden: PyReadonlyArray2<f64>,
+    states: bool,
+    threads: Option<usize>,
+) -> PyResult<Matrix<'py>> {
+    let (rbm, hidden) = (&model.file.rbm, hidden.as_array());
+    let products = (hidden.nrows() * rbm.weights().len()) as f64;
+    let out = work::run(py, threads, products, |_| {
+        let (lowered, preprocess) = (rbm.lower(), &model.file.preprocess);
+        let mut columns = lowered.down().means(hidden);
+        if states {
+            preprocess.restore_columns(&mut columns, lowered.visible());
+            return Ok(columns);
+        }
+        let mut values = lowered.visible().decode(columns.view());
+        preprocess.restore(&mut values);
+        Ok(values)
     })?;
     Ok(out.into_pyarray(py))
 }

@@ -3,12 +3,12 @@
 use crate::errors::{exception, sentence};
 use crate::model::{Model, columns};
 use crate::table::ArrayTable;
-use crate::work;
+use crate::work::{self, Stop};
+use harmonium::Bits;
 use harmonium::backend::cpu;
-use harmonium::conditional::{self, Conditional, Fill, Method};
-use harmonium::data::{Block, PreparedRows, Preprocess};
+use harmonium::conditional::{self, Conditional, ConditionalOptions, Fill, Filled, Method};
+use harmonium::data::Block;
 use harmonium::sample::{Clamped, Drawn, SampleOptions, Sampling, Start};
-use harmonium::{Bits, LoweredModel};
 use ndarray::{Array2, Axis};
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -113,7 +113,7 @@ fn same_for_every_chain(n: u64, chains: u64) -> PyResult<()> {
 fn clamped(model: &Model, table: &ArrayTable, seed: u64) -> PyResult<Clamped> {
     let lowered = model.file.rbm.lower();
     let read = || {
-        let rows = table.prepared(lowered.visible(), &model.file.preprocess, None, seed)?;
+        let rows = table.prepared(&model.file, lowered.visible(), seed)?;
         let Some(block) = rows.with_missing(true).read()? else { return Ok(None) };
         let x = block.columns()?.row(0).to_vec();
         Ok(block.raw.zip(block.known).map(|(raw, known)| (x, raw.row(0).to_vec(), known)))
@@ -141,55 +141,93 @@ fn as_dict<'py>(py: Python<'py>, drawn: &Drawn) -> PyResult<Bound<'py, PyDict>> 
 /// How cells are filled.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Filling {
+struct FillArgs {
     fill: String,
     method: String,
     chains: usize,
     burn_in: u64,
     steps: u64,
     interval: Option<f64>,
+    probabilities: bool,
     seed: u64,
 }
 
-/// Values, Monte Carlo errors, low ends, high ends and spreads of rows; the last three only if intervals are asked for.
-type Parts = [Array2<f64>; 5];
-
-/// A model that fills cells.
-struct Imputer<'a> {
-    ask: Conditional,
-    model: &'a LoweredModel<f64>,
-    preprocess: &'a Preprocess,
-    fill: Fill,
-}
-
-impl Imputer<'_> {
-    /// Fills all rows, and hands them on some at a time.
-    fn each(&mut self, mut rows: PreparedRows, mut f: impl FnMut(Parts)) -> harmonium::Result<()> {
-        while let Some(block) = rows.read()? {
-            let numbers: Vec<usize> = (0..block.values.nrows()).collect();
-            for some in numbers.chunks(self.ask.rows_at_once()) {
-                f(self.some(&block, some)?);
-            }
-        }
-        Ok(())
+impl FillArgs {
+    fn options(&self, fill: Fill) -> PyResult<ConditionalOptions> {
+        let method = Method::parse(&self.method).map_err(exception)?;
+        let interval = self.interval.or((fill == Fill::Draw).then_some(0.5));
+        let FillArgs { chains, burn_in, steps, seed, .. } = *self;
+        Ok(ConditionalOptions { method, chains, burn_in, steps, interval, seed, device: cpu() })
     }
 
-    fn some(&mut self, block: &Block, rows: &[usize]) -> harmonium::Result<Parts> {
-        let (x, sites) = (block.select(rows).columns()?, self.model.visible().sites());
+    /// Values and Monte Carlo errors; if they are asked for, low ends, high ends and spreads; probabilities of states.
+    fn parts(&self, filled: Filled, means: Array2<f64>) -> Vec<Array2<f64>> {
+        let [low, high] = filled.interval.unwrap_or_default();
+        let mut parts = vec![filled.values, filled.std_err];
+        if self.interval.is_some() {
+            parts.extend([low, high, filled.spread.unwrap_or_default()]);
+        }
+        parts.extend(self.probabilities.then_some(means));
+        parts
+    }
+}
+
+/// Some rows that are filled at once.
+struct Rows {
+    x: Array2<f64>,
+    known: Bits,
+    raw: Array2<f64>,
+    first: u64,
+}
+
+impl Rows {
+    fn of(block: &Block, rows: &[usize], sites: usize) -> harmonium::Result<Rows> {
         let mut known = Bits::new(sites);
         for &r in rows {
             known.push((0..sites).map(|i| block.known.as_ref().is_none_or(|k| k.get(r, i))));
         }
-        let mut filled = self.ask.fill(x.view(), &known, block.first + rows[0] as u64)?;
-        filled.choose(self.fill, self.model.visible());
         let raw = block.raw.as_ref().unwrap_or(&block.values).select(Axis(0), rows);
-        filled.restore(self.preprocess, raw.view(), &known);
-        let [low, high] = filled.interval.unwrap_or_default();
-        Ok([filled.values, filled.std_err, low, high, filled.spread.unwrap_or_default()])
+        Ok(Rows { x: block.select(rows).columns()?, known, raw, first: block.first + rows[0] as u64 })
     }
 }
 
-/// Rows with their NaN cells filled, and the Monte Carlo errors; if intervals are asked for, also their ends and the spreads.
+/// Gives `f` all rows of a table, as many at a time as it can fill, and appends what it returns.
+fn each(
+    model: &Model,
+    table: &ArrayTable,
+    options: ConditionalOptions,
+    stop: &Stop,
+    mut f: impl FnMut(&mut Conditional, Rows) -> harmonium::Result<Vec<Array2<f64>>>,
+) -> PyResult<Vec<Array2<f64>>> {
+    let lowered = model.file.rbm.lower();
+    let mut all: Vec<Array2<f64>> = Vec::new();
+    let mut read = || {
+        let mut ask = Conditional::new(&model.file.rbm, options)?;
+        let mut rows = table.prepared(&model.file, lowered.visible(), options.seed)?.with_missing(true);
+        while let Some(block) = rows.read()? {
+            let numbers: Vec<usize> = (0..block.values.nrows()).collect();
+            for some in numbers.chunks(ask.rows_at_once()) {
+                stop.leave();
+                let parts = f(&mut ask, Rows::of(&block, some, lowered.visible().sites())?)?;
+                all.resize_with(parts.len(), || Array2::zeros((0, 0)));
+                for (all, part) in all.iter_mut().zip(parts) {
+                    if all.is_empty() {
+                        *all = part;
+                    } else {
+                        // Parts have the columns of those before them, so they fit.
+                        let _ = all.append(Axis(0), part.view());
+                    }
+                }
+            }
+        }
+        Ok(())
+    };
+    read().map_err(|e| table.exception(e))?;
+    Ok(all)
+}
+
+/// Rows with their missing cells filled, and the Monte Carlo errors; if they are asked for, ends of intervals and spreads, and the
+/// probabilities of states.
 #[pyfunction]
 pub fn impute<'py>(
     py: Python<'py>,
@@ -198,27 +236,44 @@ pub fn impute<'py>(
     asked: &str,
     threads: Option<usize>,
 ) -> PyResult<Vec<Matrix<'py>>> {
-    let asked: Filling = parsed(asked)?;
+    let asked: FillArgs = parsed(asked)?;
     let fill = Fill::parse(&asked.fill).map_err(exception)?;
-    let method = Method::parse(&asked.method).map_err(exception)?;
-    let interval = asked.interval.or((fill == Fill::Draw).then_some(0.5));
-    let Filling { chains, burn_in, steps, seed, .. } = asked;
-    let settings = conditional::ConditionalOptions { method, chains, burn_in, steps, interval, seed, device: cpu() };
-    let wanted = if asked.interval.is_some() { 5 } else { 2 };
+    let options = asked.options(fill)?;
     let parts = work::run(py, threads, f64::INFINITY, |stop| {
         let (lowered, preprocess) = (model.file.rbm.lower(), &model.file.preprocess);
-        let mut all = vec![Array2::zeros((0, table.columns())); wanted];
-        let mut fill_all = || {
-            let ask = Conditional::new(&model.file.rbm, settings)?;
-            let rows = table.prepared(lowered.visible(), preprocess, None, seed)?.with_missing(true);
-            Imputer { ask, model: &lowered, preprocess, fill }.each(rows, |parts| {
-                stop.leave();
-                // All have one column per site, so they fit.
-                all.iter_mut().zip(parts).for_each(|(all, part)| _ = all.append(Axis(0), part.view()));
-            })
-        };
-        fill_all().map_err(|e| table.exception(e))?;
-        Ok(all)
+        each(model, &table, options, stop, |ask, rows| {
+            let mut filled = ask.fill(rows.x.view(), &rows.known, rows.first)?;
+            filled.choose(fill, lowered.visible());
+            filled.restore(preprocess, rows.raw.view(), &rows.known);
+            let mut means = std::mem::take(&mut filled.means);
+            preprocess.restore_columns(&mut means, lowered.visible());
+            Ok(asked.parts(filled, means))
+        })
     })?;
     Ok(parts.into_iter().map(|p| p.into_pyarray(py)).collect())
+}
+
+/// Tables in which every missing cell is a draw given the known cells of its row, independently of the other tables.
+#[pyfunction]
+pub fn complete<'py>(
+    py: Python<'py>,
+    model: &Model,
+    table: ArrayTable,
+    asked: &str,
+    draws: usize,
+    threads: Option<usize>,
+) -> PyResult<Vec<Matrix<'py>>> {
+    let asked: FillArgs = parsed(asked)?;
+    let options = asked.options(Fill::Mean)?;
+    conditional::check_size(draws, table.rows(), model.file.rbm.visible().sites()).map_err(exception)?;
+    let tables = work::run(py, threads, f64::INFINITY, |stop| {
+        each(model, &table, options, stop, |ask, rows| {
+            let mut tables = ask.complete(rows.x.view(), &rows.known, rows.first, draws)?;
+            for table in &mut tables {
+                conditional::restore(table, &model.file.preprocess, rows.raw.view(), &rows.known);
+            }
+            Ok(tables)
+        })
+    })?;
+    Ok(tables.into_iter().map(|t| t.into_pyarray(py)).collect())
 }

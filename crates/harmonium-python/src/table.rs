@@ -1,22 +1,33 @@
-//! Python arrays and sparse matrices as tables that are read block by block, never copied as a whole.
+//! Python arrays, sparse matrices and data frames as tables that are read block by block, never copied as a whole.
 
 use crate::errors::exception;
-use harmonium::data::{Binarize, PreparedRows, Preprocess, Source};
+use crate::frame::{Frame, FrameSource};
+use harmonium::data::{PreparedRows, Source};
+use harmonium::file::ModelFile;
+use harmonium::schema::Unseen;
 use harmonium::{Bits, Error, Layout, Result};
 use ndarray::Array2;
 use numpy::{PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A Python object with `shape`, `read(first, last)`, which gives rows as an array of f64, and `array`: the rows as they are,
-/// if they are contiguous and aligned.
+/// The name of rows in messages of the library.
+const X: &str = "memory:X";
+
+/// A Python object with `shape` and either `names`, `columns` and `unseen`, which make it a data frame, or `read(first, last)`,
+/// which gives rows as an array of f64, and `array`: the rows as they are, if they are contiguous and aligned.
 pub struct ArrayTable {
-    array: Py<PyAny>,
-    read: Py<PyAny>,
+    content: Content,
     rows: usize,
     columns: usize,
     failure: Arc<Mutex<Option<PyErr>>>,
+}
+
+enum Content {
+    Array { array: Py<PyAny>, read: Py<PyAny> },
+    Frame { frame: Arc<Frame>, unseen: Unseen },
 }
 
 impl<'a, 'py> FromPyObject<'a, 'py> for ArrayTable {
@@ -24,17 +35,18 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ArrayTable {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<ArrayTable> {
         let (rows, columns) = object.getattr("shape")?.extract()?;
-        let (array, read) = (object.getattr("array")?.unbind(), object.getattr("read")?.unbind());
-        Ok(ArrayTable { array, read, rows, columns, failure: Arc::default() })
+        let content = if object.hasattr("names")? {
+            let name: String = object.getattr("unseen")?.extract()?;
+            let unseen = Unseen::LIST.iter().find(|u| u.0 == name).map_or(Unseen::Error, |u| u.1);
+            Content::Frame { frame: Frame::extract(object, rows)?.into(), unseen }
+        } else {
+            Content::Array { array: object.getattr("array")?.unbind(), read: object.getattr("read")?.unbind() }
+        };
+        Ok(ArrayTable { content, rows, columns, failure: Arc::default() })
     }
 }
 
 impl ArrayTable {
-    /// Numbers per row.
-    pub fn columns(&self) -> usize {
-        self.columns
-    }
-
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
@@ -42,20 +54,27 @@ impl ArrayTable {
 
     /// The rows from the first on.
     pub fn source(&self) -> Box<dyn Source> {
-        let (array, read) = Python::attach(|py| (self.array.clone_ref(py), self.read.clone_ref(py)));
+        let (array, read) = match &self.content {
+            Content::Array { array, read } => Python::attach(|py| (array.clone_ref(py), read.clone_ref(py))),
+            Content::Frame { frame, .. } => {
+                return Box::new(FrameSource { frame: frame.clone(), path: X, done: 0 });
+            }
+        };
         let (rows, columns, failure) = (self.rows, self.columns, self.failure.clone());
         Box::new(Reader { array, read, rows, columns, done: 0, failure })
     }
 
-    /// The rows as a layer sees them.
-    pub fn prepared<'a>(
-        &self,
-        side: &'a Layout,
-        preprocess: &'a Preprocess,
-        asked: Option<Binarize>,
-        seed: u64,
-    ) -> Result<PreparedRows<'a>> {
-        PreparedRows::new(self.source(), side, preprocess, asked, seed)
+    /// The rows as numbers for a model: the words of a frame become codes, an array has codes already.
+    fn coded(&self, file: &ModelFile) -> Result<Box<dyn Source>> {
+        match (&self.content, &file.schema) {
+            (Content::Frame { unseen, .. }, Some(schema)) => schema.coded(self.source(), Path::new(X), *unseen),
+            _ => Ok(self.source()),
+        }
+    }
+
+    /// The rows as the visible layer of a model sees them.
+    pub fn prepared<'a>(&self, file: &'a ModelFile, side: &'a Layout, seed: u64) -> Result<PreparedRows<'a>> {
+        PreparedRows::new(self.coded(file)?, side, &file.preprocess, None, seed)
     }
 
     /// The exception for an error, or what was raised while reading.

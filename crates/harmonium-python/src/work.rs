@@ -2,12 +2,13 @@
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How long Ctrl-C may wait.
@@ -121,4 +122,10 @@ pub fn run_to_stop<R: Send>(
         (Ok(Err(error)), None) => Err(error),
         (Err(panic), None) => resume_unwind(panic),
     }
+}
+
+/// Waits for a lock without the interpreter's lock, which its holder may need. It is taken by the thread that asks, never inside the
+/// pool: a thread of the pool that waits for others may take up a second job, and would wait for itself.
+pub fn locked<'a, T>(py: Python, lock: &'a Mutex<T>) -> MutexGuard<'a, T> {
+    lock.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
 }

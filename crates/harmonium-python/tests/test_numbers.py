@@ -15,6 +15,36 @@ def test_log_z_and_likelihoods_are_sums_over_states(small, reference):
     assert small.score(reference.v) == pytest.approx(reference.log_p(reference.v).mean(), abs=1e-12)
 
 
+def test_the_score_is_the_mean_of_rows_as_often_as_they_count(small, reference):
+    X, weight = reference.v[:4], [0.0, 1.0, 2.5, 0.5]
+    expected = (reference.log_p(X) * weight).sum() / 4.0
+    assert small.score(X, sample_weight=weight) == pytest.approx(expected, abs=1e-12)
+    assert small.score(X, None, [1, 0, 0, 0]) == pytest.approx(reference.log_p(X)[0], abs=1e-12)
+    for bad, word in [([1.0], "must have one number for each of 4 rows"), ([-1, 1, 1, 1], "0 or more"), ([0] * 4, "not 0 for all"),
+                      ([np.nan, 1, 1, 1], "0 or more")]:  # fmt: skip
+        with pytest.raises(ValueError, match=f"sample_weight .*{word}"):
+            small.score(X, sample_weight=bad)
+
+
+def test_visible_means_given_hidden_values_are_the_formula(small, reference):
+    expected = 1 / (1 + np.exp(-(reference.h @ reference.weights.T + reference.a)))
+    np.testing.assert_allclose(small.inverse_transform(reference.h), expected, atol=1e-12)
+    again = small.inverse_transform(small.transform(reference.v))
+    np.testing.assert_allclose(again, small.reconstruct(reference.v), atol=1e-12)
+    for bad, word in [(reference.v, "must have 3 columns"), (reference.h[0], "must have 3 columns"), ([[0, 1, np.nan]], "row 1, column 3: nan")]:
+        with pytest.raises(ValueError, match=f"H.*{word}"):
+            small.inverse_transform(bad)
+
+
+def test_the_number_of_samples_has_two_names(small):
+    np.testing.assert_array_equal(small.sample(n_samples=7, random_state=1), small.sample(7, random_state=1))
+    assert small.sample(random_state=1).shape == (1, 5)
+    with pytest.raises(ValueError, match="n is 3 and n_samples is 3, but they are two names of one number"):
+        small.sample(3, n_samples=3)
+    with pytest.raises(ValueError, match="n_samples is 0"):
+        small.sample(n_samples=0)
+
+
 def test_an_estimate_of_log_z_has_an_interval_that_holds_it(small, reference):
     z = small.log_z("bar", tolerance=0.2, random_state=3)
     assert z.std_err > 0 and z.lower <= reference.log_z <= z.upper and z.upper - z.lower < 0.2
@@ -224,3 +254,36 @@ def test_every_pair_of_layers_learns_by_every_method(method, visible, hidden):
               epochs=20, n_chains=10, batch_size=20, random_state=0).fit(X)  # fmt: skip
     assert np.isfinite(rbm.score(X)) and rbm.transform(X).shape == (40, 9 if hidden == "potts" else 3)
     assert rbm.sample(3, random_state=0).shape == (3, 4)
+
+
+def test_imputed_draws_have_the_conditional_frequencies(small, reference):
+    """4,000 exact draws: a standard error of at most 0.008; 0.05 is 6 of them."""
+    rows = np.array([[1, np.nan, 0, np.nan, 1], [0, 1, 1, 0, 1], [np.nan] * 5])
+    tables = small.impute(rows, draws=4000, random_state=3)
+    assert tables.shape == (4000, 3, 5) and (tables[:, 1] == rows[1]).all() and (tables[:, 0, [0, 2, 4]] == [1, 0, 1]).all()
+    assert np.abs(tables.mean(axis=0) - [reference.conditional_mean(x) for x in rows]).max() < 0.05
+    states = np.bincount([reference.row(x) for x in tables[:, 2]], minlength=32) / 4000
+    assert np.abs(states - reference.p).max() < 0.05
+    np.testing.assert_array_equal(small.impute(rows, draws=4000, random_state=3), tables)
+    with pytest.raises(ValueError, match="draws cannot be used together with fill, interval or probabilities"):
+        small.impute(rows, draws=2, interval=0.9)
+    with pytest.raises(ValueError, match="draws is 0"):
+        small.impute(rows, draws=0)
+
+
+def test_probabilities_of_imputed_cells_are_those_of_the_states():
+    """Two categories of three states and a hidden bit, by sums over all 18 states."""
+    rng = np.random.default_rng(4)
+    weights, a, b = rng.normal(size=(6, 1)), rng.normal(size=6), rng.normal(size=1)
+    rbm = RBM.from_arrays(weights, a, b, visible="potts", states=3)
+    filled, p = rbm.impute([[2, np.nan], [np.nan, np.nan]], probabilities=True)
+    weight = np.array([[sum(np.exp(a[i] + a[3 + j] + h * (b[0] + weights[i, 0] + weights[3 + j, 0])) for h in (0, 1)) for j in range(3)]
+                       for i in range(3)])  # fmt: skip
+    given = weight[2] / weight[2].sum()
+    np.testing.assert_allclose(p[0], [0, 0, 1, *given], atol=1e-12)
+    joint = weight / weight.sum()
+    np.testing.assert_allclose(p[1], [*joint.sum(axis=1), *joint.sum(axis=0)], atol=1e-12)
+    assert filled[0, 1] == given.argmax() and filled[1].tolist() == [joint.sum(axis=1).argmax(), joint.sum(axis=0).argmax()]
+    _, low, high, spread, again = rbm.impute([[2, np.nan]], interval=0.9, probabilities=True, random_state=0)
+    np.testing.assert_allclose(again[0], p[0], atol=1e-12)
+    assert spread[0, 1] == pytest.approx(1 - given.max(), abs=1e-9) and low.shape == high.shape == (1, 2)

@@ -266,10 +266,13 @@ def test_the_command_line_says_the_same(tmp_path, digits):
 
 def test_the_readme_s_lines_run_as_written(tmp_path, monkeypatch):
     text = (ROOT / "README.md").read_text()
-    lines = re.search(r"## In Python.*?```python\n(.*?)```", text, re.DOTALL).group(1)
-    assert len(lines.strip().splitlines()) <= 14
+    section = re.search(r"## In Python.*?\n## ", text, re.DOTALL).group()
+    first, second = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    assert len(first.strip().splitlines()) <= 14
     monkeypatch.chdir(tmp_path)
-    exec(compile(lines, "README.md", "exec"), {})
+    names = {}
+    for lines in (first, second):
+        exec(compile(lines, "README.md", "exec"), names)
 
 
 def test_pictures(digits):
@@ -315,6 +318,8 @@ def test_the_command_and_python_write_the_same_bytes(tmp_path, digits):
     for name, (settings, words) in cases.items():
         ours, theirs = tmp_path / f"{name}-python", tmp_path / f"{name}-command"
         rbm = RBM(**{"random_state": 0, **settings}).fit(digits, output=ours)
+        # In arrays a NaN is an error, as in scikit-learn.
+        words = [*words, "--no-missing"]
         subprocess.run([command(), "train", data, "-o", str(theirs), *words], check=True, capture_output=True)
         for file in ("model.safetensors", "events.jsonl"):
             assert (ours / file).read_bytes() == (theirs / file).read_bytes(), (name, file)
@@ -354,6 +359,33 @@ def test_models_without_a_run_have_no_verdict(small):
         small.verdict_
     with pytest.raises(AttributeError, match="need a run"):
         small.report()
+
+
+def test_a_warm_start_goes_on_from_the_present_model(digits, tmp_path):
+    first = RBM(**QUICK, updates=300).fit(digits)
+    first.save(tmp_path / "model.safetensors")
+    from_file = RBM(**{**QUICK, "n_hidden": "auto"}, updates=200, init=tmp_path / "model.safetensors").fit(digits)
+    loaded = RBM.load(tmp_path / "model.safetensors")
+    loaded.set_params(**QUICK, updates=200, warm_start=True).fit(digits)
+    expected = first.n_updates_ + 200
+    first.set_params(warm_start=True, updates=200).fit(digits)
+    assert first.model_ == from_file.model_ == loaded.model_ and first.n_updates_ == expected
+    # Without it a fit begins anew.
+    assert first.set_params(warm_start=False).fit(digits).model_ == RBM(**QUICK, updates=200).fit(digits).model_
+
+
+def test_a_warm_start_keeps_the_standardization_and_the_units(digits):
+    X = np.random.default_rng(0).normal(100, 20, size=(80, 3))
+    rbm = RBM(**QUICK, visible="gaussian", updates=50, warm_start=True).fit(X)
+    before = rbm.model_.tensors()["data.shift"]
+    np.testing.assert_array_equal(rbm.fit(X + 5).model_.tensors()["data.shift"], before)
+    with pytest.raises(ValueError, match="n_hidden is 9, but warm_start goes on from a model with 4 hidden units"):
+        rbm.set_params(n_hidden=9).fit(X)
+    with pytest.raises(ValueError, match="X has 2 features"):
+        rbm.set_params(n_hidden=4).fit(X[:, :2])
+    with pytest.raises(ValueError, match="warm_start is 'yes', but must be True or False"):
+        rbm.set_params(warm_start="yes").fit(X)
+    assert rbm.n_features_in_ == 3
 
 
 def test_partial_fit_is_the_library_s_update(digits):

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! One line per model is appended to the results; models that are in them are not estimated again, so a run can be stopped and
-//! continued. `--two-layers` never sums out a layer: small models are then sampled like large ones. `--mixed true` is about layers
+//! continued. `--two-layers` never sums out a layer: small models are then sampled like large ones. `--mixed` is about layers
 //! with units of two or three kinds.
 
 #[allow(dead_code)] // the driver's protocol is for the timings

@@ -1,11 +1,12 @@
 //! A data set in memory: packed rows and their weights.
 
+use crate::bits::Bits;
 use crate::data::Block;
 use crate::error::{Error, Result, number};
 use crate::layout::{Layout, Site};
 use crate::real::Real;
 use crate::rng::{Key, Purpose, shuffled};
-use crate::states::{Bits, States};
+use crate::states::States;
 use ndarray::{Array2, ArrayView2, s};
 
 /// Rows for training or validation.
@@ -41,8 +42,8 @@ impl Moments {
         let of = |(site, known): (Site, &f64)| {
             let (unit, width) = (site.kind.unit::<f64>(), site.columns.len());
             let columns = s![..unit.n_stats(), site.columns];
-            let norm = unit.log_norm(eta.slice(columns.clone()), &vec![0.0; width]);
-            known * ((&eta.slice(columns.clone()) * &self.means.slice(columns)).sum() - norm)
+            let norm = unit.log_norm(eta.slice(columns), &vec![0.0; width]);
+            known * ((&eta.slice(columns) * &self.means.slice(columns)).sum() - norm)
         };
         layer.each_site().zip(&self.known).map(of).sum()
     }
@@ -186,7 +187,7 @@ impl<T: Real> Dataset<T> {
                 };
                 for (i, known) in known.iter_mut().enumerate().filter(|(i, _)| bits.get(r, *i)) {
                     let columns = s![.., layer.columns_of(i)];
-                    sum.slice_mut(columns.clone()).scaled_add(w, &t.slice(columns));
+                    sum.slice_mut(columns).scaled_add(w, &t.slice(columns));
                     *known += w;
                 }
             }

@@ -60,7 +60,7 @@ impl<T: Real> Layer<T> {
                 check_numbers(
                     field.name,
                     columns.start,
-                    &numbers,
+                    numbers,
                     |x| (lo..=hi).contains(&x),
                     || in_words(field.range),
                 )?;

@@ -219,21 +219,11 @@ fn kinds() -> Choices {
 
 /// Interaction terms without offsets, see NOTATION.md.
 fn headers() -> Choices {
-    let about = |header| match header {
-        Header::Auto => "decided by the lines below",
-        Header::Names => "the names of the columns",
-        Header::None => "a row of data",
-        Header::Skip => "neither: left out",
-    };
-    Header::LIST.iter().map(|(name, header)| (*name, about(*header))).collect()
+    Header::LIST.iter().map(|h| (h.0, h.2)).collect()
 }
 
 fn unseen() -> Choices {
-    let about = |unseen| match unseen {
-        Unseen::Error => "an error",
-        Unseen::Missing => "treat the cell as missing",
-    };
-    Unseen::LIST.iter().map(|(name, unseen)| (*name, about(*unseen))).collect()
+    Unseen::LIST.iter().map(|u| (u.0, u.2)).collect()
 }
 
 fn couplings() -> Choices {
@@ -321,12 +311,12 @@ pub const SETTINGS: &[Setting] = &[
         .usual("all").more("For text and Parquet files, such as 1-4,7."),
     row("data.label_column", "label-column", Group::Data, Takes::Text("COLUMN"), "Column to leave out").python("")
         .usual("none").more("first, last, a number from 1, or a name; for text and Parquet files."),
-    row("data.column", "column", Group::Data, Takes::Texts("NAME=KIND"), "Kind of a column: a kind of visible units, or ignore").python("")
+    row("data.column", "column", Group::Data, Takes::Texts("NAME=KIND"), "Kind of a column: a kind of visible units, or ignore").python("columns")
         .usual("as the column looks").more("May be given several times. potts reads all cells of the column as words; ignore leaves the column out. \
                A column without a name has its number, from 1."),
-    row("data.schema", "schema", Group::Data, Takes::Text("FILE"), "Kinds and categories of columns, as harmonium schema writes them").python("")
+    row("data.schema", "schema", Group::Data, Takes::Text("FILE"), "Kinds and categories of columns, as harmonium schema writes them")
         .usual("as the columns look").more("Columns that the file does not name are described as they look. auto describes all columns so."),
-    row("data.unseen", "unseen", Group::Data, Takes::Choice(unseen), "What to do with words that are not among the categories").python(""),
+    row("data.unseen", "unseen", Group::Data, Takes::Choice(unseen), "What to do with words that are not among the categories"),
     row("data.alphabet", "alphabet", Group::Data, Takes::Text("LETTERS"), "Alphabet of sequence data: protein, rna, dna, or its letters").python("")
         .usual("detected in FASTA files"),
     row("data.weights", "weights", Group::Data, Takes::Text("FILE|HOW"), "Row weights: a file of one column, similarity:F, or none").python("")
@@ -342,7 +332,7 @@ pub const SETTINGS: &[Setting] = &[
     row("data.standardize", "standardize", Group::Data, Takes::YesOrNo("no-standardize"), "Give every column mean 0 and standard deviation 1")
         .usual("for continuous units").more("The model file stores the means and scales; samples, filled cells and likelihoods are on the scale of the data."),
     row("data.missing", "missing", Group::Data, Takes::YesOrNo("no-missing"), "Treat empty, NaN, NA and ? cells as missing")
-        .usual("yes").more("Missing cells are summed out of the likelihood. Without it they are an error."),
+        .usual("yes").more("Missing cells are summed out of the likelihood. If this is off, they are an error."),
     row("data.image", "image", Group::Data, Takes::Text("HxW"), "Height and width of the rows as images, for the report")
         .usual("that of the file, or a square if the number of columns is a square number of at least 64"),
     row("model.visible", "visible", Group::Model, Takes::Units(kinds), "Kind of visible units")

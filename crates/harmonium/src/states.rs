@@ -2,7 +2,7 @@
 //!
 //! Data stay packed from the reader to the chains; a few rows at a time are unpacked to columns for a product.
 
-pub(crate) use crate::bits::Bits;
+use crate::bits::Bits;
 use crate::error::{Error, Result};
 use crate::layout::{Block, Layout, two_values};
 use crate::real::Real;

@@ -28,8 +28,8 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:
   harmonium impute model.safetensors data.npy --free 1-2 -o filled.npy
-  harmonium impute model.safetensors data.npy --free 3 -o x --intervals c.csv
-  harmonium impute model.safetensors data.npy --free 3 -o x.csv --draws 5")]
+  harmonium impute model.safetensors data.csv -o x.csv --intervals cells.csv
+  harmonium impute model.safetensors data.csv -o drawn.csv --draws 5")]
 pub struct Impute {
     /// What to fill in: the mean, the most probable state, or a draw
     #[arg(long, default_value = "mean", value_parser = PossibleValuesParser::new(Fill::LIST.map(|f| f.0)))]

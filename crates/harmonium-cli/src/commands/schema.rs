@@ -64,7 +64,9 @@ fn column(column: &schema::Column) -> Value {
     let mut all = Map::new();
     all.insert("name".into(), column.name.clone().into());
     all.insert("kind".into(), column.kind_text().into());
-    all.insert("categories".into(), column.categories.clone().into());
+    if !column.categories.is_empty() {
+        all.insert("categories".into(), column.categories.clone().into());
+    }
     all.insert("missing".into(), facts.missing.into());
     all.insert("standard".into(), facts.standard.map_or(Value::Null, |(shift, scale)| json!([shift, scale])));
     all.insert("why".into(), facts.why.clone().into());

@@ -53,7 +53,7 @@ fn damaged_data_is_refused_by_every_command() {
     folder.file("object.npy", &[&good[..10], object.as_bytes()].concat());
     folder.file("empty.npy", b"");
     folder.file("empty.csv", b"");
-    folder.file("words.csv", b"a,b,c,d,e,f\nu,v,w,x,y,z\n");
+    folder.file("words.csv", b"a,b,c,d,e,f\n0,v,w,x,y,z\n");
     folder.file("ragged.csv", b"0,0,0,0,0,0\n0,0\n");
     folder.file("table.xlsx", b"");
     folder.table("wide.npy", array![[0.0; 7]].view());
@@ -67,7 +67,7 @@ fn damaged_data_is_refused_by_every_command() {
         ("object.npy", "Python objects"),
         ("empty.npy", "ends within"),
         ("empty.csv", "empty"),
-        ("words.csv", "row 1 (line 2), column 1: 'u' is not a number"),
+        ("words.csv", "row 1 (line 2), column 2: 'v' is not a number"),
         ("ragged.csv", "row 2 (line 2) has 2 cells, expected 6"),
         ("table.xlsx", "known extensions are .npy, .fasta"),
         ("wide.npy", "7 columns, but the model has 6"),
@@ -78,6 +78,8 @@ fn damaged_data_is_refused_by_every_command() {
         ("directory.csv", "directory"),
     ] {
         for line in lines("model.safetensors", data) {
+            // Missing cells are nothing bad there.
+            let line = line.replace("evaluate", "evaluate --no-missing");
             let found = fails(&folder, &line);
             assert!(found.contains(data) && found.contains(message), "expected {message}: {found}");
         }

@@ -33,6 +33,8 @@ impl Folder {
         folder.model("other.safetensors", &ModelFile::new(&rbm("bernoulli", 6, "spin", 3, 2)));
         folder.model("gaussian.safetensors", &standardized());
         folder.table("data.npy", bits(20, 6).view());
+        folder.file("data.csv", b"0,1,,0,1,1\n1,1,0,0,1,0\n1,NA,0,1,,0\n");
+        folder.file("table.csv", b"age,zip,city\n41.5,123,Bern\n17,321,Oslo\n33,213,Bern\n");
         folder
     }
 

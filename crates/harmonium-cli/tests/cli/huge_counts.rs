@@ -65,7 +65,7 @@ fn numbers_that_no_setting_can_have_are_refused_in_a_plain_sentence() {
         "train data.npy -o run --valid-fraction 1e-300",
         "--valid-fraction is 1e-300, which holds out 0 of 20 rows",
     );
-    fails_with(&folder, "train long.csv -o run", "data row 2, column 1: 3.33");
+    fails_with(&folder, "train long.csv -o run", "data row 2, column 'column_1': 3.33");
 }
 
 #[test]

@@ -103,9 +103,9 @@ fn names_and_images_are_kept_for_what_is_written() {
     folder.file("x.csv", b"red,green,blue,label\n0,1,1,7\n1,0,0,8\n1,1,0,9\n");
     let train = "train x.csv -o run --label-column label --n-hidden 2 --updates 20 --batch-size 3 --image 1x3";
     folder.json(train);
-    let about = ModelFile::read(folder.path("run/model.safetensors")).unwrap().about;
-    assert_eq!(about.get("columns").map(String::as_str), Some(r#"["red","green","blue"]"#));
-    assert_eq!(about.get("image").map(String::as_str), Some("1x3"));
+    let file = ModelFile::read(folder.path("run/model.safetensors")).unwrap();
+    assert_eq!(file.schema.unwrap().names(), ["red", "green", "blue"]);
+    assert_eq!(file.about.get("image").map(String::as_str), Some("1x3"));
     let rows = "run/model.safetensors x.csv --label-column label";
     for (command, head) in
         [("reconstruct", "red,green,blue\n"), ("transform", "h1,h2\n"), ("free-energy", "free_energy\n")]

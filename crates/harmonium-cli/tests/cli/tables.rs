@@ -47,7 +47,7 @@ fn train_prints_the_columns_and_learns_words_numbers_and_missing_cells() {
     }
     assert!(run.err.contains("size, cm  gaussian"), "{}", run.err);
     let config = text(&folder, "run/config.toml");
-    assert!(config.contains("visible = \"bernoulli*1,potts(states=3)*1,gaussian*1\""), "{config}");
+    assert!(config.contains("visible = \"bernoulli*1,potts(states=3)*1,gaussian(coupling=cho)*1\""), "{config}");
     assert!(config.contains("schema = \"auto\"") && config.contains("missing = true"), "{config}");
     // The configuration alone repeats the run to the bit.
     folder.json("train --config run/config.toml -o again");
@@ -120,7 +120,10 @@ fn other_tables_are_matched_by_name_and_what_does_not_fit_is_named() {
             "data row 2, column 'smokes': 'maybe' is not one of the known values: 'no', 'yes'; treat unknown words as \
              missing with --unseen missing",
         ),
-        ("smokes,color,\"size, cm\"\nyes,green,big\n", "data row 1, column 'size, cm': 'big' is not a number"),
+        (
+            "smokes,color,\"size, cm\"\nyes,green,5\nyes,green,big\n",
+            "data row 2, column 'size, cm': 'big' is not a number",
+        ),
         ("1,2\n3,4\n", "has 2 columns, expected 4, or the 3 that are learned"),
     ] {
         folder.file("bad.csv", text.as_bytes());
@@ -144,7 +147,7 @@ fn the_first_line_of_iris_is_no_header_and_its_label_is_pointed_out() {
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(run.err.contains("the first line, '90,2,setosa', is left out as a description of the file"), "{}", run.err);
     assert!(run.err.contains("'column_3' may be a label; to leave it out, use --label-column last"), "{}", run.err);
-    assert!(text(&folder, "run/config.toml").contains("gaussian*2,potts(states=3)*1"));
+    assert!(text(&folder, "run/config.toml").contains("gaussian(coupling=cho)*2,potts(states=3)*1"));
     let run = folder.run(&format!("train iris.csv -o other --label-column last {QUICK}"));
     assert!(!run.err.contains("may be a label"), "{}", run.err);
     folder.json(&format!("train iris.csv -o named --header names --label-column last {QUICK}"));
@@ -161,9 +164,9 @@ fn kinds_are_changed_by_options_and_by_files() {
         config.lines().find(|l| l.starts_with("visible =")).unwrap().split('"').nth(1).unwrap().to_string()
     };
     folder.json(&format!("train table.csv -o a --column color=ignore --column smokes=spin {QUICK}"));
-    assert_eq!(visible("a"), "spin*1,gaussian*1");
+    assert_eq!(visible("a"), "spin*1,gaussian(coupling=cho)*1");
     folder.json("train --config a/config.toml -o a2");
-    assert_eq!(visible("a2"), "spin*1,gaussian*1");
+    assert_eq!(visible("a2"), "spin*1,gaussian(coupling=cho)*1");
     let run = folder.run("schema table.csv");
     let toml = run.out.replace("kind = \"gaussian\"", "kind = \"ignore\"");
     assert!(toml.contains("categories = [\"blue\", \"green\", \"light red\"]"), "{toml}");

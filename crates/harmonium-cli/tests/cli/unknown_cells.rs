@@ -164,7 +164,7 @@ fn tables_of_measurements_with_missing_cells_get_gaussian_hidden_units() {
     let noise = |r: usize, c: usize| ((r * 53 + c * 29) % 17) as f64 / 400.0;
     let row = |r: usize| {
         let cells = [number(r), 2.0 * number(r) + 1.0 + noise(r, 1), 3.0 - number(r) + noise(r, 2)];
-        let text = |c: usize| if (r + 2 * c) % 7 == 0 { String::new() } else { cells[c].to_string() };
+        let text = |c: usize| if (r + 2 * c).is_multiple_of(7) { String::new() } else { cells[c].to_string() };
         (0..3).map(text).collect::<Vec<_>>().join(",") + "\n"
     };
     folder.file("holes.csv", ("x,y,z\n".to_string() + &(0..200).map(row).collect::<String>()).as_bytes());

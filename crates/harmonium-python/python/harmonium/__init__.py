@@ -9,6 +9,7 @@ from ._draws import LogZ
 from ._harmonium import __version__
 from ._plots import plot_density_2d, plot_filters, plot_learning
 from ._rbm import RBM
+from ._schema import Column
 from ._verdict import Report, Verdict
 
-__all__ = ["RBM", "LogZ", "Report", "Verdict", "__version__", "plot_density_2d", "plot_filters", "plot_learning"]
+__all__ = ["RBM", "Column", "LogZ", "Report", "Verdict", "__version__", "plot_density_2d", "plot_filters", "plot_learning"]

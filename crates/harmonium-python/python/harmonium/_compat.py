@@ -43,8 +43,8 @@ def checked(estimator, X, reset):
     return validate_data(estimator, X, reset=reset, accept_sparse=True, dtype="numeric", ensure_all_finite=False)
 
 
-def _checked_here(estimator, X, reset):
-    """The checks without scikit-learn."""
+def plain_rows(X, columns=None):
+    """Return X as an array or sparse matrix of numbers with this number of columns; scikit-learn is not asked."""
     if not hasattr(X, "tocsr"):
         X = np.asarray(X)
         X = X.astype(np.float64) if X.dtype.kind == "O" else X
@@ -54,10 +54,16 @@ def _checked_here(estimator, X, reset):
         raise ValueError(f"X has dtype {X.dtype}, but must contain real numbers")
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(f"X has shape {X.shape}, but must have at least one row and one column")
+    if columns is not None and X.shape[1] != columns:
+        raise ValueError(f"X has {X.shape[1]} features, but the model was fitted with {columns}")
+    return X
+
+
+def _checked_here(estimator, X, reset):
+    """The checks without scikit-learn."""
+    X = plain_rows(X, None if reset else estimator.n_features_in_)
     if reset:
         estimator.n_features_in_ = int(X.shape[1])
-    elif X.shape[1] != estimator.n_features_in_:
-        raise ValueError(f"X has {X.shape[1]} features, but the model was fitted with {estimator.n_features_in_}")
     return X
 
 
@@ -84,6 +90,7 @@ class Table:
         # Only CSR gives blocks of rows quickly; converting copies the nonzero entries.
         self._X = X.tocsr() if hasattr(X, "tocsr") else X
         self.shape = tuple(int(n) for n in X.shape)
+        self.dtype = X.dtype
         # Rows that the library can look at without a copy.
         plain = isinstance(X, np.ndarray) and X.flags.c_contiguous and X.flags.aligned
         self.array = (X.view(np.uint8) if X.dtype == bool else X) if plain else None

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _harmonium
-from ._compat import Table, checked, seed_of
-from ._helpers import like
-from ._settings import number, optional, text, threads, whole
+from ._compat import seed_of
+from ._frames import Frame, library_of, one_row
+from ._helpers import known_rows, like
+from ._made import filled, made, named, state_names
+from ._settings import number, optional, switch, text, threads, whole
 
 
 class LogZ(NamedTuple):
@@ -68,7 +70,7 @@ class DrawsMixin:
         (1.3863, 0.0, 'exact')
         """
         self._fitted()
-        rows = None if data is None else Table(checked(self, data, False))
+        rows = None if data is None else known_rows(self, data)
         found = LogZ(
             **_harmonium.log_z(
                 self.model_,
@@ -89,8 +91,9 @@ class DrawsMixin:
 
     def sample(
         self,
-        n=1,
+        n=None,
         *,
+        n_samples=None,
         steps=None,
         sampler="auto",
         n_chains=None,
@@ -109,8 +112,10 @@ class DrawsMixin:
 
         Parameters
         ----------
-        n : int, default=1
-            Number of rows.
+        n : int, default=None
+            Number of rows. None: 1.
+        n_samples : int, default=None
+            The same under scikit-learn's name: ``sample(n_samples=100)`` is ``sample(100)``. Giving both is an error.
         steps : int, default=None
             Draw every row from its own chain, after this many sweeps. Replaces ``burn_in``, ``thin`` and ``n_chains``.
         sampler : {"auto", "gibbs", "tempering", "exact"}, default="auto"
@@ -125,8 +130,9 @@ class DrawsMixin:
             Return the means of the visible units given the hidden units instead of samples.
         temperature : float, default=1.0
             Temperature T of the model: rows are drawn from p(v, h)^(1/T), normalised. The whole energy is divided by T.
-        clamp : array of shape (n_features,), default=None
-            A row whose numbers are kept fixed; its NaN cells are drawn given the others.
+        clamp : array of shape (n_features,), dict or data frame of one row, default=None
+            A row whose cells are kept fixed; missing cells (NaN) are drawn given the others. A dict has the cells that are kept by
+            the names of their columns: ``clamp={"sex": "male"}``.
         by_chain : bool, default=False
             Return the rows chain by chain, as an array of shape (n_chains, n / n_chains, n_features); n must be a multiple of
             the number of chains. ArviZ takes this array as it is: ``arviz.from_dict({"posterior": {"v": rows}})``.
@@ -138,6 +144,7 @@ class DrawsMixin:
         Returns
         -------
         ndarray of shape (n, n_features) or (n_chains, n / n_chains, n_features), or (ndarray, dict)
+            A data frame with the words and types of the columns if the model was fitted to one, except with ``by_chain``.
 
         Notes
         -----
@@ -158,7 +165,7 @@ class DrawsMixin:
             raise ValueError(f"start: {start!r} is not 'random', 'hidden' or an array")
         options = {
             "sampler": text("sampler", sampler),
-            "n": whole("n", n),
+            "n": _rows(n, n_samples),
             "steps": optional(whole, "steps", steps),
             "chains": optional(whole, "n_chains", n_chains),
             "temperatures": optional(whole, "temperatures", temperatures, 2),
@@ -170,13 +177,15 @@ class DrawsMixin:
             "by_chain": bool(by_chain),
             "seed": seed_of(self.random_state if random_state is None else random_state),
         }
-        rows = None if isinstance(start, str) else Table(checked(self, start, False))
-        clamped = None if clamp is None else Table(checked(self, np.atleast_2d(clamp), False))
+        rows = None if isinstance(start, str) else known_rows(self, start)
+        clamped = None if clamp is None else self._clamped(clamp)
         if clamped is not None and clamped.shape[0] != 1:
             raise ValueError(f"clamp: has {clamped.shape[0]} rows, but must be a single row")
         drawn, info = _harmonium.sample(self.model_, json.dumps(options), rows, clamped, threads(self.n_threads))
         if by_chain:
             drawn = drawn.reshape(-1, info["chains"], drawn.shape[1]).swapaxes(0, 1)
+        elif self._origin() is not None:
+            drawn = made(self.model_, drawn, self._origin(), drawn=not means)
         for warning in info["warnings"]:
             warnings.warn(warning, stacklevel=2)
         return (drawn, info) if return_info else drawn
@@ -191,39 +200,57 @@ class DrawsMixin:
         burn_in=100,
         steps=200,
         interval=None,
+        probabilities=False,
+        draws=None,
         random_state=None,
     ):
-        """Fill NaN cells given the known cells of their row, from p(v_A | v_B).
+        """Fill missing cells from their distribution given the known cells of the row.
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features)
-            Rows with NaN in missing cells.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows; NaN marks missing cells, in a data frame also None, NA and words such as "?".
         fill : {"mean", "best", "draw"}, default="mean"
-            The conditional mean (Potts: the most probable state), the state nearest to the mean, or a random draw.
+            Fill with the mean, the most probable state or a draw. A categorical (Potts) cell has no mean and gets its most
+            probable state, and so do words.
         method : {"auto", "exact", "chains"}, default="auto"
-            "auto" is exact if that is cheap, and otherwise uses Gibbs sampling.
+            "auto" takes the cheaper of the exact sum and Gibbs sampling.
         n_chains, burn_in, steps : int
             Chains per row, burn-in sweeps, and sweeps that are averaged.
         interval : float, default=None
             Also return intervals with this probability, and standard deviations.
+        probabilities : bool, default=False
+            Also return the probabilities of the states of every cell.
+        draws : int, default=None
+            Multiple imputation: return this many tables instead, whose missing cells are independent draws. Analyse each of
+            them and combine the results by Rubin's rules.
         random_state : int, RandomState, Generator or None, default=None
             None: that of the estimator.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features), or four of them
-            Filled rows; with ``interval`` also the lower ends, upper ends and standard deviations.
+        ndarray of shape (n_samples, n_features), or a tuple, or an ndarray of shape (draws, n_samples, n_features)
+            Filled rows; a data frame if X is one (with ``draws`` a list of them), with all of its columns. With ``interval``
+            a tuple: filled rows, lower ends, upper ends and standard deviations, as arrays of codes and numbers. With
+            ``probabilities`` their array (a data frame if X is one) is the last of the tuple: one column per row of
+            ``weights_``, of a category the probability of each state, of a binary unit that of a 1, of a real-valued unit the mean.
 
         Examples
         --------
         >>> import numpy as np
         >>> from harmonium import RBM
-        >>> RBM.from_arrays([[9.0], [9.0]], [-4.5, -4.5], [-9.0]).impute([[1, np.nan]]).round(2)
+        >>> rbm = RBM.from_arrays([[9.0], [9.0]], [-4.5, -4.5], [-9.0])
+        >>> rbm.impute([[1, np.nan]]).round(2)
         array([[1.  , 0.98]])
+        >>> rbm.impute([[1, np.nan]], draws=5, random_state=0).shape
+        (5, 1, 2)
+        >>> rbm = RBM.from_arrays([[0.0], [0.0], [0.0]], [0.0, 1.0, 0.0], [0.0], visible="potts", states=3)
+        >>> filled, p = rbm.impute([[np.nan]], probabilities=True)
+        >>> filled, p.round(3)
+        (array([[1.]]), array([[0.212, 0.576, 0.212]]))
         """
         self._fitted()
-        X = checked(self, X, False)
+        rows = known_rows(self, X)
         options = {
             "fill": text("fill", fill),
             "method": text("method", method),
@@ -231,11 +258,33 @@ class DrawsMixin:
             "burn_in": whole("burn_in", burn_in, 0),
             "steps": whole("steps", steps),
             "interval": optional(number, "interval", interval),
+            "probabilities": switch("probabilities", probabilities),
             "seed": seed_of(self.random_state if random_state is None else random_state),
         }
-        parts = _harmonium.impute(self.model_, Table(X), json.dumps(options), threads(self.n_threads))
-        values = [like(X, part) for part in parts]
-        return values[0] if interval is None else (values[0], *values[2:])
+        if draws is not None:
+            return self._completed(rows, options, whole("draws", draws))
+        values, _, *others = _harmonium.impute(self.model_, rows, json.dumps(options), threads(self.n_threads))
+        is_frame = isinstance(rows, Frame)
+        values = filled(self.model_, values, rows) if is_frame else like(rows, values)
+        others = [like(rows, other) for other in others]
+        if is_frame and options["probabilities"]:
+            others[-1] = named(others[-1], state_names(self.model_), rows.library, rows.X)
+        return (values, *others) if others else values
+
+    def _completed(self, rows, options, draws):
+        """Tables whose missing cells are drawn."""
+        if options["interval"] is not None or options["probabilities"] or options["fill"] != "mean":
+            raise ValueError("draws cannot be used together with fill, interval or probabilities: every cell is a draw")
+        tables = _harmonium.complete(self.model_, rows, json.dumps(options), draws, threads(self.n_threads))
+        if isinstance(rows, Frame):
+            return [filled(self.model_, table, rows, drawn=True) for table in tables]
+        return like(rows, np.stack(tables))
+
+    def _clamped(self, clamp):
+        """The row that samples keep, with NaN or None where a cell is to be drawn."""
+        if self._has_schema() and hasattr(clamp, "items") and library_of(clamp) is None:
+            return one_row(dict(clamp), [name for name, *_ in self.model_.columns()])
+        return known_rows(self, clamp if library_of(clamp) else np.atleast_2d(clamp))
 
     def recenter(self, visible=None, hidden=None):
         """Change the offsets α and β. The distribution stays the same; biases and log Z are adjusted.
@@ -262,3 +311,10 @@ class DrawsMixin:
         self._model, self._trainer = self.model_.recentered(*numbers), None
         self.__dict__.pop("_run", None)
         return self
+
+
+def _rows(n, n_samples):
+    """Number of rows, by the one name or the other."""
+    if n is not None and n_samples is not None:
+        raise ValueError(f"n is {n!r} and n_samples is {n_samples!r}, but they are two names of one number; give one of them")
+    return whole("n", 1 if n is None else n) if n_samples is None else whole("n_samples", n_samples)

@@ -1,8 +1,13 @@
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+_LogZMethod = Literal["auto", "exact", "modes", "bar", "ais", "reverse-ais", "tempering"]
+_Sampler = Literal["auto", "gibbs", "tempering", "exact"]
+_Fill = Literal["mean", "best", "draw"]
+_Filling = Literal["auto", "exact", "chains"]
 _Random = int | np.random.RandomState | np.random.Generator | None
 
 class LogZ(NamedTuple):
@@ -18,10 +23,11 @@ class LogZ(NamedTuple):
     evidence: list[dict[str, Any]]
     work: float | None
 
+# Rows are arrays, or data frames of the library that the model was fitted with.
 class DrawsMixin:
     def log_z(
         self,
-        method: str = "auto",
+        method: _LogZMethod = "auto",
         *,
         tolerance: float = 0.5,
         n_chains: int | None = None,
@@ -34,65 +40,55 @@ class DrawsMixin:
     @overload
     def sample(
         self,
-        n: int = 1,
+        n: int | None = None,
         *,
+        n_samples: int | None = None,
         steps: int | None = None,
-        sampler: str = "auto",
+        sampler: _Sampler = "auto",
         n_chains: int | None = None,
         temperatures: int | None = None,
         burn_in: int = 1000,
         thin: int = 10,
-        start: Any = "random",
+        start: Literal["random", "hidden"] | ArrayLike = "random",
         means: bool = False,
         temperature: float = 1.0,
-        clamp: ArrayLike | None = None,
+        clamp: ArrayLike | Mapping[str, Any] | None = None,
         by_chain: bool = False,
         random_state: _Random = None,
         return_info: Literal[False] = False,
-    ) -> NDArray[np.float64]: ...
+    ) -> Any: ...
     @overload
     def sample(
         self,
-        n: int = 1,
+        n: int | None = None,
         *,
+        n_samples: int | None = None,
         steps: int | None = None,
-        sampler: str = "auto",
+        sampler: _Sampler = "auto",
         n_chains: int | None = None,
         temperatures: int | None = None,
         burn_in: int = 1000,
         thin: int = 10,
-        start: Any = "random",
+        start: Literal["random", "hidden"] | ArrayLike = "random",
         means: bool = False,
         temperature: float = 1.0,
-        clamp: ArrayLike | None = None,
+        clamp: ArrayLike | Mapping[str, Any] | None = None,
         by_chain: bool = False,
         random_state: _Random = None,
         return_info: Literal[True],
-    ) -> tuple[NDArray[np.float64], dict[str, Any]]: ...
-    @overload
+    ) -> tuple[Any, dict[str, Any]]: ...
     def impute(
         self,
         X: Any,
         *,
-        fill: str = "mean",
-        method: str = "auto",
+        fill: _Fill = "mean",
+        method: _Filling = "auto",
         n_chains: int = 20,
         burn_in: int = 100,
         steps: int = 200,
-        interval: None = None,
+        interval: float | None = None,
+        probabilities: bool = False,
+        draws: int | None = None,
         random_state: _Random = None,
-    ) -> NDArray[Any]: ...
-    @overload
-    def impute(
-        self,
-        X: Any,
-        *,
-        fill: str = "mean",
-        method: str = "auto",
-        n_chains: int = 20,
-        burn_in: int = 100,
-        steps: int = 200,
-        interval: float,
-        random_state: _Random = None,
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]: ...
+    ) -> Any: ...
     def recenter(self, visible: ArrayLike | None = None, hidden: ArrayLike | None = None) -> Self: ...

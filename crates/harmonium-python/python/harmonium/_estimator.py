@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 #: Methods that take sample weights.
-WEIGHTED = ("fit", "partial_fit")
+WEIGHTED = ("fit", "partial_fit", "score")
 
 
 def contained(estimator, X, result):
@@ -83,7 +83,12 @@ class Estimator:
         return np.asarray([f"{prefix}{i}" for i in range(self._n_features_out)], dtype=object)
 
     def set_output(self, *, transform=None):
-        """Set the container of transformed rows: "default", "pandas" or "polars"; None changes nothing. It needs scikit-learn.
+        """Set the container of transformed rows; it needs scikit-learn.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+            "default": an array. None changes nothing.
 
         Examples
         --------
@@ -146,6 +151,17 @@ class Estimator:
         """
         return self._request("partial_fit", sample_weight)
 
+    def set_score_request(self, *, sample_weight=None):
+        """Set whether scikit-learn's metadata routing passes sample weights to ``score``.
+
+        Examples
+        --------
+        >>> from harmonium import RBM
+        >>> RBM().set_score_request(sample_weight=True)
+        RBM()
+        """
+        return self._request("score", sample_weight)
+
     def __sklearn_tags__(self):
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
@@ -153,7 +169,7 @@ class Estimator:
             estimator_type="density_estimator",
             target_tags=TargetTags(required=False),
             transformer_tags=TransformerTags(preserves_dtype=["float64", "float32"]),
-            input_tags=InputTags(sparse=True, allow_nan=bool(self.missing)),
+            input_tags=InputTags(sparse=True, allow_nan=self.missing is True),
         )
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from . import _harmonium
-from ._settings import options_of
+from ._asked import options_of
+from ._units import as_metadata, blocks, has_gaussian, is_list
 
 
 class FilesMixin:
@@ -82,7 +83,7 @@ class FilesMixin:
         visible, coupling, hidden, hidden_coupling, states, hidden_states
             As in the constructor.
         visible_log_variance, hidden_log_variance : array, default=None
-            log σ² of Gaussian layers. None: 0.
+            log σ² of Gaussian units; 0 at the columns of other units. None: 0.
         visible_offset, hidden_offset : array, default=None
             Offsets α and β. None: 0.
 
@@ -95,21 +96,28 @@ class FilesMixin:
         >>> from harmonium import RBM
         >>> RBM.from_arrays([[0.0], [0.0]], [0.0, 0.0], [0.0], visible="gaussian").visible_log_variance_
         array([0., 0.])
+        >>> RBM.from_arrays([[0.0], [0.0]], [0.0, 0.0], [0.0], visible=[("bernoulli", 1), ("gaussian", 1)]).visible
+        'bernoulli*1,gaussian(coupling=cho)*1'
         """
         weights = np.asarray(weights)
-        metadata, tensors = {}, {"weights": weights, "visible.bias": visible_bias, "hidden.bias": hidden_bias}
+        tensors = {"weights": weights, "visible.bias": visible_bias, "hidden.bias": hidden_bias}
         layers = {
             "visible": (visible, options_of(visible, coupling, states), visible_log_variance, visible_offset),
             "hidden": (hidden, options_of(hidden, hidden_coupling, hidden_states), hidden_log_variance, hidden_offset),
         }
-        for layer, (kind, options, log_variance, offset) in layers.items():
-            metadata |= {f"{layer}.kind": kind, **{f"{layer}.{name}": value for name, value in options.items()}}
-            if kind == "gaussian" and log_variance is None:
-                log_variance = np.zeros(np.shape(tensors[f"{layer}.bias"]))
+        listed, metadata = {}, {}
+        for layer, (units, options, log_variance, offset) in layers.items():
+            bias = np.asarray(tensors[f"{layer}.bias"], dtype=np.float64)
+            listed[layer] = blocks(layer, units, options, bias.size)
+            metadata |= {f"{layer}.kind": units, **{f"{layer}.{name}": value for name, value in options.items()}}
+            if has_gaussian(listed[layer]) and log_variance is None:
+                log_variance = np.zeros(bias.shape)
             if log_variance is not None:
                 tensors[f"{layer}.log_variance"] = log_variance
             if offset is not None:
                 tensors[f"{layer}.offset"] = offset
+        if is_list(visible) or is_list(hidden):
+            metadata = as_metadata(listed)
         numbers = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in tensors.items()}
         return cls._of(_harmonium.Model.from_tensors(metadata, numbers, weights.dtype == np.float32))
 
@@ -140,22 +148,24 @@ class FilesMixin:
     @classmethod
     def _of(cls, model):
         """Return an estimator fitted with a model."""
-        known = model.metadata()
-        whole = {name: int(known[key]) for name, key in [("states", "visible.states"), ("hidden_states", "hidden.states")] if key in known}
+        (visible, options), (hidden, hidden_options) = model.units()
+        counts = {"states": options.get("states"), "hidden_states": hidden_options.get("states")}
         self = cls(
             model.n_hidden(),
-            visible=known["visible.kind"],
-            coupling=known.get("visible.coupling", "cho"),
-            hidden=known["hidden.kind"],
-            hidden_coupling=known.get("hidden.coupling", "cho"),
-            binarize=known.get("data.binarize", "auto"),
-            **whole,
+            visible=visible,
+            coupling=options.get("coupling", "cho"),
+            hidden=hidden,
+            hidden_coupling=hidden_options.get("coupling", "cho"),
+            binarize=model.metadata().get("data.binarize", "auto"),
+            **{name: None if count is None else int(count) for name, count in counts.items()},
         )
         self._model = model
         self.history_ = []
         self.n_updates_ = 0
         self.seed_ = 0
         self.n_features_in_ = model.n_visible()
+        if model.schema() is not None:
+            self.feature_names_in_ = np.array([name for name, *_ in model.columns()], dtype=object)
         self._n_features_out = int(self.weights_.shape[1])
         return self
 
@@ -186,12 +196,12 @@ class FilesMixin:
 
     @property
     def visible_log_variance_(self):
-        """log σ² of Gaussian visible units."""
+        """log σ² of Gaussian visible units; 0 for other units of the layer."""
         return self._tensor("visible.log_variance")
 
     @property
     def hidden_log_variance_(self):
-        """log σ² of Gaussian hidden units."""
+        """log σ² of Gaussian hidden units; 0 for other units of the layer."""
         return self._tensor("hidden.log_variance")
 
     @property

@@ -1,7 +1,9 @@
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike, NDArray
+
+from ._units import _Units
 
 class FilesMixin:
     def save(self, path: str | PathLike[str]) -> None: ...
@@ -14,10 +16,10 @@ class FilesMixin:
         visible_bias: ArrayLike,
         hidden_bias: ArrayLike,
         *,
-        visible: str = "bernoulli",
-        coupling: str = "cho",
-        hidden: str = "bernoulli",
-        hidden_coupling: str = "cho",
+        visible: _Units = "bernoulli",
+        coupling: Literal["cho", "krizhevsky", "goodfellow"] = "cho",
+        hidden: _Units = "bernoulli",
+        hidden_coupling: Literal["cho", "krizhevsky"] = "cho",
         states: int | None = None,
         hidden_states: int | None = None,
         visible_log_variance: ArrayLike | None = None,

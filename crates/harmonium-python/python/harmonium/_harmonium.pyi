@@ -13,6 +13,8 @@ __all__ = [
     "Pcd",
     "Trainer",
     "__version__",
+    "blocks",
+    "complete",
     "fit",
     "free_energies",
     "gradient",
@@ -23,6 +25,7 @@ __all__ = [
     "reconstructions",
     "sample",
     "setting_table",
+    "visible_means",
 ]
 __version__: str
 
@@ -46,6 +49,10 @@ class Model:
     def metadata(self) -> dict[str, str]: ...
     def n_visible(self) -> int: ...
     def n_hidden(self) -> int: ...
+    def units(self) -> list[tuple[str, dict[str, str]]]: ...
+    def schema(self) -> str | None: ...
+    def columns(self) -> list[tuple[str, list[float], list[str], list[str], int]]: ...
+    def is_finite(self) -> bool: ...
     def recentered(self, visible: NDArray[np.float64] | None, hidden: NDArray[np.float64] | None) -> Model: ...
     def __eq__(self, value: object, /) -> bool: ...
 
@@ -91,11 +98,13 @@ def fit(
     asked: str,
     weights: NDArray[np.float64] | None,
     valid: _Table | None,
+    present: Model | None,
     output: str | None,
     resume: bool,
     callback: Callable[[str], bool],
     threads: int | None,
 ) -> tuple[Model, int, FittedRun, list[str], tuple[str, str] | None, BaseException | None]: ...
+def blocks(text: str) -> list[tuple[str, int, dict[str, str]]]: ...
 def setting_table() -> str: ...
 def log_z(
     model: Model,
@@ -113,6 +122,9 @@ def means(model: Model, table: _Table, missing: bool, seed: int, threads: int | 
 def reconstructions(
     model: Model, table: _Table, missing: bool, seed: int, threads: int | None
 ) -> NDArray[np.float64]: ...
+def visible_means(
+    model: Model, hidden: NDArray[np.float64], states: bool, threads: int | None
+) -> NDArray[np.float64]: ...
 def free_energies(
     model: Model, table: _Table, missing: bool, seed: int, threads: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
@@ -125,4 +137,7 @@ def gradient(
 def sample(
     model: Model, asked: str, start: _Table | None, clamp: _Table | None, threads: int | None
 ) -> tuple[NDArray[np.float64], dict[str, Any]]: ...
+def complete(
+    model: Model, table: _Table, asked: str, draws: int, threads: int | None
+) -> list[NDArray[np.float64]]: ...
 def impute(model: Model, table: _Table, asked: str, threads: int | None) -> list[NDArray[np.float64]]: ...

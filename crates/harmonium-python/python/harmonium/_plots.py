@@ -130,6 +130,9 @@ def plot_density_2d(rbm, X=None, bounds=None, resolution=100, ax=None):
     """
     if rbm.n_features_in_ != 2:
         raise ValueError(f"the model has {rbm.n_features_in_} columns, but must have 2 to plot its density")
+    kind = rbm.model_.units()[0][0]
+    if kind != "gaussian":
+        raise ValueError(f"the visible units are {kind!r}, but must be real-valued, 'gaussian', to plot their density")
     if bounds is None and X is None:
         raise ValueError("bounds: pass bounds, or rows X to choose them from")
     if bounds is None:

@@ -5,6 +5,8 @@ import time
 
 import numpy as np
 
+from ._schema import columns_of, in_words
+
 #: Seconds between two lines.
 EVERY = 2.0
 
@@ -14,6 +16,8 @@ class Listener:
 
     def __init__(self, verbose, callbacks):
         self.history = []
+        #: The columns of a data frame, as the library describes them.
+        self.columns = None
         self._verbose = verbose
         self._callbacks = _list(callbacks)
         self._start = self._last = time.monotonic()
@@ -21,12 +25,20 @@ class Listener:
     def __call__(self, text):
         """Receive an event as JSON; returning True stops the run."""
         event = json.loads(text)
+        if event["event"] == "schema":
+            return self._describe(event["columns"])
         self.history.append(event)
         if self._verbose:
             self._print(event)
         answers = [callback(event) for callback in self._callbacks]
         # Only a truth value stops: a callback may return anything else without meaning to.
         return any(isinstance(answer, (bool, np.bool_)) and bool(answer) for answer in answers)
+
+    def _describe(self, columns):
+        """The columns of a data frame are known before the run starts."""
+        self.columns = columns
+        if self._verbose:
+            print(in_words(columns_of(columns)), flush=True)
 
     def _print(self, event):
         now = time.monotonic()

@@ -1,11 +1,19 @@
 """``RBM``: a Restricted Boltzmann machine as a scikit-learn estimator. Everything is computed by the library."""
 
-from ._compat import checked, not_fitted
+import json
+
+import numpy as np
+
+from ._compat import not_fitted, plain_rows
 from ._draws import DrawsMixin
 from ._estimator import Estimator
 from ._files import FilesMixin
+from ._frames import LIBRARIES
+from ._helpers import known_rows
+from ._made import Origin, made
 from ._rows import RowsMixin
-from ._settings import threads
+from ._schema import columns_of
+from ._settings import switch, threads
 from ._training import TrainingMixin
 from ._verdict import Report, Verdict
 
@@ -22,16 +30,20 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         Number of hidden units. "auto": 4 per column or 1 per 100 rows, whichever is more, from 16 to 256; continuous
         columns: 16 for up to 64 columns without missing cells, else 1 per column; if the hidden units are Gaussian too, the
         number that fits left-out rows best, or with missing cells 1 less than columns.
-    visible : {"bernoulli", "spin", "gaussian", "potts"}, default="bernoulli"
-        Kind of visible units.
+    visible : {"auto", "bernoulli", "spin", "gaussian", "potts"}, or a list of blocks, default="auto"
+        Kind of visible units. "auto": each column of a data frame gets its own kind (see ``columns``); the columns of an array
+        are bernoulli. Columns of several kinds are a list of blocks in the order of the columns, (kind, units) or
+        (kind, units, options), such as ``[("bernoulli", 10), ("potts", 3, {"states": 5}), ("gaussian", 4)]``, or the same as
+        text: ``"bernoulli*10,potts(states=5)*3,gaussian*4"``.
     coupling : {"cho", "krizhevsky", "goodfellow"}, default="cho"
         Coupling of Gaussian visible units.
-    hidden : {"bernoulli", "spin", "gaussian", "potts"}, default="bernoulli"
-        Kind of hidden units (for their number see n_hidden).
+    hidden : {"auto", "bernoulli", "spin", "gaussian", "potts"}, or a list of blocks, default="auto"
+        Kind of hidden units (for their number see n_hidden). "auto": bernoulli; gaussian for up to 32 continuous columns with
+        missing cells. A list of blocks, as for ``visible``, has their number.
     hidden_coupling : {"cho", "krizhevsky"}, default="cho"
         Coupling of Gaussian hidden units.
     states : int, default=None
-        Number of states of Potts visible units. None: the largest code + 1.
+        Number of states of Potts visible units. None: the largest code + 1. In a list of blocks each block has its own.
     hidden_states : int, default=None
         Number of states of Potts hidden units.
     start : {"auto", "independent", "factors"}, default="auto"
@@ -109,8 +121,18 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
     standardize : bool or "auto", default="auto"
         Give every column mean 0 and standard deviation 1. "auto": for continuous units, except in ``partial_fit``. Results are
         in the units of the data.
-    missing : bool, default=False
-        Treat empty, NaN, NA and ? cells as missing. In arrays these are NaN; they are summed over.
+    columns : dict, default=None
+        Kind of a column: a kind of visible units, or ignore, by the name of the column of a data frame:
+        ``columns={"age": "gaussian", "zip": "ignore", "grade": "potts"}``. Columns that are not named are described as they look:
+        two values are bernoulli, words and few whole numbers potts, other numbers gaussian; constant columns, dates,
+        identifiers are left out, with a warning. ``schema_`` and ``verbose=True`` list them.
+    schema : path, default=None
+        Kinds and categories of columns, as harmonium schema writes them; for data frames.
+    unseen : {"error", "missing"}, default="error"
+        What to do with words that are not among the categories.
+    missing : bool or "auto", default="auto"
+        Treat empty, NaN, NA and ? cells as missing. They are summed over. "auto": in data frames, where these are null
+        cells and words such as "?"; in arrays, where they are NaN, they are an error.
     image : str, default=None
         Height and width of the rows as images, for the report; such as "28x28".
     likelihood : bool, default=True
@@ -130,6 +152,9 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         one, after every checkpoint (with an output directory), when a diverged update was taken back, and once at the end. One
         that returns True (Python's or NumPy's) stops the run before the next update; other values are ignored. ``partial_fit``
         calls them only when its update was taken back.
+    warm_start : bool, default=False
+        A second ``fit`` goes on from the present model, also from one that was loaded, instead of beginning anew. The units,
+        their number and the standardization stay those of the model; ``n_updates_`` counts all fits.
 
     Attributes
     ----------
@@ -144,7 +169,9 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         Updates that the model has had: all of the run, also those after the one whose model was kept, and one for each
         ``partial_fit`` that was not taken back. 0 for a loaded model.
     n_features_in_ : int
-        Number of visible units.
+        Number of visible units; after a fit to a data frame, the number of its columns.
+    schema_ : list of Column
+        What the columns of a data frame are learned as: name, kind, categories, missing cells, values and why.
 
     Examples
     --------
@@ -162,9 +189,9 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         self,
         n_hidden="auto",
         *,
-        visible="bernoulli",
+        visible="auto",
         coupling="cho",
-        hidden="bernoulli",
+        hidden="auto",
         hidden_coupling="cho",
         states=None,
         hidden_states=None,
@@ -199,7 +226,10 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         validation_fraction="auto",
         binarize="auto",
         standardize="auto",
-        missing=False,
+        columns=None,
+        schema=None,
+        unseen="error",
+        missing="auto",
         image=None,
         likelihood=True,
         report_every=200,
@@ -208,6 +238,7 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         n_threads=None,
         verbose=False,
         callbacks=None,
+        warm_start=False,
     ):
         self.n_hidden = n_hidden
         self.visible = visible
@@ -247,6 +278,9 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         self.validation_fraction = validation_fraction
         self.binarize = binarize
         self.standardize = standardize
+        self.columns = columns
+        self.schema = schema
+        self.unseen = unseen
         self.missing = missing
         self.image = image
         self.likelihood = likelihood
@@ -256,6 +290,7 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
         self.n_threads = n_threads
         self.verbose = verbose
         self.callbacks = callbacks
+        self.warm_start = warm_start
 
     @property
     def model_(self):
@@ -319,8 +354,65 @@ class RBM(TrainingMixin, RowsMixin, DrawsMixin, FilesMixin, Estimator):
             raise not_fitted(f"This {type(self).__name__} instance is not fitted yet: call fit, or RBM.load a file.")
 
     def _rows(self, X):
+        """The rows for the model, whether cells may be missing, and the seed."""
         self._fitted()
-        return checked(self, X, False), self.seed_
+        return known_rows(self, X), self._takes_missing(), self.seed_
+
+    def _takes_missing(self):
+        if isinstance(self.missing, str) and self.missing == "auto":
+            return self._has_schema()
+        return switch("missing", self.missing)
+
+    def _has_schema(self):
+        """Whether the model knows its columns by name."""
+        if getattr(self, "_model", None) is None:
+            # Between updates the model is not read back for this.
+            return self.__dict__.get("_frame") is not None
+        return self._model.schema() is not None
+
+    def _origin(self):
+        """The data frame that the model was fitted to; None if it was an array, or a model from a file."""
+        return self.__dict__.get("_frame") if self._has_schema() else None
+
+    @property
+    def schema_(self):
+        """What the columns of the data frame are learned as: a list of ``Column``."""
+        described = self.model_.schema()
+        if described is None:
+            raise AttributeError("schema_: the model was not fitted to a data frame")
+        return columns_of(self.__dict__.get("_columns") or json.loads(described))
+
+    def to_frame(self, X, library="pandas"):
+        """Return rows of codes as a data frame with the names and words of the columns.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Rows of codes and numbers, as a model from a file samples them.
+        library : {"pandas", "polars", "pyarrow"}, default="pandas"
+            Library of the data frame.
+
+        Returns
+        -------
+        data frame
+
+        Examples
+        --------
+        >>> import pandas
+        >>> from harmonium import RBM
+        >>> table = pandas.DataFrame({"sex": ["f", "m", "f", "m"] * 10, "age": range(0, 80, 2)})
+        >>> rbm = RBM(2, updates=10, random_state=0).fit(table)
+        >>> rbm.to_frame([[1, 40.5]])
+          sex   age
+        0   m  40.5
+        """
+        if library not in LIBRARIES:
+            raise ValueError(f"library is {library!r}, but must be one of {', '.join(map(repr, LIBRARIES))}")
+        self._fitted()
+        if not self._has_schema():
+            raise ValueError("to_frame needs a model that knows its columns by name: fit it to a data frame")
+        rows = np.asarray(plain_rows(X, self.model_.n_visible()), dtype=np.float64)
+        return made(self.model_, rows, Origin(library, {}), drawn=False)
 
     def __sklearn_is_fitted__(self):
         # Without model_, which reads the model back from the trainer.

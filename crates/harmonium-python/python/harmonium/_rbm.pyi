@@ -1,6 +1,6 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,10 +9,13 @@ from ._draws import DrawsMixin
 from ._files import FilesMixin
 from ._harmonium import Model
 from ._rows import RowsMixin
+from ._schema import Column
+from ._units import _Units
 from ._verdict import Report, Verdict
 
 _Random = int | np.random.RandomState | np.random.Generator | None
 _Callback = Callable[[dict[str, Any]], object]
+_Auto = Literal["auto"]
 
 class RBM(RowsMixin, DrawsMixin, FilesMixin):
     history_: list[dict[str, Any]]
@@ -21,46 +24,49 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin):
     seed_: int
     def __init__(
         self,
-        n_hidden: int | str = "auto",
+        n_hidden: int | _Auto = "auto",
         *,
-        visible: str = "bernoulli",
-        coupling: str = "cho",
-        hidden: str = "bernoulli",
-        hidden_coupling: str = "cho",
+        visible: _Auto | _Units = "auto",
+        coupling: Literal["cho", "krizhevsky", "goodfellow"] = "cho",
+        hidden: _Auto | _Units = "auto",
+        hidden_coupling: Literal["cho", "krizhevsky"] = "cho",
         states: int | None = None,
         hidden_states: int | None = None,
-        start: str = "auto",
+        start: Literal["auto", "independent", "factors"] = "auto",
         init: str | PathLike[str] | None = None,
-        method: str = "auto",
-        gibbs_steps: int | str = "auto",
-        n_chains: int | str = "auto",
+        method: Literal["auto", "pcd", "cd", "pt", "wpcd", "exact"] = "auto",
+        gibbs_steps: int | _Auto = "auto",
+        n_chains: int | _Auto = "auto",
         n_temperatures: int = 10,
-        batch_size: int | str = "auto",
+        batch_size: int | _Auto = "auto",
         epochs: float | None = None,
         time: float | None = None,
         updates: int | None = None,
-        learning_rate: float | str = "auto",
-        max_drift: float | str = "auto",
-        quick_start: int | str = "auto",
-        schedule: str = "auto",
-        optimizer: str = "adam",
+        learning_rate: float | _Auto = "auto",
+        max_drift: float | _Auto = "auto",
+        quick_start: int | _Auto = "auto",
+        schedule: Literal["auto", "constant", "step", "cosine", "inverse"] = "auto",
+        optimizer: Literal["sgd", "adam"] = "adam",
         momentum: float = 0.9,
         nesterov: bool = False,
         variance_rate: float = 0.3,
         centering: bool = True,
-        average: float | str = "auto",
-        keep: str = "auto",
-        early_stopping: bool | int | str = "auto",
+        average: float | _Auto = "auto",
+        keep: Literal["auto", "best", "last"] = "auto",
+        early_stopping: bool | int | _Auto = "auto",
         l1: float = 0.0,
-        l2: float | str = "auto",
+        l2: float | _Auto = "auto",
         max_norm: float | None = None,
         sparsity: float | None = None,
-        sparsity_cost: float | str = "auto",
+        sparsity_cost: float | _Auto = "auto",
         clip: float | None = None,
-        validation_fraction: float | str = "auto",
-        binarize: str = "auto",
-        standardize: bool | str = "auto",
-        missing: bool = False,
+        validation_fraction: float | _Auto = "auto",
+        binarize: Literal["auto", "none", "sample"] | str = "auto",
+        standardize: bool | _Auto = "auto",
+        columns: Mapping[Any, str] | None = None,
+        schema: str | PathLike[str] | None = None,
+        unseen: Literal["error", "missing"] = "error",
+        missing: bool | _Auto = "auto",
         image: str | None = None,
         likelihood: bool = True,
         report_every: int = 200,
@@ -69,11 +75,15 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin):
         n_threads: int | None = None,
         verbose: bool = False,
         callbacks: _Callback | Sequence[_Callback] | None = None,
+        warm_start: bool = False,
     ) -> None: ...
     @property
     def model_(self) -> Model: ...
     @property
     def verdict_(self) -> Verdict: ...
+    @property
+    def schema_(self) -> list[Column]: ...
+    def to_frame(self, X: Any, library: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> Self: ...
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...
@@ -89,9 +99,10 @@ class RBM(RowsMixin, DrawsMixin, FilesMixin):
     ) -> Self: ...
     def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self: ...
     def fit_transform(self, X: Any, y: object = None, **fit_params: Any) -> NDArray[Any]: ...
-    def set_output(self, *, transform: str | None = None) -> Self: ...
+    def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self: ...
     def get_metadata_routing(self) -> Any: ...
     def set_fit_request(self, *, sample_weight: bool | str | None = None) -> Self: ...
     def set_partial_fit_request(self, *, sample_weight: bool | str | None = None) -> Self: ...
+    def set_score_request(self, *, sample_weight: bool | str | None = None) -> Self: ...
     def report(self, path: str | PathLike[str] | None = None) -> Report: ...
     def __getstate__(self) -> dict[str, Any]: ...

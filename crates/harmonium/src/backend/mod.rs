@@ -20,6 +20,7 @@ pub use comm::{Comm, Solo};
 pub use cpu::CpuDevice;
 pub use reference::Reference;
 
+use crate::bits::Bits;
 use crate::error::{Error, Result};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::model::Rbm;
@@ -27,7 +28,7 @@ use crate::optimize::OptimizerConfig;
 use crate::real::Real;
 use crate::rng::Key;
 pub use crate::scaled_weights::{Chart, Products};
-use crate::states::{Bits, States};
+use crate::states::States;
 use crate::stats::{LayerMeans, Stats};
 use ndarray::{Array1, Array2, ArrayView2};
 use std::any::Any;

@@ -3,12 +3,13 @@
 use super::fixed::FixedSums;
 use super::{Backend, Chains, Chart, Comm, Device, Learner, Makes, Part, Phase, Products, Side, Slope, SlopeOptions};
 use super::{Slot, Start, Step, Sweeps};
+use crate::bits::Bits;
 use crate::error::Result;
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::optimize::{self, MOMENTS, Optimizer};
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::states::{Bits, States};
+use crate::states::States;
 use crate::stats::{LayerMeans, Stats};
 use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 use std::sync::Arc;

@@ -3,11 +3,12 @@
 
 use super::{Answer, Conditional, ConditionalOptions};
 use crate::backend::{Backend, Slot, Sweeps};
+use crate::bits::Bits;
 use crate::dataset::Dataset;
 use crate::lowered::LoweredModel;
 use crate::real::Real;
 use crate::rng::{Key, Purpose};
-use crate::states::{Bits, States};
+use crate::states::States;
 use crate::threads;
 use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 

@@ -6,9 +6,9 @@
 //! Costs are in terms of the sum, 10 ns each with log Z and means (`studies/imputation/speed.py`).
 
 use super::{Answer, Conditional, Method, cost};
+use crate::bits::Bits;
 use crate::exact::budget;
 use crate::layout::{Block, Layout};
-use crate::states::Bits;
 
 /// Largest error of chains, root mean square over the unknown cells of a row in units of their standard deviations.
 const PRECISION: f64 = 0.05;

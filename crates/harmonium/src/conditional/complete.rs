@@ -5,11 +5,11 @@
 //! chain of its own, which starts at infinite temperature.
 
 use super::{Conditional, Row, chains};
+use crate::bits::Bits;
 use crate::error::{Error, Result};
 use crate::exact::budget;
 use crate::memory;
 use crate::rng::Purpose;
-use crate::states::Bits;
 use crate::threads;
 use ndarray::{Array2, ArrayView2, Axis, s};
 

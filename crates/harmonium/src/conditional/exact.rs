@@ -1,11 +1,11 @@
 //! Exact conditionals: the model of the unknown cells, solved. Its visible layer has their distribution.
 
 use super::Answer;
+use crate::bits::Bits;
 use crate::error::Result;
 use crate::exact::Solved;
 use crate::lowered::LoweredModel;
 use crate::rng::Key;
-use crate::states::Bits;
 use crate::stats::Stats;
 use ndarray::{Array1, Array2, Axis, s};
 

@@ -1,10 +1,10 @@
 //! ⟨h | v_B⟩: the hidden means of a row of which some cells are known. The unknown ones are summed over, or averaged over by chains.
 
 use super::{Conditional, Row, chains};
+use crate::bits::Bits;
 use crate::error::Result;
 use crate::exact::budget;
 use crate::rng::Purpose;
-use crate::states::Bits;
 use crate::threads;
 use ndarray::{Array2, ArrayView2, Axis};
 
@@ -32,8 +32,8 @@ impl Conditional {
 
 #[cfg(test)]
 mod tests {
+    use crate::bits::Bits;
     use crate::conditional::{Conditional, ConditionalOptions, Method};
-    use crate::states::Bits;
     use crate::units::{Kind, Options};
     use crate::{Layer, Rbm};
     use ndarray::{Array1, Array2, Axis, array};

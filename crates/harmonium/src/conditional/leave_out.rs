@@ -2,10 +2,10 @@
 
 use super::{Row, cost};
 use crate::advice::Advice;
+use crate::bits::Bits;
 use crate::error::{Error, Result};
 use crate::exact::budget;
 use crate::lowered::LoweredModel;
-use crate::states::Bits;
 use crate::threads;
 use ndarray::{Array1, ArrayView2};
 

@@ -33,6 +33,7 @@ pub use score::{Score, Scores};
 pub use summary::{Fill, Filled, restore};
 
 use crate::backend::{Backend, DeviceRef, cpu};
+use crate::bits::Bits;
 use crate::error::{Error, Result};
 use crate::exact::Exact;
 use crate::lowered::{LoweredLayer, LoweredModel};
@@ -40,7 +41,6 @@ use crate::memory;
 use crate::model::Rbm;
 use crate::real::Real;
 use crate::rng::Key;
-use crate::states::Bits;
 use crate::stats::Stats;
 use crate::threads;
 use ndarray::{Array1, Array2, ArrayView2, Axis};

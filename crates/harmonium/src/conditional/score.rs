@@ -2,10 +2,10 @@
 
 use super::known::annealed;
 use super::{Conditional, ConditionalOptions, Row};
+use crate::bits::Bits;
 use crate::error::Result;
 use crate::exact::budget;
 use crate::rng::Purpose;
-use crate::states::Bits;
 use crate::threads;
 use ndarray::ArrayView2;
 

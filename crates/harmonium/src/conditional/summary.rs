@@ -1,11 +1,11 @@
 //! Summaries of an unknown cell: its mean, its spread, and an interval.
 
 use super::{Answer, named};
+use crate::bits::Bits;
 use crate::data::Preprocess;
 use crate::error::Result;
 use crate::layout::{Layout, Site, two_values};
 use crate::lowered::LoweredLayer;
-use crate::states::Bits;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 /// Filled rows of data values, one entry per site.

@@ -45,12 +45,12 @@ pub use options::{Header, ReadOptions};
 pub use prepare::Preprocess;
 pub use rows::{Block, PreparedRows};
 pub(crate) use similarity::similarity_weights;
-pub use text::column_list;
+pub use text::{column_list, is_missing_word};
 pub use write::{TableHead, WRITERS, Words, Writer, write_table};
 
 use crate::advice::Advice;
+use crate::bits::Bits;
 use crate::error::{Error, Result, shown};
-use crate::states::Bits;
 use ndarray::Array2;
 use std::io::Read;
 use std::path::Path;
@@ -195,7 +195,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "Parquet",
         extensions: &["parquet", "pq"],
-        about: "columns of numbers or of lists of one length, as written by pandas and Polars",
+        about: "columns of numbers, words or lists of one length, as written by pandas and Polars",
         begins: parquet::begins,
         open: parquet::open,
         open_member: None,

@@ -19,9 +19,13 @@ pub enum Header {
 }
 
 impl Header {
-    /// Every value with its name.
-    pub const LIST: [(&'static str, Header); 4] =
-        [("auto", Header::Auto), ("names", Header::Names), ("none", Header::None), ("skip", Header::Skip)];
+    /// Every value with its name and what it means.
+    pub const LIST: [(&'static str, Header, &'static str); 4] = [
+        ("auto", Header::Auto, "decided by the lines below"),
+        ("names", Header::Names, "the names of the columns"),
+        ("none", Header::None, "a row of data"),
+        ("skip", Header::Skip, "neither: left out"),
+    ];
 }
 
 /// Options for reading a table.

@@ -1,9 +1,9 @@
 //! Preprocessing of data: x → (x − shift)/scale, then binarisation.
 
 use super::Binarize;
+use crate::bits::Bits;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
-use crate::states::Bits;
 use ndarray::{Array1, Array2, Axis};
 
 /// Preprocessing, as stored in a model file; by default none.
@@ -51,6 +51,15 @@ impl Preprocess {
         }
         if let Some(shift) = &self.shift {
             *rows += &shift.view().insert_axis(Axis(0));
+        }
+    }
+
+    /// The same for columns of the layer: a unit of several columns has no units of measurement.
+    pub fn restore_columns(&self, columns: &mut Array2<f64>, visible: &Layout) {
+        let of = |numbers: &Option<Array1<f64>>, site: usize| numbers.as_ref().map(|n| n[site]);
+        for site in visible.each_site().filter(|site| site.columns.len() == 1) {
+            let (scale, shift) = (of(&self.scale, site.index), of(&self.shift, site.index));
+            columns.column_mut(site.columns.start).mapv_inplace(|x| x * scale.unwrap_or(1.0) + shift.unwrap_or(0.0));
         }
     }
 

@@ -2,9 +2,9 @@
 
 use super::{Binarize, Binarizer, Preprocess, Source, takes_bits, takes_probabilities};
 use crate::advice::Advice;
+use crate::bits::Bits;
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout, Site};
-use crate::states::Bits;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 

@@ -4,12 +4,12 @@
 use super::{BATCH, Context, Estimator, EstimatorOptions, Phases};
 use crate::advice::Advice;
 use crate::backend::Side;
+use crate::bits::Bits;
 use crate::conditional::{self, cost};
 use crate::error::{Error, Result};
 use crate::exact::{MOST_STATES_LOG2, Solved, budget};
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::real::Real;
-use crate::states::Bits;
 use crate::stats::Stats;
 
 struct Enumerate;

@@ -9,11 +9,11 @@ mod quick_start;
 mod weighted;
 
 use crate::backend::{Backend, Learner, Phase, Side, Slot, Sweeps};
+use crate::bits::Bits;
 use crate::error::{Error, Result};
 use crate::lowered::LoweredLayer;
 use crate::real::Real;
 use crate::rng::Key;
-use crate::states::Bits;
 use crate::stats::LayerMeans;
 use quick_start::QuickStart;
 

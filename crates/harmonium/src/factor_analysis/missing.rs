@@ -7,12 +7,12 @@
 
 use super::eigen::eigen;
 use super::{FactorAnalysis, LARGEST_RATIO, LEAST_NOISE};
+use crate::bits::Bits;
 use crate::dataset::Dataset;
 use crate::exact::Cholesky;
 use crate::layout::Layout;
 use crate::math::{add_scaled, dot};
 use crate::real::Real;
-use crate::states::Bits;
 use crate::threads;
 use ndarray::{Array1, Array2, Axis, s};
 

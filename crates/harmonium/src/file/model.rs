@@ -58,7 +58,13 @@ impl ModelFile {
     /// A file for a model, in its own precision.
     pub fn new<T: Real>(rbm: &Rbm<T>) -> ModelFile {
         let precision = if T::DTYPE == Dtype::F32 { Precision::F32 } else { Precision::F64 };
-        ModelFile { rbm: rbm.cast(), preprocess: Preprocess::default(), schema: None, about: BTreeMap::new(), precision }
+        ModelFile {
+            rbm: rbm.cast(),
+            preprocess: Preprocess::default(),
+            schema: None,
+            about: BTreeMap::new(),
+            precision,
+        }
     }
 
     /// Writes the file atomically.

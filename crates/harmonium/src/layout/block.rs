@@ -68,7 +68,7 @@ impl Block {
 
     /// The part of a row of columns.
     pub(super) fn part<'a, T: Real>(&self, row: &ArrayView1<'a, T>) -> ArrayView1<'a, T> {
-        row.clone().slice_move(s![self.columns()])
+        (*row).slice_move(s![self.columns()])
     }
 }
 

@@ -6,7 +6,7 @@ use crate::units::Origin;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 
 impl Layout {
-    /// The chart par ↦ (η, s), see [`Unit::natural`].
+    /// The chart par ↦ (η, s), see [`Unit::natural`](crate::units::Unit::natural).
     pub(crate) fn natural<T: Real>(
         &self,
         par: ArrayView2<T>,
@@ -20,7 +20,7 @@ impl Layout {
         }
     }
 
-    /// Its adjoint, see [`Unit::pullback`].
+    /// Its adjoint, see [`Unit::pullback`](crate::units::Unit::pullback).
     pub(crate) fn pullback<T: Real>(
         &self,
         par: ArrayView2<T>,
@@ -56,7 +56,7 @@ impl Layout {
         }
     }
 
-    /// Parameters of independent units with these mean statistics, see [`Unit::fit`].
+    /// Parameters of independent units with these mean statistics, see [`Unit::fit`](crate::units::Unit::fit).
     pub(crate) fn fit<T: Real>(
         &self,
         means: ArrayView2<f64>,
@@ -110,7 +110,7 @@ impl Layout {
         self.blocks.iter().map(|b| b.sites.len() * b.unit::<f64>().n_uniforms()).sum()
     }
 
-    /// Draws every unit, see [`Unit::sample`]; the uniforms of the blocks follow one another.
+    /// Draws every unit, see [`Unit::sample`](crate::units::Unit::sample); the uniforms of the blocks follow one another.
     pub fn sample<T: Real>(&self, eta: ArrayView2<T>, input: &[T], mut u: &[T], x: &mut [T]) {
         for b in &self.blocks {
             let (own, rest) = u.split_at(b.sites.len() * b.unit::<T>().n_uniforms());

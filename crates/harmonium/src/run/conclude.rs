@@ -304,7 +304,7 @@ impl<'a> Conclusion<'a> {
 
     /// The number of rows that related ones count as, if they are weighted so.
     pub fn effective_rows(&self) -> Option<f64> {
-        let weighted = matches!(self.facts.spec.data.weights(), Ok(super::spec::RowWeights::Similarity(_)));
+        let weighted = matches!(self.facts.spec.data.weights(), Ok(super::row_weights::RowWeights::Similarity(_)));
         self.fit.as_ref().filter(|_| weighted).map(|fit| fit.weight)
     }
 }

@@ -3,6 +3,7 @@
 use super::front::{Front, Stage};
 use super::spec::Spec;
 use crate::backend::DeviceRef;
+use crate::bits::Bits;
 use crate::conditional::{self, Conditional, Score};
 use crate::data::Preprocess;
 use crate::dataset::Dataset;
@@ -13,7 +14,6 @@ use crate::lowered::LoweredModel;
 use crate::measure::{Value, sampled_pseudo_log_likelihood};
 use crate::model::Rbm;
 use crate::rng::Key;
-use crate::states::Bits;
 use ndarray::Array2;
 use rayon::prelude::*;
 

@@ -1,15 +1,23 @@
 //! What a run needs from its front end: tables to read, somebody to inform, a clock face for long work.
 
+use super::directory::MODEL;
 use crate::data::{self, Binarize, ReadOptions, Source};
 use crate::error::{Error, Result};
+use crate::file::ModelFile;
 use crate::schema::Schema;
 use crate::train::TrainConfig;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Opens the tables that settings name.
+/// Opens the tables and the model that settings name.
 pub trait Tables: Sync {
     /// The table `name`, from its first row.
     fn open(&self, name: &str, options: &ReadOptions) -> Result<Box<dyn Source>>;
+
+    /// The model to start from: that of a model file, or of a run directory.
+    fn model(&self, name: &str) -> Result<ModelFile> {
+        let path = Path::new(name);
+        ModelFile::read(if path.is_dir() { path.join(MODEL) } else { path.into() })
+    }
 }
 
 /// What the name of a table in memory starts with.

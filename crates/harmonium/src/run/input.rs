@@ -1,7 +1,8 @@
 //! From tables to rows packed for the units: one pass to survey them where that is needed, one to pack them.
 
 use super::front::{Front, Note, Stage, Tables};
-use super::spec::{RowWeights, Spec};
+use super::row_weights::RowWeights;
+use super::spec::Spec;
 use crate::advice::Advice;
 use crate::data::{Binarize, PreparedRows, Preprocess, ReadOptions, Source, similarity_weights, takes_probabilities};
 use crate::dataset::Dataset;
@@ -50,6 +51,11 @@ impl<'a> Reader<'a> {
     /// Reads tables of numbers.
     pub fn new(tables: &'a dyn Tables, front: &'a dyn Front) -> Reader<'a> {
         Reader { tables, front, schema: None, unseen: Unseen::Error }
+    }
+
+    /// The same for tables whose words a schema, if there is one, turns into codes.
+    pub fn with_schema(self, schema: Option<Schema>, unseen: Unseen) -> Reader<'a> {
+        Reader { schema, unseen, ..self }
     }
 }
 

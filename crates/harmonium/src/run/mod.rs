@@ -29,6 +29,7 @@ mod log;
 mod mixing;
 mod prepare;
 mod request;
+mod row_weights;
 mod spec;
 mod training;
 
@@ -44,5 +45,6 @@ pub use length::Length;
 pub use mixing::{Mixing, RECORDED, some_rows};
 pub use prepare::{Prepared, complete_method, prepare};
 pub use request::{Opened, Request};
-pub use spec::{DataSpec, Found, ModelSpec, RowWeights, Spec, lookup, put};
+pub use row_weights::RowWeights;
+pub use spec::{DataSpec, Found, ModelSpec, Spec, lookup, put};
 pub use training::Run;

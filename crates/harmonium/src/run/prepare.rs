@@ -2,11 +2,11 @@
 
 use super::columns::{self, AUTO};
 use super::defaults::{Chooser, EXACT_UPDATES};
-use super::directory::MODEL;
 use super::front::{Front, Note, Tables};
 use super::input::{self, Input, Reader};
 use super::length::Length;
-use super::spec::{ModelSpec, SIMILAR, Spec, lookup};
+use super::row_weights::SIMILAR;
+use super::spec::{ModelSpec, Spec, lookup};
 use crate::data::{Alphabet, Preprocess, find_builtin};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, budget};
@@ -68,7 +68,7 @@ pub fn prepare(
         let problem = "is missing: name a data file, or builtin:NAME".into();
         return Err(Error::Config { key: "data.source", problem });
     }
-    let init = spec.model.init.as_deref().map(model_to_start_from).transpose()?;
+    let init = spec.model.init.as_deref().map(|name| tables.model(name)).transpose()?;
     let letters = init.as_ref().and_then(|file| ColumnNotes::read(file).alphabet);
     spec.data.alphabet = spec.data.alphabet.take().or(letters);
     (reader.schema, reader.unseen) = (columns::schema(spec, asked, init.as_ref(), &reader)?, spec.data.unseen);
@@ -133,12 +133,6 @@ pub fn prepare(
     let alphabet = spec.data.alphabet.clone().filter(|_| spec.model.visible == "potts");
     let notes = ColumnNotes { alphabet, names: shape.names, image, words: reader.schema.as_ref().map(Schema::words) };
     Ok(Prepared { input, rbm, preprocess, schema: reader.schema, notes, columns, digest })
-}
-
-/// A model file, or the model of a run directory.
-fn model_to_start_from(path: &str) -> Result<ModelFile> {
-    let path = Path::new(path);
-    ModelFile::read(if path.is_dir() { path.join(MODEL) } else { path.into() })
 }
 
 /// The first model of a run.

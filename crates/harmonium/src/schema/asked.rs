@@ -3,6 +3,7 @@
 use super::kinds::Wish;
 use super::{made_up, words};
 use crate::error::{Error, Result, nearest, shown};
+use std::collections::BTreeMap;
 
 /// What is asked for some columns of a table; the others are inferred.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,8 +46,9 @@ impl Asked {
     /// that the table does not have is refused.
     pub(super) fn by_column(&self, names: &[String]) -> Result<Vec<Option<&AskedColumn>>> {
         let mut all = vec![None; names.len()];
+        let places: BTreeMap<&String, usize> = names.iter().zip(0..).collect();
         for asked in &self.columns {
-            let place = names.iter().position(|name| *name == asked.name);
+            let place = places.get(&asked.name).copied();
             let number = || asked.name.parse().ok().and_then(|n: usize| n.checked_sub(1)).filter(|c| *c < names.len());
             match place.or_else(number) {
                 Some(place) => all[place] = Some(asked),
@@ -74,10 +76,16 @@ pub(super) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> St
     if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
 }
 
+/// A word without control characters for a table.
+pub(super) fn short(word: &str) -> String {
+    const MOST: usize = 32;
+    if word.chars().count() <= MOST { word.into() } else { word.chars().take(MOST - 1).chain(['…']).collect() }
+}
+
 /// The first few categories, for a table.
 pub(super) fn brief(categories: &[String]) -> String {
     const MOST: usize = 4;
-    let first: Vec<String> = categories.iter().take(MOST).map(|word| shown(word)).collect();
+    let first: Vec<String> = categories.iter().take(MOST).map(|word| short(word)).collect();
     let more = categories.len().saturating_sub(MOST);
     if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
 }
@@ -94,7 +102,7 @@ pub(super) fn names(given: Option<&[String]>, columns: usize) -> Result<Vec<Stri
         _ => made_up(c),
     };
     let names: Vec<String> = (0..columns).map(name).collect();
-    let mut places = std::collections::BTreeMap::new();
+    let mut places = BTreeMap::new();
     for (c, name) in names.iter().enumerate() {
         if let Some(why) = words::unusable(name) {
             return Err(Error::Undefined(format!("column {}: its name '{}' {why}", c + 1, shown(name))));

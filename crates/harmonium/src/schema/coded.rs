@@ -7,7 +7,7 @@ use crate::advice::Advice;
 use crate::data::{Cell, Source};
 use crate::error::{Error, Result, nearest, shown};
 use ndarray::Array2;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// What is done with words that the schema does not know.
@@ -22,8 +22,9 @@ pub enum Unseen {
 }
 
 impl Unseen {
-    /// Every value with its name.
-    pub const LIST: [(&'static str, Unseen); 2] = [("error", Unseen::Error), ("missing", Unseen::Missing)];
+    /// Every value with its name and what it means.
+    pub const LIST: [(&'static str, Unseen, &'static str); 2] =
+        [("error", Unseen::Error, "an error"), ("missing", Unseen::Missing, "treat the cell as missing")];
 }
 
 impl Schema {
@@ -46,15 +47,16 @@ impl Schema {
 
     fn by_name(&self, names: &[String]) -> Result<Vec<Option<usize>>> {
         let kept: BTreeMap<&str, usize> = self.kept().enumerate().map(|(k, c)| (c.name.as_str(), k)).collect();
-        let missing: Vec<&String> = self.kept().map(|c| &c.name).filter(|name| !names.contains(name)).collect();
+        let there: BTreeSet<&String> = names.iter().collect();
+        let missing: Vec<&String> = self.kept().map(|c| &c.name).filter(|name| !there.contains(name)).collect();
         if !missing.is_empty() {
             let near = nearest(missing[0], names.iter().map(String::as_str));
             let hint = near.map_or_else(String::new, |name| format!("; is '{}' the same?", shown(name)));
             let problem = format!("has no {}, which the model was trained on{hint}", columns(missing));
             return Err(Error::Undefined(problem));
         }
-        let known: BTreeMap<&str, ()> = self.columns.iter().map(|c| (c.name.as_str(), ())).collect();
-        let extra: Vec<&String> = names.iter().filter(|name| !known.contains_key(name.as_str())).collect();
+        let known: BTreeSet<&String> = self.columns.iter().map(|c| &c.name).collect();
+        let extra: Vec<&String> = names.iter().filter(|name| !known.contains(name)).collect();
         if !extra.is_empty() {
             let problem = format!("has the {}, which the model was not trained on", columns(extra));
             return Err(Error::Undefined(problem).advise(&[Advice::LeaveOutColumn, Advice::ChooseColumns]));
@@ -101,23 +103,25 @@ impl Codes {
         Codes { name: column.name.clone(), known: column.categories.clone(), words, numbers }
     }
 
-    /// The number for a cell; an error is what is wrong with it.
-    fn of(&self, cell: Cell, unseen: Unseen) -> std::result::Result<f64, String> {
+    /// The number for a cell; an error is what is wrong with it, and what to do.
+    fn of(&self, cell: Cell, unseen: Unseen) -> std::result::Result<f64, (String, &'static [Advice])> {
         let (found, code) = match cell {
             Cell::Missing => return Ok(f64::NAN),
             Cell::Number(x) if self.known.is_empty() => return Ok(x),
-            Cell::Word(word) if self.known.is_empty() => return Err(format!("'{}' is not a number", shown(word))),
+            Cell::Word(word) if self.known.is_empty() => {
+                return Err((format!("'{}' is not a number", shown(word)), &[]));
+            }
             Cell::Number(x) => (number_name(x), self.numbers.get(&(x + 0.0).to_bits()).copied()),
             Cell::Word(word) => match self.words.get(word) {
                 Some(code) => return Ok(*code),
                 None => (word.to_string(), None),
             },
-            Cell::Other(what) => return Err(format!("it holds {what}")),
+            Cell::Other(what) => return Err((format!("it holds {what}"), &[])),
         };
         match code {
             Some(code) => Ok(code),
             None if unseen == Unseen::Missing => Ok(f64::NAN),
-            None => Err(unlisted(&found, self.known.iter())),
+            None => Err((unlisted(&found, self.known.iter()), &[Advice::UnseenWords])),
         }
     }
 }
@@ -169,10 +173,10 @@ impl Source for Coded {
             }
             Ok(())
         })?;
-        if let Some((r, place, problem)) = wrong {
+        if let Some((r, place, (problem, advice))) = wrong {
             let (row, name) = (self.done + r as u64 + 1, shown(&self.columns[place].name));
             let problem = format!("data row {row}, column '{name}': {problem}");
-            return Err(Error::Data { path: self.path.clone(), problem }.advise(&[Advice::UnseenWords]));
+            return Err(Error::Data { path: self.path.clone(), problem }.advise(advice));
         }
         self.done += rows as u64;
         if rows == 0 {

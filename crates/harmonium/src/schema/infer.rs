@@ -105,8 +105,13 @@ fn values(seen: &ColumnScan, categories: &[String]) -> String {
     if seen.numbers == 0 {
         return seen.first_word.as_ref().map_or_else(String::new, |(_, word)| format!("{}, …", shown(word)));
     }
-    let short = |x: f64| crate::error::number(format!("{x:.4e}").parse().unwrap_or(x));
-    format!("{} to {}, mean {}", short(seen.smallest), short(seen.largest), short(seen.moments.mean()))
+    format!("{} to {}, mean {}", digits(seen.smallest), digits(seen.largest), digits(seen.moments.mean()))
+}
+
+/// A number in five digits, with an exponent if it would be long otherwise.
+fn digits(x: f64) -> String {
+    let x: f64 = format!("{x:.4e}").parse().unwrap_or(x);
+    if x == 0.0 || (1e-4..1e7).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
 
 /// What a column is used as, and why.

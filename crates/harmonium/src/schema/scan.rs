@@ -48,6 +48,8 @@ pub(super) struct ColumnScan {
     pub whole: bool,
     /// Whether the numbers count the rows from 0 or 1.
     pub counts: bool,
+    /// The bits of the last number.
+    last: Option<u64>,
     /// The different numbers, by their bits; none if there are too many.
     pub distinct: Option<BTreeSet<u64>>,
     pub vocabulary: BTreeSet<String>,
@@ -79,6 +81,7 @@ impl ColumnScan {
             largest: f64::NEG_INFINITY,
             whole: true,
             counts: true,
+            last: None,
             distinct: Some(BTreeSet::new()),
             vocabulary: BTreeSet::new(),
             overflow: false,
@@ -145,7 +148,9 @@ impl ColumnScan {
         self.moments.push(x);
         (self.smallest, self.largest) = (self.smallest.min(x), self.largest.max(x));
         self.whole &= x.fract() == 0.0;
-        if let Some(distinct) = &mut self.distinct {
+        // Tables often repeat a number.
+        let is_new = self.last.replace(x.to_bits()) != Some(x.to_bits());
+        if let Some(distinct) = self.distinct.as_mut().filter(|_| is_new) {
             distinct.insert(x.to_bits());
             if distinct.len() > self.most.1 {
                 self.distinct = None;

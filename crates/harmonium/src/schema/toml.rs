@@ -83,7 +83,7 @@ impl Asked {
             if !seen.insert(name.clone()) {
                 return Err(refuse("is there twice".into()));
             }
-            asked.put(column.read().map_err(|e| refuse(e.to_string()))?);
+            asked.columns.push(column.read().map_err(|e| refuse(e.to_string()))?);
         }
         Ok(asked)
     }

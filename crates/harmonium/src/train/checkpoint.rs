@@ -3,6 +3,7 @@
 use super::MOST_FAILURES;
 use super::best::Best;
 use super::state::{Chains, State};
+use crate::bits::Bits;
 use crate::error::Result;
 use crate::events::MOST_COUNT;
 use crate::file::tensors::{self, TensorWriter, invalid as lie, numbers};
@@ -13,7 +14,7 @@ use crate::logz::online::Online;
 use crate::model::{Gradient, Rbm};
 use crate::real::Real;
 use crate::rng::STREAM_VERSION;
-use crate::states::{Bits, States};
+use crate::states::States;
 use ndarray::{Array1, Array2};
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};

@@ -193,15 +193,12 @@ fn the_header_is_what_it_is_asked_to_be() {
         let options = ReadOptions { header, ..ReadOptions::default() };
         let mut source = data::open_with(path.to_str().unwrap(), &options).unwrap();
         let mut rows = 0;
-        while source
-            .read_cells(9, &mut |_, _, _| Ok(()))
-            .map(|n| {
-                rows += n;
-                n
-            })
-            .unwrap()
-            > 0
-        {}
+        loop {
+            match source.read_cells(9, &mut |_, _, _| Ok(())).unwrap() {
+                0 => break,
+                n => rows += n,
+            }
+        }
         (source.names().map(|names| names.join("|")), rows)
     };
     let names = |text: &str| Some(text.to_string());

@@ -56,7 +56,7 @@ fn what_a_format_cannot_hold_is_refused_and_nothing_is_left() {
         ("x.fasta", letters, array![[0.0, 3.0]], "row 1, column 2: 3 is not the code of a letter"),
         ("x.fasta", letters, array![[0.5]], "row 1, column 1: 0.5 is not the code of a letter"),
         ("x.fasta", letters, array![[-1.0]], "-1 is not the code of a letter"),
-        ("x.docx", TableHead::default(), array![[0.0]], "tables are written as .npy, .csv, .idx, .fasta"),
+        ("x.docx", TableHead::default(), array![[0.0]], "tables are written as .npy, .csv, "),
         ("x.csv.gz", TableHead::default(), array![[0.0]], "tables are written as .npy"),
     ] {
         let found = write(&folder, name, table, &rows).unwrap_err().to_string();

@@ -4,7 +4,7 @@
 //! same word.
 
 use super::panels::{WIDTH, panels_of};
-use crate::states::Bits;
+use crate::bits::Bits;
 use std::ops::Range;
 
 /// A matrix of bits.

@@ -2,9 +2,9 @@
 
 use super::bit_planes::BitPlanes;
 use super::layer_states::{Form, LayerStates};
+use crate::bits::Bits;
 use crate::layout::{Block, Layout};
 use crate::real::Real;
-use crate::states::Bits;
 
 /// The cells: of every block which, one bit per site, and the rows that have their states.
 #[derive(Clone, Debug, Default)]

@@ -3,10 +3,11 @@
 use super::ROWS;
 use super::bit_planes::BitPlanes;
 use super::panels::{Strip, WIDTH};
+use crate::bits::Bits;
 use crate::layout::{Block, Layout, two_values};
 use crate::real::Real;
 use crate::simd::{Level, dispatch};
-use crate::states::{Bits, States};
+use crate::states::States;
 use crate::threads;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 use std::ops::Range;

@@ -50,11 +50,12 @@ pub use crate::simd::Level;
 pub(crate) use learner::CpuLearner;
 
 use super::{Backend, Chains, Device, Learner, Makes, Slot, Start, Sweeps};
+use crate::bits::Bits;
 use crate::error::Result;
 use crate::lowered::{LoweredLayer, LoweredModel};
 use crate::real::Real;
 use crate::rng::Key;
-use crate::states::{Bits, States};
+use crate::states::States;
 use crate::stats::{LayerMeans, Stats};
 use clamped::Clamped;
 use factor::Operand;

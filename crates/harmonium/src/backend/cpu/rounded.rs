@@ -60,8 +60,9 @@ fn largest_sum<T: Real>(w: ArrayView2<T>) -> f64 {
 mod tests {
     use super::*;
     use crate::backend::{Chains, cpu, cpu::Cpu, cpu::Level};
+    use crate::bits::Bits;
     use crate::rng::{Key, normal};
-    use crate::states::{Bits, States};
+    use crate::states::States;
     use crate::units::Kind;
     use crate::{Layer, Rbm};
     use ndarray::Array2;

@@ -224,6 +224,9 @@ impl ReadError {
 
 type Read = std::result::Result<(), ReadError>;
 
+/// Takes a row, a place in its list, and the value there, if there is one.
+type Put<'a, T> = &'a mut dyn FnMut(usize, usize, Option<&T>);
+
 /// Reads as many rows of a field as `out` has.
 fn fill(field: &Field, reader: &mut ColumnReader, mut out: ArrayViewMut2<f64>) -> Read {
     let rows = out.nrows();
@@ -286,12 +289,7 @@ fn mapped<D: DataType>(
 }
 
 /// Passes on the values of `n` rows of a field: row, place in its list, value; none for a missing one.
-fn take<D: DataType>(
-    field: &Field,
-    reader: &mut ColumnReaderImpl<D>,
-    n: usize,
-    put: &mut dyn FnMut(usize, usize, Option<&D::T>),
-) -> Read {
+fn take<D: DataType>(field: &Field, reader: &mut ColumnReaderImpl<D>, n: usize, put: Put<D::T>) -> Read {
     let (mut defined, mut repeated, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let read = reader.read_records(n, Some(&mut defined), Some(&mut repeated), &mut values);
     let (records, _, levels) = read.map_err(ReadError::File)?;

@@ -123,6 +123,11 @@ impl Quotes {
 /// How a missing number is written, in lower case.
 const MISSING: [&str; 7] = ["", "nan", "na", "n/a", "null", "none", "?"];
 
+/// Whether a word stands for a missing cell.
+pub fn is_missing_word(word: &str) -> bool {
+    MISSING.iter().any(|m| word.trim().eq_ignore_ascii_case(m))
+}
+
 /// The content of a cell.
 pub(in super::super) enum Cell {
     Number(f64),
@@ -139,7 +144,7 @@ pub(in super::super) fn number(cell: &[u8]) -> Cell {
     let text = std::str::from_utf8(cell).unwrap_or("not UTF-8");
     match text.parse::<f64>() {
         Ok(x) if !x.is_nan() => Cell::Number(x),
-        _ if MISSING.iter().any(|m| text.eq_ignore_ascii_case(m)) => Cell::Missing,
+        _ if is_missing_word(text) => Cell::Missing,
         // It parses as a number that is NaN, such as "-nan".
         Ok(_) => Cell::Missing,
         Err(_) => Cell::Text,

@@ -11,6 +11,7 @@ mod columns;
 mod header;
 mod lines;
 
+pub use cells::is_missing_word;
 pub(super) use cells::{Cell, number};
 pub use columns::column_list;
 pub(super) use columns::{arranged, largest, places};

@@ -86,6 +86,7 @@ enum How {
         rows: fn(&TableHead, ArrayView2<f64>, first: u64, &mut Vec<u8>) -> Outcome,
     },
     /// By something that remembers what it has written.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // the only such format
     Kept(for<'a> fn(&'a TableHead<'a>) -> std::result::Result<Box<dyn Appender + 'a>, String>),
 }
 
