@@ -37,13 +37,15 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     disk::sync_directory(directory(path)).map_err(failed("sync the directory of the new file"))
 }
 
-/// Removes the temporary files of unfinished writes: for a program that is about to end.
+/// Removes the temporary files of unfinished writes: for a program that is about to end. Writes in other threads stop where they
+/// are, so that none of them fails for want of its temporary file and reports that before the program has ended.
 pub fn remove_unfinished() {
-    unfinished(|all| {
-        all.drain(..).for_each(|temporary| {
-            let _ = fs::remove_file(temporary);
-        });
+    let mut all = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    all.drain(..).for_each(|temporary| {
+        let _ = fs::remove_file(temporary);
     });
+    // The lock stays taken until the end.
+    std::mem::forget(all);
 }
 
 fn unfinished(change: impl FnOnce(&mut Vec<PathBuf>)) {
